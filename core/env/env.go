@@ -1,0 +1,81 @@
+package env
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Env carries the outside world. Every field must be set; [System] sets them.
+type Env struct {
+	// Now is the wall clock. It serves liveness (leases, delays) and
+	// timestamps; no safety property depends on it.
+	Now func() time.Time
+	// Sleep waits for d or until ctx is done, whose error it then returns.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Random fills b with random bytes.
+	Random func(b []byte)
+	// Start runs f concurrently and returns at once. Only Group calls it.
+	Start func(f func())
+	// Reach is told about every named I/O point, before and after the I/O.
+	// Tests crash or fail there; in production it does nothing.
+	Reach func(p Point, s Side)
+}
+
+// System returns the real world: wall clock, crypto/rand, goroutines.
+func System() *Env {
+	return &Env{
+		Now:    time.Now,
+		Sleep:  sleep,
+		Random: func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
+		Start:  func(f func()) { go f() },
+		Reach:  func(Point, Side) {},
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Millis is the wall clock in unix milliseconds, the unit of every stored time.
+func (e *Env) Millis() int64 { return e.Now().UnixMilli() }
+
+// NewID makes a UUIDv7: 48 bits of time, then randomness.
+func (e *Env) NewID() core.ID {
+	var id core.ID
+	e.Random(id[:])
+	ms := uint64(e.Millis())
+	binary.BigEndian.PutUint16(id[:2], uint16(ms>>32))
+	binary.BigEndian.PutUint32(id[2:6], uint32(ms))
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// Jitter returns a duration drawn evenly from [0, limit): full jitter.
+func (e *Env) Jitter(limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	var b [8]byte
+	e.Random(b[:])
+	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(limit))
+}
+
+// Do runs an I/O operation between its two named points.
+func (e *Env) Do(p Point, operation func() error) error {
+	e.Reach(p, Before)
+	err := operation()
+	e.Reach(p, After)
+	return err
+}

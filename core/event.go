@@ -1,0 +1,53 @@
+package core
+
+import "encoding/json"
+
+// EventType names what an event says.
+type EventType string
+
+// The event types, in the order in which a run emits them.
+const (
+	EventRunStart          EventType = "run_start"
+	EventStepStart         EventType = "step_start"
+	EventStepRestarted     EventType = "step_restarted" // what the client saw of this step is void; it starts again
+	EventReasoningDelta    EventType = "reasoning_delta"
+	EventTextDelta         EventType = "text_delta"
+	EventToolCallStart     EventType = "tool_call_start" // id and name are known
+	EventToolCallDelta     EventType = "tool_call_delta" // a piece of the arguments' JSON text
+	EventToolCallReady     EventType = "tool_call_ready" // the arguments are complete
+	EventInferenceComplete EventType = "inference_complete"
+	EventToolCallDone      EventType = "tool_call_done" // the result is stored
+	EventStepEnd           EventType = "step_end"       // the step is committed
+	EventRunFinish         EventType = "run_finish"     // last event of a stream
+)
+
+// Event is one item of a run's stream. Fields that do not belong to the type
+// are absent.
+type Event struct {
+	Type EventType `json:"event_type"`
+
+	// Position is "run.step.attempt.offset": it orders the events of a run, and
+	// the attempt is the claim's fence, so that two attempts at a step never
+	// share one. It travels as the id of an SSE frame.
+	Position string `json:"-"`
+
+	ThreadID string `json:"thread_id,omitempty"` // run_start
+	RunID    ID     `json:"run_id,omitzero"`     // run_start, run_finish
+	AgentID  string `json:"agent_id,omitempty"`  // run_start
+	Step     int    `json:"step,omitempty"`      // from 1
+
+	MessageID string `json:"message_id,omitempty"` // of the message that the event is part of
+	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta
+
+	CallID    string          `json:"id,omitempty"`        // tool_call_*
+	Name      string          `json:"name,omitempty"`      // tool_call_start, tool_call_ready, tool_call_done
+	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call_ready
+	Result    json.RawMessage `json:"result,omitempty"`    // tool_call_done: the data, or {"error": text}
+	IsError   bool            `json:"is_error,omitempty"`  // tool_call_done
+
+	Model       string       `json:"model,omitempty"`       // inference_complete
+	Usage       *Usage       `json:"usage,omitempty"`       // inference_complete
+	StopReason  StopReason   `json:"stop_reason,omitempty"` // inference_complete
+	Response    string       `json:"response,omitempty"`    // run_finish: text of the last turn
+	Termination *Termination `json:"termination,omitempty"` // run_finish
+}

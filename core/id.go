@@ -1,0 +1,129 @@
+package core
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// ID identifies a run, a dispatch or a commit. It is 16 bytes, made by
+// env.Env.NewID as a UUIDv7, and written in the canonical UUID form.
+type ID [16]byte
+
+// IsZero reports whether the id is unset.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// String returns the canonical lower-case UUID form.
+func (id ID) String() string {
+	var b [36]byte
+	hex.Encode(b[:8], id[:4])
+	hex.Encode(b[9:13], id[4:6])
+	hex.Encode(b[14:18], id[6:8])
+	hex.Encode(b[19:23], id[8:10])
+	hex.Encode(b[24:], id[10:])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return string(b[:])
+}
+
+// MarshalText implements encoding.TextMarshaler; the zero id is empty text.
+func (id ID) MarshalText() ([]byte, error) {
+	if id.IsZero() {
+		return []byte{}, nil
+	}
+	return []byte(id.String()), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler; empty text is the zero id.
+func (id *ID) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*id = ID{}
+		return nil
+	}
+	parsed, err := ParseID(string(text))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}
+
+// ParseID reads the canonical UUID form. Anything else is an Error with code
+// [CodeInvalid].
+func ParseID(text string) (ID, error) {
+	var id ID
+	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
+		digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
+		if n, err := hex.Decode(id[:], []byte(digits)); err == nil && n == len(id) {
+			return id, nil
+		}
+	}
+	return ID{}, Errorf(CodeInvalid, "id %q is not a UUID", Excerpt(text))
+}
+
+// MaxNameLength is the longest client-chosen id, in bytes.
+const MaxNameLength = 128
+
+// CheckName validates an id that comes from outside (tenant, thread, message,
+// decision): 1 to 128 of the characters A-Z a-z 0-9 . _ : and -. Anything else
+// is an Error with code [CodeInvalid] that names what the id is for; a '#', for
+// example, would reach another id's partition in the store.
+func CheckName(what, name string) error {
+	if name == "" {
+		return Errorf(CodeInvalid, "%s is empty", what)
+	}
+	if len(name) > MaxNameLength {
+		return Errorf(CodeInvalid, "%s is %d bytes long, at most %d are allowed", what, len(name), MaxNameLength)
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '.' && c != '_' && c != ':' && c != '-' {
+			return Errorf(CodeInvalid, "%s %q has the character %q, allowed are A-Z a-z 0-9 . _ : -", what, Excerpt(name), c)
+		}
+	}
+	return nil
+}
+
+// Excerpt shortens text for an error message to at most 64 bytes.
+func Excerpt(text string) string {
+	if len(text) <= 64 {
+		return text
+	}
+	return text[:61] + "..."
+}
+
+// ThreadKey names a thread: tenants never share one.
+type ThreadKey struct {
+	Tenant string `json:"tenant"`
+	Thread string `json:"thread"`
+}
+
+// String returns "tenant/thread" for logs and errors.
+func (k ThreadKey) String() string { return k.Tenant + "/" + k.Thread }
+
+// Check validates both parts.
+func (k ThreadKey) Check() error {
+	if err := CheckName("tenant", k.Tenant); err != nil {
+		return err
+	}
+	return CheckName("thread id", k.Thread)
+}
+
+// WakeUp is the body of a mailbox message: a hint that a thread may have work.
+// It may be lost, doubled, late or forged; it costs at most one useless claim.
+type WakeUp struct {
+	Tenant   string `json:"tenant"`
+	Thread   string `json:"thread"`
+	Dispatch ID     `json:"dispatch"`
+	Epoch    uint64 `json:"epoch"`
+}
+
+// Key returns the thread that the hint names.
+func (w WakeUp) Key() ThreadKey { return ThreadKey{Tenant: w.Tenant, Thread: w.Thread} }
+
+// Check validates a hint that came from the queue.
+func (w WakeUp) Check() error {
+	if err := w.Key().Check(); err != nil {
+		return fmt.Errorf("wake-up: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package core
+
+import "context"
+
+// Identity says on whose behalf a request runs. It comes from verified claims,
+// never from a path or a body.
+type Identity struct {
+	Tenant string
+	User   string // empty: any user of the tenant
+}
+
+type identityKey struct{}
+
+// WithIdentity returns a context that carries the identity.
+func WithIdentity(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// IdentityFrom returns the identity of a request; ok is false when nobody put
+// one there, which a handler must answer with [CodeUnauthorized].
+func IdentityFrom(ctx context.Context) (id Identity, ok bool) {
+	id, ok = ctx.Value(identityKey{}).(Identity)
+	return id, ok
+}

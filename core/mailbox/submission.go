@@ -1,0 +1,81 @@
+package mailbox
+
+import (
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Mode says what new input does on a busy thread.
+type Mode string
+
+// The modes. A waiting run counts as busy.
+const (
+	ModeQueue     Mode = "queue"     // wait behind it; the default
+	ModeInterrupt Mode = "interrupt" // supersede it and everything queued
+	ModeSteer     Mode = "steer"     // give it to the running run's next step; queue when none runs
+	ModeReject    Mode = "reject"    // core.CodeBusy
+)
+
+// Check validates a mode that came from outside; empty is ModeQueue.
+func (m Mode) Check() error {
+	switch m {
+	case "", ModeQueue, ModeInterrupt, ModeSteer, ModeReject:
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, "mode %q is unknown, allowed are queue, interrupt, steer, reject", core.Excerpt(string(m)))
+}
+
+// Submission is new input for a thread.
+type Submission struct {
+	Thread   core.ThreadKey
+	User     string // on whose behalf; sets or must match the thread's owner
+	AgentID  string
+	Messages []core.Message // role user; at least one. Empty ids are filled in
+	Mode     Mode
+	// Key makes the submission idempotent: the same key on the same thread with the
+	// same content answers the first receipt, with other content it is
+	// core.CodeConflict. Empty: every submission is new.
+	Key string
+}
+
+// Check validates a submission before anything is stored.
+func (s Submission) Check() error {
+	if err := s.Thread.Check(); err != nil {
+		return err
+	}
+	if s.User != "" {
+		if err := core.CheckName("user", s.User); err != nil {
+			return err
+		}
+	}
+	if s.AgentID == "" {
+		return core.Errorf(core.CodeInvalid, "agent id is empty")
+	}
+	if len(s.Messages) == 0 {
+		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
+	}
+	for i, m := range s.Messages {
+		if m.Role != core.RoleUser {
+			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
+		}
+		if m.Text() == "" {
+			return core.Errorf(core.CodeInvalid, "messages[%d]: content is empty", i)
+		}
+		if m.ID != "" {
+			if err := core.CheckName(fmt.Sprintf("messages[%d]: id", i), m.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Mode.Check()
+}
+
+// Receipt says what became of a submission.
+type Receipt struct {
+	ThreadID   string
+	RunID      core.ID
+	DispatchID core.ID
+	Running    bool // the run was claimed at once; otherwise it is queued
+	Duplicate  bool // the same submission had been accepted before
+}

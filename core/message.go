@@ -1,0 +1,124 @@
+package core
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles of a stored message. The system prompt belongs to the agent spec
+// and is never stored.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// BlockType is the kind of a content block.
+type BlockType string
+
+// The block types.
+const (
+	BlockText      BlockType = "text"
+	BlockReasoning BlockType = "reasoning"
+)
+
+// Block is one part of a message's content, in the order in which it was said.
+type Block struct {
+	Type BlockType `json:"type"`
+	Text string    `json:"text"`
+
+	// Echo is an opaque value that must be sent back unchanged to the provider
+	// that made it (a reasoning signature, for example); Origin is that
+	// provider. Both are absent for blocks that need none.
+	Echo   json.RawMessage `json:"echo,omitempty"`
+	Origin string          `json:"origin,omitempty"`
+}
+
+// ToolCall is a model's request to run a tool.
+type ToolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a JSON object; text that is no JSON is kept as a JSON string
+}
+
+// Usage counts tokens as the provider reports them; zero means not reported.
+type Usage struct {
+	Input      int `json:"input,omitempty"`
+	Output     int `json:"output,omitempty"`
+	CacheRead  int `json:"cache_read,omitempty"`
+	CacheWrite int `json:"cache_write,omitempty"`
+	Reasoning  int `json:"reasoning,omitempty"`
+}
+
+// Add returns the sum of two counts.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning}
+}
+
+// Message is one entry of a conversation.
+type Message struct {
+	ID         string      `json:"id"`
+	Role       Role        `json:"role"`
+	Content    []Block     `json:"content,omitempty"`
+	ToolCalls  []ToolCall  `json:"tool_calls,omitempty"`  // role assistant
+	ToolResult *ToolResult `json:"tool_result,omitempty"` // role tool
+	RunID      ID          `json:"run_id,omitzero"`       // the run that stored it
+	Step       int         `json:"step,omitempty"`        // its step, from 1
+	Usage      *Usage      `json:"usage,omitempty"`       // role assistant
+	Model      string      `json:"model,omitempty"`       // role assistant: the model that answered
+	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
+	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
+}
+
+// Text joins the text blocks. For role tool it is what the model reads.
+func (m Message) Text() string {
+	if m.Role == RoleTool && m.ToolResult != nil {
+		return m.ToolResult.Text()
+	}
+	var b strings.Builder
+	for _, block := range m.Content {
+		if block.Type == BlockText {
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}
+
+// UserMessage returns a message of one text block.
+func UserMessage(id, text string) Message {
+	return Message{ID: id, Role: RoleUser, Content: []Block{{Type: BlockText, Text: text}}}
+}
+
+// StopReason says why a model stopped.
+type StopReason string
+
+// The stop reasons, common to all providers.
+const (
+	StopEndTurn         StopReason = "end_turn"
+	StopToolUse         StopReason = "tool_use"
+	StopMaxTokens       StopReason = "max_tokens"
+	StopSequence        StopReason = "stop_sequence"
+	StopContentFilter   StopReason = "content_filter"
+	StopContextOverflow StopReason = "context_overflow"
+	StopOther           StopReason = "other"
+)
+
+// ToolResult is what a tool call came to. Exactly one belongs to each call.
+type ToolResult struct {
+	CallID  string          `json:"call_id"`
+	Name    string          `json:"name"`
+	Data    json.RawMessage `json:"data,omitempty"`    // any JSON
+	Message string          `json:"message,omitempty"` // what the model reads instead of Data
+	IsError bool            `json:"is_error,omitempty"`
+}
+
+// Text is what the model reads: Message if there is one, else Data as JSON.
+func (r ToolResult) Text() string {
+	if r.Message != "" {
+		return r.Message
+	}
+	return string(r.Data)
+}

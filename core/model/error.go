@@ -1,0 +1,58 @@
+package model
+
+import (
+	"errors"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// ErrorKind classes what went wrong with an inference.
+type ErrorKind string
+
+// The kinds. The first five may pass by themselves, the others do not.
+const (
+	KindProvider     ErrorKind = "provider"     // 5xx
+	KindRateLimited  ErrorKind = "rate_limited" // 429
+	KindOverloaded   ErrorKind = "overloaded"   // 503, 529
+	KindTimeout      ErrorKind = "timeout"      // 408, 504, no answer in time
+	KindInterrupted  ErrorKind = "interrupted"  // the stream broke off
+	KindOverflow     ErrorKind = "context_overflow"
+	KindInvalid      ErrorKind = "invalid_request"
+	KindUnauthorized ErrorKind = "unauthorized"
+	KindNotFound     ErrorKind = "model_not_found"
+	KindFiltered     ErrorKind = "content_filtered"
+	KindQuota        ErrorKind = "quota" // a 429 that waiting does not cure
+)
+
+// Error is a failed inference.
+type Error struct {
+	Kind       ErrorKind
+	Message    string
+	Status     int           // HTTP status, 0 if there was none
+	RetryAfter time.Duration // as the provider asked; 0: it did not
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Is makes errors.Is(err, ErrTruncated) true for KindInterrupted.
+func (e *Error) Is(target error) bool { return target == ErrTruncated && e.Kind == KindInterrupted }
+
+// Transient reports whether the same request may succeed later.
+func (e *Error) Transient() bool {
+	switch e.Kind {
+	case KindProvider, KindRateLimited, KindOverloaded, KindTimeout, KindInterrupted:
+		return true
+	}
+	return false
+}
+
+// ErrTruncated is a stream that ended without DeltaStop.
+var ErrTruncated = core.Errorf(core.CodeUnavailable, "model stream ended before the answer was complete")
+
+// Transient reports whether err is a model Error that may pass by itself.
+func Transient(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Transient()
+}

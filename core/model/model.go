@@ -1,0 +1,58 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Model streams one inference. The sequence yields deltas in order and stops
+// after the first error. Implementations are safe for concurrent use, make one
+// attempt and leave retries to the caller.
+type Model interface {
+	Stream(ctx context.Context, request Request) iter.Seq2[Delta, error]
+}
+
+// Request is one inference.
+type Request struct {
+	Model       string // the provider's name of the model
+	System      string
+	Messages    []core.Message // every tool call has its one result
+	Tools       []Tool         // sorted by name
+	MaxTokens   int            // 0: the provider's default
+	Temperature *float64       // nil: the provider's default
+}
+
+// Tool describes a tool to the model.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of the arguments object
+}
+
+// DeltaType is the kind of a delta.
+type DeltaType uint8
+
+// The delta types.
+const (
+	DeltaText         DeltaType = iota + 1 // Text is appended to the answer
+	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
+	DeltaToolStart                         // call Index begins: CallID (may be empty) and Name
+	DeltaToolArgument                      // Text is appended to the arguments of call Index
+	DeltaUsage                             // Usage so far; the last one counts
+	DeltaStop                              // the stream is complete
+)
+
+// Delta is one piece of an answer.
+type Delta struct {
+	Type   DeltaType
+	Text   string
+	Index  int // of the tool call, from 0
+	CallID string
+	Name   string
+	Echo   json.RawMessage
+	Usage  core.Usage
+	Stop   core.StopReason
+}

@@ -1,0 +1,84 @@
+package core
+
+// RunStatus is where a run is in its life.
+type RunStatus string
+
+// The run statuses: created (queued, no step yet), running, waiting (for a
+// decision or input; nothing runs), done.
+const (
+	RunCreated RunStatus = "created"
+	RunRunning RunStatus = "running"
+	RunWaiting RunStatus = "waiting"
+	RunDone    RunStatus = "done"
+)
+
+// TerminationType says how a run, or one stream of it, ended.
+type TerminationType string
+
+// The terminations. Suspended ends a stream, not the run.
+const (
+	TerminationNatural    TerminationType = "natural_end"
+	TerminationBehavior   TerminationType = "behavior_requested"
+	TerminationStopped    TerminationType = "stopped" // by a stop policy; Code names it
+	TerminationCancelled  TerminationType = "cancelled"
+	TerminationBlocked    TerminationType = "blocked"
+	TerminationSuspended  TerminationType = "suspended"
+	TerminationSuperseded TerminationType = "superseded" // by an interrupt
+	TerminationError      TerminationType = "error"
+)
+
+// Termination is the reason in a run_finish event and in a done run.
+type Termination struct {
+	Type   TerminationType `json:"type"`
+	Code   string          `json:"code,omitempty"`   // stop policy ("max_rounds") or error ("timeout", "dead_letter", "model", "resolution")
+	Detail string          `json:"detail,omitempty"` // for people
+}
+
+// Run is the record of one execution of an agent over a thread.
+type Run struct {
+	ID          ID           `json:"run_id"`
+	ThreadID    string       `json:"thread_id"`
+	AgentID     string       `json:"agent_id"`
+	Status      RunStatus    `json:"status"`
+	Steps       int          `json:"steps"`
+	Usage       Usage        `json:"usage,omitzero"`
+	Response    string       `json:"response,omitempty"` // text of the last assistant turn, once done
+	Termination *Termination `json:"termination,omitempty"`
+	Dispatch    ID           `json:"dispatch_id,omitzero"`
+	Resolution  string       `json:"resolution,omitempty"` // content hash of the agent that the run is pinned to
+	CreatedAt   int64        `json:"created_at"`           // unix milliseconds
+	StartedAt   int64        `json:"started_at,omitempty"`
+	FinishedAt  int64        `json:"finished_at,omitempty"`
+}
+
+// DispatchStatus is the state of a delivery, apart from what the run came to.
+type DispatchStatus string
+
+// The dispatch statuses; the last four are final.
+const (
+	DispatchQueued     DispatchStatus = "queued"
+	DispatchClaimed    DispatchStatus = "claimed"
+	DispatchAcked      DispatchStatus = "acked"
+	DispatchCancelled  DispatchStatus = "cancelled"
+	DispatchSuperseded DispatchStatus = "superseded"
+	DispatchDeadLetter DispatchStatus = "dead_letter"
+)
+
+// DefaultPriority is a dispatch's priority when none is asked; 0 is first, 255 last.
+const DefaultPriority = 128
+
+// Phase is a named point in a step at which hooks run.
+type Phase string
+
+// The phases in the order in which a run passes them; BeforeToolExecute and
+// AfterToolExecute happen once per tool call.
+const (
+	PhaseRunStart          Phase = "run_start"
+	PhaseStepStart         Phase = "step_start"
+	PhaseBeforeInference   Phase = "before_inference"
+	PhaseAfterInference    Phase = "after_inference"
+	PhaseBeforeToolExecute Phase = "before_tool_execute"
+	PhaseAfterToolExecute  Phase = "after_tool_execute"
+	PhaseStepEnd           Phase = "step_end"
+	PhaseRunEnd            Phase = "run_end"
+)

@@ -1,0 +1,26 @@
+package runtime
+
+import "github.com/reveille-run/reveille/core"
+
+// MessageQuery selects a page of a thread's messages.
+type MessageQuery struct {
+	After uint64 // messages after this sequence; 0: from the start
+	Limit int    // 1 to 200; 0: 50
+}
+
+// MessagePage is a page of a thread's messages, oldest first.
+type MessagePage struct {
+	Messages []core.Message
+	Total    int    // messages of the thread
+	Next     uint64 // After of the next page; 0: there is none
+}
+
+// ThreadInfo is what a thread read answers.
+type ThreadInfo struct {
+	ID        string
+	Owner     string
+	ActiveRun core.ID        // zero: none
+	Status    core.RunStatus // of ActiveRun
+	Queued    int            // runs behind it
+	Messages  int
+}

@@ -1,0 +1,9 @@
+// Package store declares what the runtime needs of durable storage. Package
+// storetest is the contract that every backend passes; package memory is the
+// in-memory backend.
+//
+// A thread is one HEAD (see package thread) and the records around it. Records
+// are put before the HEAD that makes them visible; a reader reads the HEAD
+// first and the log up to its Seq: a gap is [ErrCorrupt], an orphan behind it
+// is invisible.
+package store

@@ -1,0 +1,36 @@
+package thread
+
+import "github.com/reveille-run/reveille/core"
+
+// What Apply refuses. A refused command changes nothing.
+var (
+	// ErrNotFound: the thread, run, ticket or inbox entry does not exist (any more).
+	ErrNotFound = core.Errorf(core.CodeNotFound, "not found")
+	// ErrDeleted: the thread is a tombstone.
+	ErrDeleted = core.Errorf(core.CodeDeleted, "thread was deleted")
+	// ErrForbidden: the thread belongs to another user.
+	ErrForbidden = core.Errorf(core.CodeForbidden, "thread belongs to another user")
+	// ErrBusy: the enqueue asked to be refused while a run is open or queued.
+	ErrBusy = core.Errorf(core.CodeBusy, "thread is busy with another run")
+	// ErrFull: a bounded table has no place.
+	ErrFull = core.Errorf(core.CodeFull, "thread has no place for more queued work")
+	// ErrFenced: the claim was lost to a later one. The worker must stop.
+	ErrFenced = core.Errorf(core.CodeFenced, "claim was lost to a later one")
+	// ErrSuperseded: an interrupt came after the claim. The holder must stop
+	// and may still close the run.
+	ErrSuperseded = core.Errorf(core.CodeSuperseded, "claim was superseded by an interrupt")
+	// ErrClosing: the run was ended. The holder may only close it.
+	ErrClosing = core.Errorf(core.CodeClosing, "run is closing")
+	// ErrStale: an inbox entry changed since the step read it; read again.
+	ErrStale = core.Errorf(core.CodeStale, "inbox changed while the step ran")
+	// ErrDecided: another decision was taken for the ticket.
+	ErrDecided = core.Errorf(core.CodeDecided, "ticket was already decided")
+	// ErrTooLarge: the head would be over MaxSize.
+	ErrTooLarge = core.Errorf(core.CodeTooLarge, "thread head is over its size limit")
+	// ErrSchema: a newer program wrote the head; this one must not touch it.
+	ErrSchema = core.Errorf(core.CodeSchema, "thread head has a newer schema than this program understands")
+)
+
+func invalid(format string, args ...any) error {
+	return core.Errorf(core.CodeInvalid, format, args...)
+}

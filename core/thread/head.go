@@ -1,0 +1,232 @@
+package thread
+
+import (
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Limits of a head. Each has an error: ErrFull for the tables, ErrTooLarge for
+// the size.
+const (
+	MaxPending  = 8    // queued dispatches
+	MaxTickets  = 8    // open tickets
+	MaxInbox    = 8    // inbox entries
+	MaxCalls    = 32   // tool calls of one turn
+	MaxAttempts = 5    // claims without progress before a run is dead-lettered
+	MaxSize     = 4096 // bytes of an encoded head
+	ringSize    = 16   // remembered dedupe keys
+)
+
+// SchemaNumber is the newest head layout that this program understands.
+const SchemaNumber = 1
+
+// Head is the one record of a thread that races. The zero Head is a thread
+// that does not exist yet. Times are unix milliseconds.
+type Head struct {
+	Schema      uint8
+	Version     uint64  // +1 with every write
+	CommitID    core.ID // of the last write: tells an ambiguous answer's truth
+	Incarnation uint64  // part of cache keys; fixed at creation
+	Owner       string  // user that made the thread; empty: anyone of the tenant
+	Deleted     bool
+	Erased      bool   // the sweep removed what a deleted thread had
+	Epoch       uint64 // +1 with every interrupt and delete
+	Fence       uint64 // of the newest claim; never falls
+	Seq         uint64 // the log is visible up to here
+	Summary     uint64 // sequence that the summary in force covers; 0: none
+	Run         Run    // the open run; zero ID: none
+	Claim       Held   // the live or expired claim; zero Fence: none
+	Pending     []Dispatch
+	Tickets     []Ticket
+	Inbox       []InboxEntry
+	Notify      *Notify
+	Recent      []uint64 // dedupe keys, oldest first
+	DueAt       int64    // when the sweep must look at the thread; 0: never
+}
+
+// Cursor says where in a step the open run stands.
+type Cursor uint8
+
+// The cursors.
+const (
+	CursorStart Cursor = iota // nothing done yet: RunStart comes next
+	CursorInfer               // an inference comes next
+	CursorTools               // the turn is committed, its tool round is open
+)
+
+// Status of the open run.
+type Status uint8
+
+// The statuses. A closing run only waits for its closing records; readers see
+// it as done.
+const (
+	Running Status = iota
+	Waiting
+	Closing
+)
+
+// Reason says why a run is closing.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonNone Reason = iota
+	ReasonCancelled
+	ReasonSuperseded // by an interrupt
+	ReasonExpired    // a ticket's deadline passed
+	ReasonDeadLetter // MaxAttempts claims without progress
+)
+
+// Run is the open run.
+type Run struct {
+	ID       core.ID
+	Dispatch core.ID // that brought it; its queued input is Q#<dispatch>
+	Status   Status
+	Reason   Reason // of Closing
+	Cursor   Cursor
+	Step     uint32 // steps begun and committed
+	Base     uint64 // sequence reserved for the result of call 0
+	Calls    []CallStatus
+	Parent   *Parent // the call of another thread that waits for this run
+
+	// The continuation: the run's own next delivery. It is no pending dispatch
+	// and takes none of their places.
+	Ready       bool
+	AvailableAt int64 // 0: at once
+	Attempts    uint8 // claims since the last progress
+}
+
+// Parent names the call that a child run answers.
+type Parent struct {
+	Thread string
+	Run    core.ID
+	Call   uint8
+}
+
+// CallStatus is the state of one call of the committed turn.
+type CallStatus uint8
+
+// The call statuses.
+const (
+	CallNew        CallStatus = iota
+	CallRunning               // an at_most_once tool that may have started
+	CallSuspended             // a ticket stands
+	CallResuming              // decided: go on
+	CallCancelling            // decided or superseded: write a cancelled result
+	CallDone                  // its result is stored at Base + index
+)
+
+// Held is a claim: one worker's right to write log records and commit.
+type Held struct {
+	Fence    uint64
+	Epoch    uint64
+	Dispatch core.ID
+	Worker   string
+	Lease    int64 // ends here
+	Attempts uint8 // this claim included
+}
+
+// Dispatch is queued work: a run that no worker has opened yet.
+type Dispatch struct {
+	ID          core.ID
+	Run         core.ID
+	Priority    uint8
+	AvailableAt int64 // 0: at once
+	Dedupe      uint64
+	Parent      *Parent
+}
+
+// Ticket is a suspended call that waits for a decision.
+type Ticket struct {
+	Call     uint8
+	Kind     TicketKind
+	ID       uint64 // hash of the suspension id
+	Decision uint64 // hash of the decision id; 0: open
+	Deadline int64  // 0: none
+}
+
+// TicketKind says who decides.
+type TicketKind uint8
+
+// The ticket kinds.
+const (
+	TicketPerson TicketKind = iota
+	TicketClient            // a tool that the client runs
+	TicketChild             // a child run
+)
+
+// InboxEntry is input that waits for the open run's next step. Its text is
+// Q#<id>#<revision>.
+type InboxEntry struct {
+	ID       core.ID
+	Revision uint32
+	Kind     InboxKind
+}
+
+// InboxKind says where the input came from.
+type InboxKind uint8
+
+// The inbox kinds.
+const (
+	InboxPerson InboxKind = iota
+	InboxInternal
+)
+
+// Notify is a finished child run's message to its parent, not yet delivered.
+type Notify struct {
+	Child  core.ID
+	Parent Parent
+	Retry  int64
+}
+
+// Exists reports whether the thread was ever written.
+func (h *Head) Exists() bool { return h.Version != 0 }
+
+// Open reports whether a run is open.
+func (h *Head) Open() bool { return !h.Run.ID.IsZero() }
+
+// Busy reports whether new input would have to wait.
+func (h *Head) Busy() bool { return h.Open() || len(h.Pending) > 0 }
+
+// Live reports whether a claim holds at the time now.
+func (h *Head) Live(now int64) bool { return h.Claim.Fence != 0 && h.Claim.Lease >= now }
+
+// RunStatus answers a status read for a run that the head knows; ok is false
+// when it knows nothing of it.
+func (h *Head) RunStatus(run core.ID) (status core.RunStatus, ok bool) {
+	if run == h.Run.ID && h.Open() {
+		switch h.Run.Status {
+		case Waiting:
+			return core.RunWaiting, true
+		case Closing:
+			return core.RunDone, true
+		}
+		return core.RunRunning, true
+	}
+	for _, d := range h.Pending {
+		if d.Run == run {
+			return core.RunCreated, true
+		}
+	}
+	return "", false
+}
+
+// OpenCalls reports whether a call of the turn lacks its result.
+func (r *Run) OpenCalls() bool {
+	return slices.ContainsFunc(r.Calls, func(s CallStatus) bool { return s != CallDone })
+}
+
+func (h *Head) clone() Head {
+	n := *h
+	n.Run.Calls = slices.Clone(h.Run.Calls)
+	n.Pending = slices.Clone(h.Pending)
+	n.Tickets = slices.Clone(h.Tickets)
+	n.Inbox = slices.Clone(h.Inbox)
+	n.Recent = slices.Clone(h.Recent)
+	if h.Notify != nil {
+		notify := *h.Notify
+		n.Notify = &notify
+	}
+	return n
+}
