@@ -1,0 +1,269 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Store implements [store.Backend]. It is safe for concurrent use.
+type Store struct {
+	mu       sync.Mutex
+	threads  map[core.ThreadKey]*contents
+	due      [store.Shards]map[core.ThreadKey]int64
+	pointers map[pointer][]byte
+}
+
+type pointer struct{ tenant, name string }
+
+// contents is what one thread has: its encoded head (nil: none) and its records.
+type contents struct {
+	head    []byte
+	names   []string // of records, sorted
+	records map[string]store.Record
+}
+
+var _ store.Backend = (*Store)(nil)
+
+// New returns an empty store.
+func New() *Store {
+	s := &Store{threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{}}
+	for shard := range s.due {
+		s.due[shard] = map[core.ThreadKey]int64{}
+	}
+	return s
+}
+
+// Head implements [store.Threads].
+func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	if err := check(ctx, key); err != nil {
+		return thread.Head{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head(key)
+}
+
+// CompareAndSet implements [store.Threads].
+func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+	if err := check(ctx, key); err != nil {
+		return thread.Head{}, false, err
+	}
+	if next.Version == 0 {
+		return thread.Head{}, false, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored, err := s.head(key)
+	if err != nil {
+		return thread.Head{}, false, err
+	}
+	if stored.Version != next.Version-1 {
+		return stored, false, nil
+	}
+	s.contents(key).head = next.AppendBinary(nil)
+	if index := s.due[store.Shard(key)]; next.DueAt > 0 {
+		index[key] = next.DueAt
+	} else {
+		delete(index, key)
+	}
+	return thread.Head{}, true, nil
+}
+
+// Put implements [store.Threads].
+func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.contents(key)
+	var stored *store.Record
+	if r, ok := c.records[record.Name]; ok {
+		stored = &r
+	}
+	write, err := store.Admit(stored, record)
+	if err != nil || !write {
+		return err
+	}
+	if stored == nil {
+		at, _ := slices.BinarySearch(c.names, record.Name)
+		c.names = slices.Insert(c.names, at, record.Name)
+	}
+	c.records[record.Name] = clone(record)
+	return nil
+}
+
+// Get implements [store.Threads].
+func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if err := check(ctx, key); err != nil {
+		return store.Record{}, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.threads[key]
+	if c == nil {
+		return store.Record{}, false, nil
+	}
+	record, ok := c.records[name]
+	return clone(record), ok, nil
+}
+
+// Log implements [store.Threads].
+func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := check(ctx, key); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		for _, record := range s.log(key, from, to) {
+			if !yield(record, nil) {
+				return
+			}
+		}
+	}
+}
+
+// PutPointer implements [store.Pointers]; ttl is not used.
+func (s *Store) PutPointer(ctx context.Context, tenant, name string, value []byte, _ time.Duration) ([]byte, error) {
+	if err := checkTenant(ctx, tenant); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := pointer{tenant, name}
+	if _, ok := s.pointers[id]; !ok {
+		s.pointers[id] = copied(value)
+	}
+	return copied(s.pointers[id]), nil
+}
+
+// Pointer implements [store.Pointers].
+func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+	if err := checkTenant(ctx, tenant); err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := s.pointers[pointer{tenant, name}]
+	if !ok {
+		return nil, false, nil
+	}
+	return copied(value), true, nil
+}
+
+// Overdue implements [store.Due]. Threads that are due at the same time are in
+// the order of their keys.
+func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if shard < 0 || shard >= store.Shards {
+		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	index := s.due[shard]
+	var keys []core.ThreadKey
+	for key, at := range index {
+		if at <= until {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b core.ThreadKey) int {
+		return cmp.Or(cmp.Compare(index[a], index[b]), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Thread, b.Thread))
+	})
+	return keys[:min(len(keys), max(limit, 0))], nil
+}
+
+// Records implements [store.Lists].
+func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	if err := check(ctx, key); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.threads[key]
+	if c == nil {
+		return nil, nil
+	}
+	var records []store.Record
+	at, _ := slices.BinarySearch(c.names, max(prefix, after))
+	for _, name := range c.names[at:] {
+		if len(records) >= limit || !strings.HasPrefix(name, prefix) {
+			break
+		}
+		if name > after {
+			records = append(records, clone(c.records[name]))
+		}
+	}
+	return records, nil
+}
+
+// head decodes the stored head; the caller holds the lock.
+func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
+	c := s.threads[key]
+	if c == nil || c.head == nil {
+		return thread.Head{}, nil
+	}
+	return thread.Decode(c.head)
+}
+
+// contents makes the thread's place if it has none; the caller holds the lock.
+func (s *Store) contents(key core.ThreadKey) *contents {
+	c := s.threads[key]
+	if c == nil {
+		c = &contents{records: map[string]store.Record{}}
+		s.threads[key] = c
+	}
+	return c
+}
+
+// log copies a part of the log, so that no lock is held while a caller iterates.
+func (s *Store) log(key core.ThreadKey, from, to uint64) []store.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.threads[key]
+	if c == nil {
+		return nil
+	}
+	var records []store.Record
+	at, _ := slices.BinarySearch(c.names, store.LogName(from))
+	for _, name := range c.names[at:] {
+		if seq, ok := store.LogSeq(name); !ok || seq > to {
+			break
+		}
+		records = append(records, clone(c.records[name]))
+	}
+	return records
+}
+
+func check(ctx context.Context, key core.ThreadKey) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return key.Check()
+}
+
+func checkTenant(ctx context.Context, tenant string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return core.CheckName("tenant", tenant)
+}
+
+func clone(r store.Record) store.Record {
+	r.Payload = copied(r.Payload)
+	return r
+}
+
+// copied never returns nil, so that a value of no bytes is still a value.
+func copied(b []byte) []byte { return append([]byte{}, b...) }

@@ -1,0 +1,39 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
+
+func TestNothingIsSharedWithTheCaller(t *testing.T) {
+	ctx, s := t.Context(), memory.New()
+
+	payload := []byte("stored")
+	if err := s.Put(ctx, key, store.Record{Name: "R#1", Fence: 1, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+	copy(payload, "XXXXXX")
+	got, _, err := s.Get(ctx, key, "R#1")
+	if err != nil || string(got.Payload) != "stored" {
+		t.Fatalf("after the writer changed its buffer Get answers %q, %v, want %q", got.Payload, err, "stored")
+	}
+	copy(got.Payload, "YYYYYY")
+	if again, _, _ := s.Get(ctx, key, "R#1"); string(again.Payload) != "stored" {
+		t.Errorf("after a reader changed its copy Get answers %q, want %q", again.Payload, "stored")
+	}
+
+	head := thread.Head{Version: 1, Pending: []thread.Dispatch{{Priority: 7}}}
+	if _, ok, err := s.CompareAndSet(ctx, key, head); !ok || err != nil {
+		t.Fatalf("CompareAndSet answers %v, %v", ok, err)
+	}
+	head.Pending[0].Priority = 9
+	if read, _ := s.Head(ctx, key); read.Pending[0].Priority != 7 {
+		t.Errorf("after the writer changed its head the stored priority is %d, want 7", read.Pending[0].Priority)
+	}
+}
