@@ -1,0 +1,137 @@
+package awslambda
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// batch is an SQS event, read.
+type batch struct {
+	deliveries []*delivery // in order of their first message
+	messages   int
+	discarded  int // messages that are no wake-up
+}
+
+// delivery is what a batch says about one thread.
+type delivery struct {
+	wake     core.WakeUp // the one with the highest epoch
+	messages []string    // ids; they succeed or fail together
+	receives int         // the highest ApproximateReceiveCount
+}
+
+func readBatch(event events.SQSEvent, log *slog.Logger) batch {
+	b := batch{messages: len(event.Records)}
+	byThread := make(map[core.ThreadKey]*delivery, len(event.Records))
+	for _, message := range event.Records {
+		wake, err := readWakeUp(message.Body)
+		if err != nil {
+			b.discarded++
+			log.Warn("message is no wake-up, discarded", "message", message.MessageId, "error", err)
+			continue
+		}
+		d := byThread[wake.Key()]
+		if d == nil {
+			d = &delivery{wake: wake}
+			byThread[wake.Key()] = d
+			b.deliveries = append(b.deliveries, d)
+		} else if wake.Epoch > d.wake.Epoch {
+			d.wake = wake
+		}
+		d.messages = append(d.messages, message.MessageId)
+		// A missing or unreadable count is a first delivery.
+		receives, _ := strconv.Atoi(message.Attributes["ApproximateReceiveCount"])
+		d.receives = max(d.receives, receives)
+	}
+	return b
+}
+
+// readWakeUp ignores unknown keys: during a deployment a newer version may
+// already send them.
+func readWakeUp(body string) (core.WakeUp, error) {
+	var wake core.WakeUp
+	if err := json.Unmarshal([]byte(body), &wake); err != nil {
+		return core.WakeUp{}, fmt.Errorf("wake-up: %w", err)
+	}
+	return wake, wake.Check()
+}
+
+// split says which deliveries may run together, which one runs alone after
+// them, and which must wait for another invocation. A suspect that has the
+// batch for itself simply runs alone.
+func (b batch) split() (together []*delivery, alone *delivery, sentBack []*delivery) {
+	for _, d := range b.deliveries {
+		switch {
+		case d.receives < suspectAfter:
+			together = append(together, d)
+		case alone == nil:
+			alone = d
+		case d.receives > alone.receives:
+			alone, sentBack = d, append(sentBack, alone)
+		default:
+			sentBack = append(sentBack, d)
+		}
+	}
+	return together, alone, sentBack
+}
+
+func (b batch) logResult(ctx context.Context, log *slog.Logger, what string, failed int) {
+	level := slog.LevelDebug
+	if failed > 0 || b.discarded > 0 {
+		level = slog.LevelWarn
+	}
+	log.Log(ctx, level, what, "messages", b.messages, "threads", len(b.deliveries), "failed", failed, "discarded", b.discarded)
+}
+
+func (d *delivery) attrs() []any {
+	return []any{"tenant", d.wake.Tenant, "thread", d.wake.Thread, "dispatch", d.wake.Dispatch, "receives", d.receives}
+}
+
+// runAll calls f for every delivery concurrently and returns, in order, those
+// that it answered false for. f must not panic.
+func runAll(ctx context.Context, e *env.Env, deliveries []*delivery, f func(context.Context, *delivery) bool) []*delivery {
+	done := make([]bool, len(deliveries))
+	group, ctx := e.Group(ctx)
+	for i, d := range deliveries {
+		group.Go(func(context.Context) error {
+			done[i] = f(ctx, d)
+			return nil // an error would cancel the other threads
+		})
+	}
+	_ = group.Wait() // a function that panics leaves its done at false
+	var failed []*delivery
+	for i, d := range deliveries {
+		if !done[i] {
+			failed = append(failed, d)
+		}
+	}
+	return failed
+}
+
+func itemFailures(failed []*delivery) events.SQSEventResponse {
+	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	for _, d := range failed {
+		for _, id := range d.messages {
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+		}
+	}
+	return response
+}
+
+// errorAttrs describes an error for the log, with the stack of a panic.
+func errorAttrs(err error) []any {
+	attrs := []any{"error", err, "code", core.CodeOf(err)}
+	var p *env.PanicError
+	if errors.As(err, &p) {
+		attrs = append(attrs, "stack", string(p.Stack))
+	}
+	return attrs
+}

@@ -1,0 +1,61 @@
+package awslambda
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Unfinished reads a thread's head and, when it still has work to do, sends a
+// new wake-up with a delay; woken says whether it did.
+type Unfinished interface {
+	Rewake(ctx context.Context, w core.WakeUp) (woken bool, err error)
+}
+
+// DeadLetterOptions configures [DeadLetterHandler].
+type DeadLetterOptions struct {
+	Unfinished Unfinished    // required
+	Env        *env.Env      // nil: env.System()
+	Logger     *slog.Logger  // nil: slog.Default()
+	Reserve    time.Duration // as in [StepOptions]
+}
+
+// DeadLetterHandler answers a handler for the dead-letter queue of the mailbox,
+// with ReportBatchItemFailures. A wake-up is only a hint, so one that ran out of
+// receives says nothing about its run: the thread's head decides. Unfinished
+// work is woken again and the message deleted; what is finished is just deleted;
+// a message whose thread could not be looked at stays in the queue.
+//
+// The handler itself never returns an error.
+func DeadLetterHandler(o DeadLetterOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	e, log, reserve := orSystem(o.Env), orDefault(o.Logger), o.Reserve
+	if reserve <= 0 {
+		reserve = DefaultReserve
+	}
+	rewake := func(ctx context.Context, d *delivery) bool {
+		var woken bool
+		err := env.Protect(func() (err error) {
+			woken, err = o.Unfinished.Rewake(ctx, d.wake)
+			return err
+		})
+		if err != nil {
+			log.ErrorContext(ctx, "dead letter not handled", append(d.attrs(), errorAttrs(err)...)...)
+			return false
+		}
+		log.WarnContext(ctx, "dead letter", append(d.attrs(), "woken", woken)...)
+		return true
+	}
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		ctx, cancel := endBefore(ctx, e.Now(), reserve)
+		defer cancel()
+		b := readBatch(event, log)
+		failed := runAll(ctx, e, b.deliveries, rewake)
+		b.logResult(ctx, log, "dead-letter batch", len(failed))
+		return itemFailures(failed), nil
+	}
+}

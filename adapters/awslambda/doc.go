@@ -1,0 +1,14 @@
+// Package awslambda turns Lambda events into calls of the runtime and back. It
+// holds the constructors of every Lambda handler, which the functions and the
+// local host both call, so that what runs on a laptop is what is deployed:
+//
+//   - [StepHandler] works on the wake-ups of an SQS batch;
+//   - [DeadLetterHandler] takes care of wake-ups that no step could finish;
+//   - [SweepHandler] is the scheduled repair;
+//   - [Stream] serves an http.Handler behind a Function URL or an API Gateway
+//     REST API with response streaming;
+//   - [Buffered] serves one behind API Gateway without streaming.
+//
+// A handler keeps nothing between invocations and may run several times at
+// once in one process. No goroutine that it starts outlives its invocation.
+package awslambda
