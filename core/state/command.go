@@ -47,3 +47,10 @@ type Effect struct {
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
+
+// Append adds what d does behind what c does.
+func (c *Command) Append(d Command) {
+	c.Batch.Mutations = append(c.Batch.Mutations, d.Batch.Mutations...)
+	c.Actions = append(c.Actions, d.Actions...)
+	c.Effects = append(c.Effects, d.Effects...)
+}

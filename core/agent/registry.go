@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// ModelBinding is a model under the id that specs use.
+type ModelBinding struct {
+	Model model.Model
+	Name  string // the provider's name of the model; empty: the id
+}
+
+// Parts is what a registry is made of.
+type Parts struct {
+	Specs   []Spec
+	Models  map[string]ModelBinding // by the id that specs use
+	Tools   []tool.Tool             // open to every agent, as far as its spec allows
+	Plugins []plugin.Plugin
+}
+
+// Registry resolves agents. It never changes and is safe for concurrent use.
+type Registry struct {
+	resolved map[string]*Resolved
+	ids      []string // sorted
+}
+
+// NewRegistry resolves every spec, so that a broken one is an error here and
+// not at the first request. The error says which agent and what is missing.
+func NewRegistry(parts Parts) (*Registry, error) {
+	c, err := newCatalog(parts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs))}
+	for _, spec := range parts.Specs {
+		if err := spec.Check(); err != nil {
+			return nil, err
+		}
+		if r.Has(spec.ID) {
+			return nil, fmt.Errorf("agent %q is given twice", spec.ID)
+		}
+		resolved, err := c.resolve(spec.clone())
+		if err != nil {
+			return nil, fmt.Errorf("resolving agent %q: %w", spec.ID, err)
+		}
+		r.resolved[spec.ID] = resolved
+	}
+	r.ids = slices.Sorted(maps.Keys(r.resolved))
+	return r, nil
+}
+
+// Resolve returns the agent; the same pointer each time. An id that is not
+// registered is an error with code not_found that lists those that are.
+func (r *Registry) Resolve(id string) (*Resolved, error) {
+	if resolved, ok := r.resolved[id]; ok {
+		return resolved, nil
+	}
+	return nil, notFound("agent", id, r.ids)
+}
+
+// Has reports whether the agent is registered.
+func (r *Registry) Has(id string) bool {
+	_, ok := r.resolved[id]
+	return ok
+}
+
+// IDs returns the ids of all agents, sorted.
+func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
+
+func notFound(what, name string, known []string) error {
+	list := "none"
+	if len(known) > 0 {
+		list = strings.Join(known, ", ")
+	}
+	return core.Errorf(core.CodeNotFound, "%s %q not found, known are: %s", what, core.Excerpt(name), list)
+}

@@ -1,0 +1,246 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// MaxRounds is how many rounds of scheduled actions a phase may take.
+const MaxRounds = 16
+
+// ErrTooManyRounds is a phase whose actions kept scheduling others for it.
+var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
+
+// PhaseResult is what a phase came to.
+type PhaseResult struct {
+	// Snapshot is the state after the phase. Its revision is one more than
+	// before, or the same when Command is empty.
+	Snapshot state.Snapshot
+	// Command is what to store, in the order of the commits: mutations, among
+	// them the queue of scheduled actions, and the effects for RunEffects.
+	Command state.Command
+}
+
+// Phase runs the hooks of c.Phase and the actions that are due at it. A hook's
+// error or panic, a command that names an unknown key, action or effect, and
+// [ErrTooManyRounds] are errors that name plugin and phase; the result is empty
+// then and nothing must be stored. What the phase does depends on c and the
+// hooks' answers only, not on which of them came first.
+func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseResult, error) {
+	hooks := e.hooks[c.Phase]
+	if len(hooks) == 0 && !e.actionPhases[c.Phase] {
+		return PhaseResult{Snapshot: c.Snapshot}, nil
+	}
+	p := phase{engine: e, context: c, result: PhaseResult{Snapshot: c.Snapshot}}
+	if err := p.gather(ctx, outside, hooks); err != nil {
+		return PhaseResult{}, err
+	}
+	if err := p.execute(ctx); err != nil {
+		return PhaseResult{}, err
+	}
+	return p.finish(), nil
+}
+
+// phase is one phase under way.
+type phase struct {
+	engine  *Engine
+	context Context // as it was when the phase began
+	result  PhaseResult
+}
+
+// gather runs the hooks on the frozen snapshot and commits what they answer;
+// those that collided with an earlier one run again, each on what is there then.
+func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) error {
+	commands, err := p.ask(ctx, outside, hooks)
+	if err != nil {
+		return err
+	}
+	var together state.Command
+	var again []hook
+	for i, command := range commands {
+		if _, conflict := p.engine.registry.Conflict(command.Batch, together.Batch); conflict {
+			again = append(again, hooks[i])
+			continue
+		}
+		together.Append(command)
+	}
+	if err := p.commit(together); err != nil {
+		return fmt.Errorf("phase %s: %w", p.context.Phase, err)
+	}
+	for _, h := range again {
+		command, err := p.call(ctx, h)
+		if err != nil {
+			return err
+		}
+		if err := p.commit(command); err != nil {
+			return p.fail(h.plugin, err)
+		}
+	}
+	return nil
+}
+
+// ask returns the hooks' settled commands in registration order. Every hook is
+// waited for, so that which error is returned does not depend on who is first.
+func (p *phase) ask(ctx context.Context, outside *env.Env, hooks []hook) ([]state.Command, error) {
+	if len(hooks) == 0 {
+		return nil, nil
+	}
+	commands := make([]state.Command, len(hooks))
+	if len(hooks) == 1 {
+		var err error
+		commands[0], err = p.call(ctx, hooks[0])
+		return commands, err
+	}
+	errs := make([]error, len(hooks))
+	group, _ := outside.Group(ctx)
+	for i, h := range hooks {
+		group.Go(func(ctx context.Context) error {
+			commands[i], errs[i] = p.call(ctx, h)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return commands, nil
+}
+
+// call runs one hook on the current snapshot.
+func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
+	c := p.context
+	c.Snapshot = p.result.Snapshot
+	var command state.Command
+	err := env.Protect(func() (err error) {
+		command, err = h.run(ctx, c)
+		return err
+	})
+	if err == nil {
+		command, err = p.engine.settle(command)
+	}
+	if err != nil {
+		return state.Command{}, p.fail(h.plugin, err)
+	}
+	return command, nil
+}
+
+// commit takes a settled command into the result.
+func (p *phase) commit(c state.Command) error {
+	next, err := p.engine.registry.Commit(p.result.Snapshot, c.Batch)
+	if err != nil {
+		return err
+	}
+	p.result.Snapshot = next
+	p.result.Command.Append(c)
+	return nil
+}
+
+func (p *phase) fail(plugin string, err error) error {
+	return fmt.Errorf("plugin %q in phase %s: %w", plugin, p.context.Phase, err)
+}
+
+// execute runs the actions that are due, round by round: what a round schedules
+// for this phase is due in the next.
+func (p *phase) execute(ctx context.Context) error {
+	if !p.engine.actionPhases[p.context.Phase] {
+		return nil
+	}
+	for round := 0; ; round++ {
+		due, err := p.due()
+		if err != nil {
+			return fmt.Errorf("phase %s: %w", p.context.Phase, err)
+		}
+		if len(due) == 0 {
+			return nil
+		}
+		if round == MaxRounds {
+			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.context.Phase, ErrTooManyRounds, MaxRounds, due[0].Action.Key)
+		}
+		for _, action := range due {
+			if err := p.perform(ctx, action); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// due lists the waiting actions of this phase that have a handler. The others
+// wait: a later version of the code may handle them.
+func (p *phase) due() ([]pendingAction, error) {
+	waiting, err := pendingActions.Read(p.result.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	var due []pendingAction
+	for _, a := range waiting.Queue {
+		if _, ok := p.engine.actions[actionKey{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.context.Phase {
+			due = append(due, a)
+		}
+	}
+	return due, nil
+}
+
+// perform runs one action and commits its answer together with its removal.
+func (p *phase) perform(ctx context.Context, a pendingAction) error {
+	h := p.engine.actions[actionKey{a.Action.Phase, a.Action.Key}]
+	c := p.context
+	c.Snapshot = p.result.Snapshot
+	var command state.Command
+	failure := env.Protect(func() (err error) {
+		command, err = h.run(ctx, c, a.Action.Payload)
+		return err
+	})
+	if ctx.Err() != nil && failure != nil {
+		return p.fail(h.plugin, failure) // the worker stops: not the action's fault, it will be tried again
+	}
+	if failure == nil {
+		command, failure = p.engine.settle(command)
+	}
+	if failure == nil {
+		if err := p.removal(&command, a.ID); err != nil {
+			return err
+		}
+		failure = p.commit(command)
+	}
+	if failure == nil {
+		return nil
+	}
+	return p.record(a, failure)
+}
+
+func (p *phase) removal(c *state.Command, id uint64) error {
+	settled := state.Command{Effects: c.Effects}
+	settled.Append(state.Command{Batch: c.Batch})
+	*c = settled
+	return pendingActions.Update(c, pendingUpdate{Remove: id})
+}
+
+// record puts an action that failed aside.
+func (p *phase) record(a pendingAction, failure error) error {
+	var c state.Command
+	if err := p.removal(&c, a.ID); err != nil {
+		return err
+	}
+	if err := FailedScheduledActions.Update(&c, FailedAction{ID: a.ID, Action: a.Action, Error: failure.Error()}); err != nil {
+		return err
+	}
+	return p.commit(c)
+}
+
+// finish counts the commits of the phase as the one that is stored.
+func (p *phase) finish() PhaseResult {
+	revision := p.context.Snapshot.Revision()
+	if !p.result.Command.Batch.IsZero() {
+		revision++
+	}
+	p.result.Snapshot = p.result.Snapshot.At(revision)
+	return p.result
+}

@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// Plugin registers what it adds to an agent. It is asked once for every agent
+// that names it, and is safe for concurrent use.
+type Plugin interface {
+	// ID names the plugin in agent specs; see [core.CheckName].
+	ID() string
+	// Register declares everything at once; r must not be kept.
+	Register(r *Registrar) error
+}
+
+// Context is what a hook, gate or handler sees. It must not be changed; its
+// pointers and slices are shared.
+type Context struct {
+	Phase    core.Phase // empty for gates and effects
+	Thread   core.ThreadKey
+	Run      core.ID
+	AgentID  string
+	Step     int            // from 1; 0 before the first
+	Snapshot state.Snapshot // for effects: after the commit
+	Messages []core.Message // the thread's, oldest first
+
+	Turn        *core.Message     // the model's turn, from AfterInference on
+	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute
+	Result      *core.ToolResult  // AfterToolExecute
+	Termination *core.Termination // RunEnd
+}
+
+// Hook runs at a phase and answers what is to change. It may run twice, when
+// another hook changed the same exclusive key: it must not act on the world
+// but through effects. An error ends the run.
+type Hook func(ctx context.Context, c Context) (state.Command, error)
+
+// ActionHandler runs an action at the phase for which it was scheduled. An
+// error is recorded under [FailedScheduledActions]; the action is not retried.
+type ActionHandler func(ctx context.Context, c Context, payload json.RawMessage) (state.Command, error)
+
+// EffectHandler acts on the world after the commit, at most once. An error is
+// logged; nothing is rolled back.
+type EffectHandler func(ctx context.Context, c Context, payload json.RawMessage) error
+
+// Gate decides about a tool call whose arguments are valid, before it runs. It
+// changes nothing. An error ends the run.
+type Gate func(ctx context.Context, c Context) (Verdict, error)
+
+// VerdictKind is what a gate decides. A later kind outranks an earlier one.
+type VerdictKind uint8
+
+// The verdicts.
+const (
+	VerdictAllow     VerdictKind = iota // nothing to object
+	VerdictSetResult                    // Result answers the call; the tool does not run
+	VerdictBlock                        // the run ends, blocked for Reason
+)
+
+// Verdict is a gate's answer.
+type Verdict struct {
+	Kind   VerdictKind
+	Reason string           // VerdictBlock: for people
+	Result *core.ToolResult // VerdictSetResult
+}

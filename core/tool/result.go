@@ -1,0 +1,60 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// Result is what a tool answers: what the model reads, and what is to change
+// and to happen. [Execute] fills CallID and Name.
+type Result struct {
+	core.ToolResult
+	Command state.Command `json:"command,omitzero"`
+
+	// Err is why [Execute] made an error result, for the log. It is not stored.
+	Err error `json:"-"`
+}
+
+// JSON returns a result whose data is v; the error is v's that JSON cannot express.
+func JSON(v any) (Result, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return Result{}, fmt.Errorf("encoding the result: %w", err)
+	}
+	return Result{ToolResult: core.ToolResult{Data: data}}, nil
+}
+
+// Text returns a result whose data is the text as a JSON string.
+func Text(text string) Result {
+	data, _ := json.Marshal(text) // a string always encodes
+	return Result{ToolResult: core.ToolResult{Data: data}}
+}
+
+// Failed returns an error result: the model reads the message and may try again.
+func Failed(message string) Result {
+	return Result{ToolResult: core.ToolResult{Message: message, IsError: true}}
+}
+
+type fatalError struct{ err error }
+
+func (f *fatalError) Error() string { return f.err.Error() }
+func (f *fatalError) Unwrap() error { return f.err }
+
+// Fatal marks an error of a tool as the end of the run, for what no answer of
+// the model can mend (a revoked credential, say). Fatal(nil) is nil.
+func Fatal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fatalError{err}
+}
+
+// IsFatal reports whether err, or an error that it wraps, was marked by [Fatal].
+func IsFatal(err error) bool {
+	var f *fatalError
+	return errors.As(err, &f)
+}

@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// The limits of a call, in bytes.
+const (
+	MaxArguments = 256 << 10 // the arguments' JSON
+	MaxResult    = 1 << 20   // the result's data and message together
+	MaxName      = 64        // a tool's name
+)
+
+// The errors of the limits.
+var (
+	// ErrArgumentsTooLarge is returned for arguments of more than [MaxArguments] bytes.
+	ErrArgumentsTooLarge = core.Errorf(core.CodeTooLarge, "arguments are larger than %d bytes", MaxArguments)
+	// ErrResultTooLarge is returned for a result of more than [MaxResult] bytes.
+	ErrResultTooLarge = core.Errorf(core.CodeTooLarge, "result is larger than %d bytes", MaxResult)
+)
+
+// Delivery says what happens to a call whose worker died between the tool's
+// start and the moment when its result was stored.
+type Delivery uint8
+
+// The deliveries.
+const (
+	// AtLeastOnce runs the call again with the same [Call.Key]: for tools that
+	// only read, or that recognise the key.
+	AtLeastOnce Delivery = iota
+	// AtMostOnce never runs it again; the model reads that the outcome is unknown.
+	AtMostOnce
+)
+
+// Spec is how a tool presents itself.
+type Spec struct {
+	Name        string          `json:"name"` // see [CheckName]
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object
+	Delivery    Delivery        `json:"delivery,omitempty"`
+}
+
+// Call is one request to run a tool.
+type Call struct {
+	ID        string // as the model named it; it can repeat within a thread
+	Name      string
+	Arguments json.RawMessage
+	Key       string // idempotency key, "run/sequence/index": the same when the call runs again
+	Thread    core.ThreadKey
+	Run       core.ID
+	Step      int            // from 1
+	Snapshot  state.Snapshot // the state before the call
+}
+
+// Tool is something that a model can call. Implementations are safe for
+// concurrent use.
+type Tool interface {
+	// Spec describes the tool. It answers the same each time.
+	Spec() Spec
+	// Check answers an error that names what is wrong with the arguments. It
+	// must not act: gates run between Check and Run.
+	Check(arguments json.RawMessage) error
+	// Run executes a call whose arguments passed Check. An error becomes an
+	// error result for the model; one wrapped by [Fatal] ends the run.
+	Run(ctx context.Context, call Call) (Result, error)
+}
+
+// CheckName validates a tool's name: 1 to 64 of A-Z a-z 0-9 _ and -, which is
+// what every provider accepts.
+func CheckName(name string) error {
+	if name == "" {
+		return core.Errorf(core.CodeInvalid, "tool name is empty")
+	}
+	if len(name) > MaxName {
+		return core.Errorf(core.CodeInvalid, "tool name %q is %d bytes long, at most %d are allowed", core.Excerpt(name), len(name), MaxName)
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '_' && c != '-' {
+			return core.Errorf(core.CodeInvalid, "tool name %q has the character %q, allowed are A-Z a-z 0-9 _ -", name, c)
+		}
+	}
+	return nil
+}
+
+// Check validates the spec itself: name, delivery, and parameters that are the
+// schema of an object (or absent).
+func (s Spec) Check() error {
+	if err := CheckName(s.Name); err != nil {
+		return err
+	}
+	if s.Delivery > AtMostOnce {
+		return fmt.Errorf("tool %q has delivery %d, which does not exist", s.Name, s.Delivery)
+	}
+	if s.Parameters == nil {
+		return nil
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(s.Parameters, &schema); err != nil {
+		return fmt.Errorf("parameters of tool %q: %w", s.Name, err)
+	}
+	if schema.Type != "object" {
+		return fmt.Errorf(`parameters of tool %q: the schema's type is %q, want "object"`, s.Name, schema.Type)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Typed makes a tool of a function. With no Parameters in the spec their schema
+// is inferred from Args, a struct: a field is required unless it is omitempty
+// or omitzero, its jsonschema tag describes it, and no other property is
+// allowed. A spec that is not valid, or an Args without a schema, is an error.
+func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (Tool, error) {
+	if run == nil {
+		return nil, fmt.Errorf("tool %q has no function", spec.Name)
+	}
+	if spec.Parameters == nil {
+		parameters, err := infer[Args]()
+		if err != nil {
+			return nil, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
+		}
+		spec.Parameters = parameters
+	}
+	if err := spec.Check(); err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(spec.Parameters, &schema); err != nil {
+		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+	}
+	return &typed[Args]{spec: spec, schema: resolved, run: run}, nil
+}
+
+type typed[Args any] struct {
+	spec   Spec
+	schema *jsonschema.Resolved
+	run    func(ctx context.Context, call Call, args Args) (Result, error)
+}
+
+// Spec implements Tool.
+func (t *typed[Args]) Spec() Spec { return t.spec }
+
+// Check implements Tool.
+func (t *typed[Args]) Check(arguments json.RawMessage) error {
+	if len(arguments) > MaxArguments {
+		return ErrArgumentsTooLarge
+	}
+	var value any
+	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
+		return core.Errorf(core.CodeInvalid, "not JSON: %w", err)
+	}
+	if err := t.schema.Validate(value); err != nil {
+		return core.Errorf(core.CodeInvalid, "%s", shorten(strings.TrimPrefix(err.Error(), "validating root: ")))
+	}
+	var args Args
+	return decode(arguments, &args)
+}
+
+// Run implements Tool.
+func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
+	var args Args
+	if err := decode(call.Arguments, &args); err != nil {
+		return Result{}, err
+	}
+	return t.run(ctx, call, args)
+}
+
+// orEmpty reads absent arguments as an object without properties: models leave
+// them out when a tool needs none.
+func orEmpty(arguments json.RawMessage) json.RawMessage {
+	if len(arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	return arguments
+}
+
+func decode(arguments json.RawMessage, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(orEmpty(arguments)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return core.Errorf(core.CodeInvalid, "%w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return core.Errorf(core.CodeInvalid, "more than one JSON value")
+	}
+	return nil
+}
+
+// shorten bounds an error that may quote the arguments; what it names stands first.
+func shorten(text string) string {
+	const limit = 500
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "..."
+}
+
+func infer[Args any]() (json.RawMessage, error) {
+	schema, err := jsonschema.For[Args](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
+	}})
+	if err != nil {
+		return nil, err
+	}
+	dropNullArrays(schema)
+	return json.Marshal(schema)
+}
+
+// dropNullArrays takes back the null that inference allows for a nil slice:
+// arguments come from a model, and several providers refuse a list of types.
+func dropNullArrays(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] == "array" {
+		s.Type, s.Types = "array", nil
+	}
+	for _, property := range s.Properties {
+		dropNullArrays(property)
+	}
+	dropNullArrays(s.Items)
+	dropNullArrays(s.AdditionalProperties)
+}
