@@ -121,7 +121,7 @@ func ReadLog(ctx context.Context, threads Threads, key core.ThreadKey, from, to 
 	if from > to {
 		return nil, nil
 	}
-	entries := make([]thread.Entry, 0, to-from+1)
+	entries := make([]thread.Entry, 0, min(to-from+1, 1024)) // to is read from storage: it does not size memory
 	next := from
 	for record, err := range threads.Log(ctx, key, from, to) {
 		if err != nil {

@@ -6,10 +6,15 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, func(*testing.T) store.Backend { return memory.New() })
+}
 
 func TestNothingIsSharedWithTheCaller(t *testing.T) {
 	ctx, s := t.Context(), memory.New()

@@ -1,0 +1,15 @@
+// Package storetest is the contract of package store as tests: a backend is
+// right when it passes [Run].
+//
+//	func TestContract(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) store.Backend { return mystore.Open(t.TempDir()) })
+//	}
+//
+// Each subtest is one clause. A failure says what the backend was asked, what
+// it answered and what the contract wants, so that somebody who writes a
+// backend can work from the failures alone. The suite knows a backend only
+// through its interface.
+//
+// [Options] tells the suite what a backend cannot do exactly: how far it rounds
+// due times, how long its lists lag, how large a payload may be.
+package storetest

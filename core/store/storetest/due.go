@@ -1,0 +1,190 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+var dueClauses = []clause{
+	{"DueThreadIsListedFromItsTimeOn", dueThreadIsListedFromItsTimeOn},
+	{"DueThreadIsListedInItsShardOnly", dueThreadIsListedInItsShardOnly},
+	{"DueTimeMovesWithTheHead", dueTimeMovesWithTheHead},
+	{"RefusedHeadIsNotDue", refusedHeadIsNotDue},
+	{"MostOverdueFirst", mostOverdueFirst},
+	{"EveryDueThreadIsInSomeShard", everyDueThreadIsInSomeShard},
+}
+
+// hour is far over what a backend may round; the times of this file are the
+// first days of 1970, so that nothing real is due then.
+const hour = int64(3_600_000)
+
+func dueThreadIsListedFromItsTimeOn(p *probe) {
+	key := p.key("t")
+	p.setDue(key, dueHead(1, 5*hour))
+	p.wantDue(key, 5*hour+p.rounding(), true)
+	p.wantDue(key, 5*hour-p.rounding()-1, false)
+	p.wantDue(key, 0, false)
+	p.wantDue(key, 100*hour, true)
+}
+
+func dueThreadIsListedInItsShardOnly(p *probe) {
+	for i := range 8 {
+		key := p.key(fmt.Sprint("t", i))
+		p.setDue(key, dueHead(1, hour))
+		p.wantDue(key, 2*hour, true)
+		for shard := range store.Shards {
+			if shard != store.Shard(key) && slices.Contains(p.overdue(shard, 2*hour, 1000), key) {
+				p.t.Errorf("Overdue lists %s in shard %d, want it in shard %d = store.Shard(key) only", key, shard, store.Shard(key))
+			}
+		}
+	}
+}
+
+func dueTimeMovesWithTheHead(p *probe) {
+	key := p.key("t")
+	p.setDue(key, dueHead(1, 5*hour))
+	p.wantDue(key, 6*hour, true)
+	p.set(key, dueHead(2, 10*hour))
+	p.wantDue(key, 6*hour, false)
+	p.wantDue(key, 11*hour, true)
+	p.set(key, dueHead(3, 2*hour))
+	p.wantDue(key, 3*hour, true)
+	p.set(key, dueHead(4, 0))
+	p.wantDue(key, 1000*hour, false)
+	p.set(key, dueHead(5, 4*hour))
+	p.wantDue(key, 5*hour, true)
+}
+
+func refusedHeadIsNotDue(p *probe) {
+	key := p.key("t")
+	p.setDue(key, dueHead(1, 10*hour))
+	if _, ok, err := p.b.CompareAndSet(p.ctx, key, dueHead(7, 2*hour)); ok || err != nil {
+		p.t.Fatalf("CompareAndSet(version 7 over 1) answers ok=%v, %v, want false and no error", ok, err)
+	}
+	p.wantDue(key, 11*hour, true)
+	p.wantDue(key, 3*hour, false)
+}
+
+func mostOverdueFirst(p *probe) {
+	keys := p.sameShard(5)
+	for i, at := range []int64{30, 10, 50, 20, 40} {
+		p.setDue(keys[i], dueHead(1, at*hour))
+	}
+	want := []core.ThreadKey{keys[1], keys[3], keys[0], keys[4], keys[2]}
+	tests := []struct {
+		until, limit int
+		want         []core.ThreadKey
+	}{
+		{60, 10, want},
+		{60, 5, want},
+		{60, 3, want[:3]},
+		{60, 1, want[:1]},
+		{35, 10, want[:3]},
+		{35, 2, want[:2]},
+		{5, 10, nil},
+	}
+	shard := store.Shard(keys[0])
+	for _, tt := range tests {
+		p.eventually(func() error {
+			got, err := p.b.Overdue(p.ctx, shard, int64(tt.until)*hour, tt.limit)
+			if err != nil {
+				return fmt.Errorf("Overdue(shard %d): %w", shard, err)
+			}
+			if diff := cmp.Diff(texts(tt.want), texts(got)); diff != "" {
+				return fmt.Errorf("Overdue(until %d h, limit %d) must answer the most overdue first and no more than the limit (-want +got):\n%s", tt.until, tt.limit, diff)
+			}
+			return nil
+		})
+	}
+}
+
+func everyDueThreadIsInSomeShard(p *probe) {
+	want := []string{}
+	for i := range 40 {
+		key := p.key(fmt.Sprintf("t%02d", i))
+		p.setDue(key, dueHead(1, hour+int64(i)))
+		want = append(want, key.String())
+	}
+	p.eventually(func() error {
+		var got []core.ThreadKey
+		for shard := range store.Shards {
+			keys, err := p.b.Overdue(p.ctx, shard, 2*hour, 100)
+			if err != nil {
+				return fmt.Errorf("Overdue(shard %d): %w", shard, err)
+			}
+			got = append(got, keys...)
+		}
+		listed := texts(got)
+		slices.Sort(listed)
+		if diff := cmp.Diff(want, listed); diff != "" {
+			return fmt.Errorf("the shards 0..%d together must list each of 40 due threads once (-want +got):\n%s", store.Shards-1, diff)
+		}
+		return nil
+	})
+}
+
+// setDue writes the first head of a thread and makes sure that the thread is
+// not due any more when the clause is over.
+func (p *probe) setDue(key core.ThreadKey, first thread.Head) {
+	p.t.Helper()
+	p.set(key, first)
+	p.t.Cleanup(func() {
+		p.ctx = context.WithoutCancel(p.ctx) // the test's own is over by now
+		last := p.head(key)
+		p.set(key, head(last.Version+1, 0xee))
+	})
+}
+
+func (p *probe) rounding() int64 { return p.options.DueRounding.Milliseconds() }
+
+func (p *probe) overdue(shard int, until int64, limit int) []core.ThreadKey {
+	p.t.Helper()
+	keys, err := p.b.Overdue(p.ctx, shard, until, limit)
+	if err != nil {
+		p.t.Fatalf("Overdue(shard %d, until %d, limit %d): %v", shard, until, limit, err)
+	}
+	return keys
+}
+
+// wantDue checks whether the thread's shard lists it at a time.
+func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
+	p.t.Helper()
+	shard := store.Shard(key)
+	p.eventually(func() error {
+		keys, err := p.b.Overdue(p.ctx, shard, until, 1000)
+		if err != nil {
+			return fmt.Errorf("Overdue(shard %d, until %d): %w", shard, until, err)
+		}
+		if got := slices.Contains(keys, key); got != want {
+			return fmt.Errorf("Overdue(shard %d, until %d) lists %s: %v, want %v; the thread's head says DueAt %d and rounding of %s is allowed",
+				shard, until, key, got, want, p.head(key).DueAt, p.options.DueRounding)
+		}
+		return nil
+	})
+}
+
+// sameShard returns n keys that share a shard.
+func (p *probe) sameShard(n int) []core.ThreadKey {
+	var keys []core.ThreadKey
+	for i := 0; len(keys) < n; i++ {
+		if key := p.key(fmt.Sprint("t", i)); store.Shard(key) == 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func texts(keys []core.ThreadKey) []string {
+	list := []string{}
+	for _, key := range keys {
+		list = append(list, key.String())
+	}
+	return list
+}

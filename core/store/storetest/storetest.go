@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Options says where a backend is less exact than the zero value asks for.
+type Options struct {
+	// DueRounding is how far Overdue may be off a head's DueAt, to either
+	// side. Default 0: exact to the millisecond.
+	DueRounding time.Duration
+	// MaxPayload is the largest payload in bytes that Put takes; one byte more
+	// must be store.ErrTooLarge. Default 0: there is no limit to test. It must
+	// be 300 KB or more.
+	MaxPayload int
+	// Eventually calls check until it answers nil, or gives up and answers its
+	// last error. It wraps what Overdue and Records may answer late. Default:
+	// check is called once, there is no lag.
+	Eventually func(check func() error) error
+}
+
+// Run checks a backend that is exact and shows everything at once. See
+// [Options.Run].
+func Run(t *testing.T, open func(t *testing.T) store.Backend) {
+	t.Helper()
+	Options{}.Run(t, open)
+}
+
+// Run checks every clause of the contract in a subtest of its own. It calls
+// open for each; open registers with t.Cleanup what must be closed. The backend
+// must be empty at first; open may answer the same one again, since every
+// clause uses a tenant of its own and leaves nothing due.
+func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
+	t.Helper()
+	for _, group := range [][]clause{headClauses, putClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})
+			})
+		}
+	}
+}
+
+// clause is one promise of the contract.
+type clause struct {
+	name  string
+	check func(p *probe)
+}
+
+// probe asks the backend on behalf of one clause. Its methods end the subtest
+// when the backend answers an error where none is allowed.
+type probe struct {
+	t       *testing.T
+	ctx     context.Context
+	b       store.Backend
+	options Options
+	tenant  string
+}
+
+func (p *probe) key(name string) core.ThreadKey {
+	return core.ThreadKey{Tenant: p.tenant, Thread: name}
+}
+
+func (p *probe) head(key core.ThreadKey) thread.Head {
+	p.t.Helper()
+	head, err := p.b.Head(p.ctx, key)
+	if err != nil {
+		p.t.Fatalf("Head(%s): %v", key, err)
+	}
+	return head
+}
+
+// set writes a head that must be accepted.
+func (p *probe) set(key core.ThreadKey, next thread.Head) {
+	p.t.Helper()
+	stored, ok, err := p.b.CompareAndSet(p.ctx, key, next)
+	if err != nil {
+		p.t.Fatalf("CompareAndSet(%s, version %d): %v", key, next.Version, err)
+	}
+	if !ok {
+		p.t.Fatalf("CompareAndSet(%s, version %d) answers ok=false with stored version %d; it must write when the stored version is one lower",
+			key, next.Version, stored.Version)
+	}
+}
+
+// put writes a record that must be accepted.
+func (p *probe) put(key core.ThreadKey, record store.Record) {
+	p.t.Helper()
+	if err := p.b.Put(p.ctx, key, record); err != nil {
+		p.t.Fatalf("Put(%s, %s under fence %d): %v", key, record.Name, record.Fence, err)
+	}
+}
+
+// wantRecord checks what Get answers now.
+func (p *probe) wantRecord(key core.ThreadKey, want store.Record) {
+	p.t.Helper()
+	got, ok, err := p.b.Get(p.ctx, key, want.Name)
+	if err != nil {
+		p.t.Fatalf("Get(%s, %s): %v", key, want.Name, err)
+	}
+	if !ok {
+		p.t.Fatalf("Get(%s, %s) answers ok=false for a record that was put; it must be strongly consistent", key, want.Name)
+	}
+	if describe(got) != describe(want) {
+		p.t.Errorf("Get(%s, %s)\nanswers %s\nwant    %s", key, want.Name, describe(got), describe(want))
+	}
+}
+
+func (p *probe) wantNoRecord(key core.ThreadKey, name string) {
+	p.t.Helper()
+	got, ok, err := p.b.Get(p.ctx, key, name)
+	if err != nil {
+		p.t.Fatalf("Get(%s, %s): %v; a record that does not exist is ok=false and no error", key, name, err)
+	}
+	if ok {
+		p.t.Errorf("Get(%s, %s) answers %s, which nobody put there", key, name, describe(got))
+	}
+}
+
+// eventually checks an answer that may lag.
+func (p *probe) eventually(check func() error) {
+	p.t.Helper()
+	poll := p.options.Eventually
+	if poll == nil {
+		poll = func(check func() error) error { return check() }
+	}
+	if err := poll(check); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// race calls f for 0..n-1 at the same time and waits for all of them.
+func (p *probe) race(n int, f func(ctx context.Context, i int) error) {
+	p.t.Helper()
+	group, _ := env.System().Group(p.ctx)
+	for i := range n {
+		group.Go(func(ctx context.Context) error { return f(ctx, i) })
+	}
+	if err := group.Wait(); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,55 @@
+package storetest_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+)
+
+// faultVariable names the fault that a child process of this test shall have.
+const faultVariable = "STORETEST_FAULT"
+
+// TestEveryFaultIsFound runs the suite over backends that are wrong in one
+// place each, in a process of their own, and wants the right clause to fail
+// with a text that says what is wrong.
+func TestEveryFaultIsFound(t *testing.T) {
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			command := exec.CommandContext(t.Context(), binary, "-test.run=^TestFaultyBackend$/^"+f.clause+"$")
+			command.Env = append(os.Environ(), faultVariable+"="+f.name)
+			output, err := command.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the suite passes a backend with this fault:\n%s", output)
+			}
+			for _, want := range []string{"--- FAIL: TestFaultyBackend/" + f.clause, f.text} {
+				if !strings.Contains(string(output), want) {
+					t.Errorf("the output lacks %q:\n%s", want, output)
+				}
+			}
+		})
+	}
+}
+
+// TestFaultyBackend runs only in the child processes.
+func TestFaultyBackend(t *testing.T) {
+	name := os.Getenv(faultVariable)
+	if name == "" {
+		t.Skip("runs in child processes only")
+	}
+	for _, f := range faults {
+		if f.name == name {
+			f.options.Run(t, func(*testing.T) store.Backend { return f.backend(memory.New()) })
+			return
+		}
+	}
+	t.Fatalf("there is no fault %q", name)
+}
