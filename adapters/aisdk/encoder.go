@@ -1,0 +1,306 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Encoder turns the events of one response into the payloads of its frames. It
+// does no I/O; the zero value is ready. One Encoder serves one response: a
+// replay starts with a new one.
+type Encoder struct {
+	out        [][]byte
+	started    bool
+	inStep     bool
+	text       string // id of the open text block
+	reasoning  string // id of the open reasoning block
+	blocks     int    // blocks opened so far
+	calls      []call // of the open step, in order of appearance
+	stopReason core.StopReason
+	ended      bool
+}
+
+// call is a tool call that has no result yet.
+type call struct {
+	id, name string
+	ready    bool // its input is complete
+}
+
+// Ended reports whether the terminal frame was produced.
+func (e *Encoder) Ended() bool { return e.ended }
+
+// Encode returns the frames that an event becomes, often none. After
+// run_finish, whose last frame is "[DONE]", it returns nothing.
+func (e *Encoder) Encode(event core.Event) [][]byte {
+	e.out = nil
+	if e.ended {
+		return nil
+	}
+	e.start(event.RunID)
+	switch event.Type {
+	case core.EventStepStart:
+		e.closeStep()
+		e.openStep()
+	case core.EventStepEnd:
+		e.closeStep()
+	case core.EventStepRestarted:
+		e.abandon()
+	case core.EventTextDelta:
+		e.textDelta(event.Delta)
+	case core.EventReasoningDelta:
+		e.reasoningDelta(event.Delta)
+	case core.EventToolCallStart:
+		e.openStep()
+		e.closeBlocks()
+		e.toolStart(event)
+	case core.EventToolCallDelta:
+		e.toolDelta(event)
+	case core.EventToolCallReady:
+		e.toolReady(event)
+	case core.EventToolCallDone:
+		e.toolDone(event)
+	case core.EventInferenceComplete:
+		e.stopReason = event.StopReason
+	case core.EventRunFinish:
+		e.finish(event.Termination)
+	}
+	return e.out
+}
+
+// Fail returns the frames that end a stream which cannot go on.
+func (e *Encoder) Fail(text string) [][]byte {
+	e.out = nil
+	if e.ended {
+		return nil
+	}
+	e.start(core.ID{})
+	e.fail(text)
+	return e.out
+}
+
+func (e *Encoder) emit(c chunk) { e.out = append(e.out, c.encode()) }
+
+func (e *Encoder) start(run core.ID) {
+	if e.started {
+		return
+	}
+	e.started = true
+	c := chunk{Type: "start"}
+	if !run.IsZero() {
+		c.MessageID = run.String()
+	}
+	e.emit(c)
+}
+
+func (e *Encoder) openStep() {
+	if !e.inStep {
+		e.inStep = true
+		e.emit(chunk{Type: "start-step"})
+	}
+}
+
+func (e *Encoder) closeStep() {
+	e.closeBlocks()
+	if e.inStep {
+		e.inStep = false
+		e.emit(chunk{Type: "finish-step"})
+	}
+}
+
+func (e *Encoder) closeBlocks() {
+	if e.reasoning != "" {
+		e.emit(chunk{Type: "reasoning-end", ID: e.reasoning})
+		e.reasoning = ""
+	}
+	if e.text != "" {
+		e.emit(chunk{Type: "text-end", ID: e.text})
+		e.text = ""
+	}
+}
+
+func (e *Encoder) textDelta(delta string) {
+	if delta == "" {
+		return
+	}
+	e.openStep()
+	if e.text == "" {
+		e.closeBlocks()
+		e.text = e.block("txt_")
+		e.emit(chunk{Type: "text-start", ID: e.text})
+	}
+	e.emit(chunk{Type: "text-delta", ID: e.text, Delta: delta})
+}
+
+func (e *Encoder) reasoningDelta(delta string) {
+	if delta == "" {
+		return
+	}
+	e.openStep()
+	if e.reasoning == "" {
+		e.closeBlocks()
+		e.reasoning = e.block("reasoning_")
+		e.emit(chunk{Type: "reasoning-start", ID: e.reasoning})
+	}
+	e.emit(chunk{Type: "reasoning-delta", ID: e.reasoning, Delta: delta})
+}
+
+func (e *Encoder) block(prefix string) string {
+	id := prefix + strconv.Itoa(e.blocks)
+	e.blocks++
+	return id
+}
+
+func (e *Encoder) toolStart(event core.Event) {
+	if e.open(event.CallID) != nil {
+		return
+	}
+	e.track(call{id: event.CallID, name: event.Name})
+	e.emit(chunk{Type: "tool-input-start", ToolCallID: event.CallID, ToolName: event.Name})
+}
+
+func (e *Encoder) toolDelta(event core.Event) {
+	if c := e.open(event.CallID); c != nil && !c.ready && event.Delta != "" {
+		e.emit(chunk{Type: "tool-input-delta", ToolCallID: c.id, InputTextDelta: event.Delta})
+	}
+}
+
+func (e *Encoder) toolReady(event core.Event) {
+	e.openStep()
+	e.closeBlocks()
+	c := e.open(event.CallID)
+	if c == nil {
+		c = e.track(call{id: event.CallID, name: event.Name})
+	}
+	c.ready = true
+	e.emit(chunk{Type: "tool-input-available", ToolCallID: c.id, ToolName: c.name, Input: orElse(event.Arguments, "{}")})
+}
+
+func (e *Encoder) toolDone(event core.Event) {
+	c := e.open(event.CallID)
+	if c != nil && !c.ready {
+		e.toolReady(event) // the client takes no result before an input
+	}
+	// A call of an earlier response is not in e.calls; the client has it in its
+	// copy of the message.
+	e.forget(event.CallID)
+	if event.IsError {
+		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
+		return
+	}
+	e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
+}
+
+// abandon ends what is open of a step that starts again.
+func (e *Encoder) abandon() {
+	const text = "the step was restarted"
+	e.closeBlocks()
+	for _, c := range e.calls {
+		if c.ready {
+			e.emit(chunk{Type: "tool-output-error", ToolCallID: c.id, ErrorText: text})
+		} else {
+			e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: text})
+		}
+	}
+	e.calls = nil
+	e.closeStep()
+}
+
+func (e *Encoder) finish(t *core.Termination) {
+	if t == nil {
+		t = &core.Termination{Type: core.TerminationNatural}
+	}
+	switch t.Type {
+	case core.TerminationError:
+		e.fail(reason(t))
+	case core.TerminationCancelled, core.TerminationSuperseded:
+		e.closeBlocks()
+		e.emit(chunk{Type: "abort"})
+		e.end()
+	default:
+		e.closeStep()
+		e.emit(chunk{Type: "finish", FinishReason: finishReason(t.Type, e.stopReason)})
+		e.end()
+	}
+}
+
+func (e *Encoder) fail(text string) {
+	e.closeBlocks()
+	e.emit(chunk{Type: "error", ErrorText: text})
+	e.closeStep()
+	e.emit(chunk{Type: "finish", FinishReason: "error"})
+	e.end()
+}
+
+func (e *Encoder) end() {
+	e.ended = true
+	e.out = append(e.out, done)
+}
+
+func (e *Encoder) open(id string) *call {
+	for i := range e.calls {
+		if e.calls[i].id == id {
+			return &e.calls[i]
+		}
+	}
+	return nil
+}
+
+func (e *Encoder) track(c call) *call {
+	e.calls = append(e.calls, c)
+	return &e.calls[len(e.calls)-1]
+}
+
+func (e *Encoder) forget(id string) {
+	for i := range e.calls {
+		if e.calls[i].id == id {
+			e.calls = append(e.calls[:i], e.calls[i+1:]...)
+			return
+		}
+	}
+}
+
+// finishReason translates the end of a run. A run that a policy stopped after a
+// turn with calls, or that waits for a decision, ends as the official server's
+// do: with the reason of its last turn.
+func finishReason(t core.TerminationType, last core.StopReason) string {
+	switch {
+	case t == core.TerminationSuspended:
+		return "tool-calls"
+	case t == core.TerminationBlocked, last == core.StopContentFilter:
+		return "content-filter"
+	case last == core.StopMaxTokens, last == core.StopContextOverflow:
+		return "length"
+	case t == core.TerminationStopped && last == core.StopToolUse:
+		return "tool-calls"
+	case last == core.StopOther:
+		return "other"
+	}
+	return "stop"
+}
+
+// reason is what a person reads about a run that ended with an error.
+func reason(t *core.Termination) string {
+	switch {
+	case t.Detail != "":
+		return t.Detail
+	case t.Code != "":
+		return "the run ended with the error " + t.Code
+	}
+	return "the run ended with an error"
+}
+
+// errorText reads the text of a failed call's result, {"error": text}.
+func errorText(result json.RawMessage) string {
+	var r struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(result, &r) == nil && r.Error != "" {
+		return r.Error
+	}
+	if len(result) > 0 {
+		return string(result)
+	}
+	return "the tool call ended with an error"
+}

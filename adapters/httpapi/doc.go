@@ -1,0 +1,34 @@
+// Package httpapi is the HTTP server of Reveille: its native routes, and behind
+// the same authentication and limits the handlers of the protocols.
+//
+//	POST /v1/threads/{id}/messages       queue input: 202 with run and dispatch
+//	GET  /v1/threads/{id}/messages       a page of the thread, ?limit=1..200&cursor=
+//	GET  /v1/threads/{id}                the thread
+//	POST /v1/threads/{id}/cancel         cancel its active run
+//	POST /v1/runs                        start a run and stream its events
+//	GET  /v1/runs/{id}                   the run
+//	POST /v1/runs/{id}/cancel            cancel it
+//	GET  /v1/runs/{id}/events/stream     its events from the first, then live
+//	GET  /health, /health/live           needs no identity
+//
+// Streams are server-sent events: each data field is the JSON of a core.Event,
+// its id field the event's position. A stream ends after run_finish; when it
+// has to end earlier its last event has the type "error". Closing a connection
+// never cancels a run.
+//
+// A reconnecting client sends Last-Event-ID and gets what comes strictly after
+// that event. If the event is not met again (a restarted step has other
+// positions), the stream goes on with the next step; what the client has is
+// never sent twice.
+//
+// A header Idempotency-Key makes a POST that starts a run safe to send again:
+// the same key and body answer the first run. Without a thread id the key also
+// decides the new thread's id, so that both requests meet there.
+//
+// Every refusal has the body {"error": text, "code": code}. Bodies are decoded
+// strictly: an unknown, repeated or misplaced key is named. A body must be
+// application/json (or application/*+json), else 415, which also keeps web
+// pages of other sites from posting to a local server; it may have 1 MB
+// (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of
+// another user or tenant are 404, like those that do not exist.
+package httpapi

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// submission reads a request that starts a run. The thread comes from the path
+// or, when that names none, from the body or is new.
+func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission, error) {
+	var s mailbox.Submission
+	o, err := readObject(r)
+	if err != nil {
+		return s, err
+	}
+	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
+		return s, err
+	}
+	mode, err := o.text("mode")
+	if err != nil {
+		return s, err
+	}
+	thread := r.PathValue("thread")
+	if thread == "" {
+		if thread, err = o.text("threadId", "thread_id"); err != nil {
+			return s, err
+		}
+	}
+	if s.Messages, err = o.messages(); err != nil {
+		return s, err
+	}
+	if err := o.end(); err != nil {
+		return s, err
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return s, err
+	}
+	if key != "" {
+		s.Key = "http:" + key
+	}
+	if thread == "" {
+		thread = a.newThread(id, key)
+	}
+	if s.AgentID == "" {
+		s.AgentID = a.DefaultAgent
+	}
+	s.Thread = core.ThreadKey{Tenant: id.Tenant, Thread: thread}
+	s.User, s.Mode = id.User, mailbox.Mode(mode)
+	if err := s.Check(); err != nil {
+		return s, err
+	}
+	if !a.Runtime.HasAgent(s.AgentID) {
+		return s, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
+	}
+	return s, nil
+}
+
+// idempotencyKey returns the header's value, empty when it is absent.
+func idempotencyKey(r *http.Request) (string, error) {
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 {
+		return "", core.Errorf(core.CodeInvalid, "header Idempotency-Key is given %d times", len(values))
+	}
+	return values[0], core.CheckName("header Idempotency-Key", values[0])
+}
+
+// newThread makes the id of a new thread. With an idempotency key it follows
+// from the key, so that the same request sent twice meets its first run there.
+func (a *api) newThread(id core.Identity, key string) string {
+	if key == "" {
+		return a.Env.NewID().String()
+	}
+	// NUL occurs in none of the three, so no two triples collide.
+	sum := sha256.Sum256([]byte(id.Tenant + "\x00" + id.User + "\x00" + key))
+	thread := core.ID(sum[:16])
+	thread[6] = thread[6]&0x0f | 0x80 // UUIDv8: made by the application's own rule
+	thread[8] = thread[8]&0x3f | 0x80
+	return thread.String()
+}

@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+const (
+	maxBody  = 1 << 20 // bytes
+	maxDepth = 64      // of nested arrays and objects
+)
+
+// errMediaType is answered with 415, which no code of the table stands for.
+var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
+
+// limit reads the body of a request within the limits and puts it back, so
+// that mounted handlers are behind them too.
+func limit(w http.ResponseWriter, r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return core.Errorf(core.CodeInvalid, "read body: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if len(body) == 0 {
+		return nil
+	}
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return errMediaType
+	}
+	if !utf8.Valid(body) {
+		return core.Errorf(core.CodeInvalid, "body is not UTF-8 at byte %d", invalidAt(body))
+	}
+	if at, deep := tooDeep(body); deep {
+		return core.Errorf(core.CodeInvalid, "body is nested more than %d deep at byte %d", maxDepth, at)
+	}
+	return nil
+}
+
+func isJSON(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (kind == "application/json" ||
+		strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
+}
+
+func invalidAt(body []byte) int {
+	for at := 0; at < len(body); {
+		r, size := utf8.DecodeRune(body[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return len(body)
+}
+
+// tooDeep looks for the bracket that exceeds the depth. It need not know
+// whether the text is JSON: the decoder says that.
+func tooDeep(body []byte) (at int, deep bool) {
+	depth, quoted, escaped := 0, false, false
+	for i, c := range body {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return i, true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+)
+
+func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	s, err := a.submission(r, id)
+	if err != nil {
+		return err
+	}
+	if a.Buffered {
+		return a.queueRun(w, r, s)
+	}
+	ctx, cancel := sse.Detach(r.Context())
+	defer cancel()
+	return a.stream(w, r, position{passed: true}, func(sink run.Sink) error {
+		_, err := a.Runtime.Stream(ctx, s, sink)
+		return hide(err, "thread", s.Thread.Thread)
+	})
+}
+
+func (a *api) queueRun(w http.ResponseWriter, r *http.Request, s mailbox.Submission) error {
+	if sse.Demanded(r) {
+		return sse.ErrBuffered
+	}
+	receipt, err := a.Runtime.Submit(r.Context(), s)
+	if err != nil {
+		return hide(err, "thread", s.Thread.Thread)
+	}
+	answer := acceptance(receipt)
+	answer.StreamURL = a.StreamURL + "/v1/runs/" + receipt.RunID.String() + "/events/stream"
+	sse.JSON(w, http.StatusAccepted, answer)
+	return nil
+}
+
+func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	record, err := a.Runtime.Run(r.Context(), id, runID)
+	if err != nil {
+		return hide(err, "run", runID.String())
+	}
+	sse.JSON(w, http.StatusOK, record)
+	return nil
+}
+
+func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
+		return hide(err, "run", runID.String())
+	}
+	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "run_id": runID.String()})
+	return nil
+}
+
+func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	from, err := resumeFrom(r.Header.Get("Last-Event-ID"), runID)
+	if err != nil {
+		return err
+	}
+	if a.Buffered {
+		return sse.ErrBuffered
+	}
+	return a.stream(w, r, from, func(sink run.Sink) error {
+		return hide(a.Runtime.Follow(r.Context(), id, runID, sink), "run", runID.String())
+	})
+}
+
+func runOf(r *http.Request) (core.ID, error) {
+	id, err := core.ParseID(r.PathValue("run"))
+	if err != nil {
+		return id, core.Errorf(core.CodeInvalid, "run %w", err)
+	}
+	return id, nil
+}
+
+// failure is the last event of a stream that ends before its run.
+type failure struct {
+	Type string `json:"event_type"`
+	sse.Problem
+}
+
+// stream answers with the events that source emits and the client has not seen.
+// An error before the first of them is a refusal, a later one the stream's last
+// event.
+func (a *api) stream(w http.ResponseWriter, r *http.Request, from position, source func(run.Sink) error) error {
+	out := sse.NewWriter(w)
+	ended := false
+	err := out.KeepAlive(r.Context(), a.Env, func() error {
+		return source(func(e core.Event) error {
+			ended = ended || e.Type == core.EventRunFinish
+			if from.seen(e) {
+				return nil
+			}
+			data, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			return out.Write(sse.Frame{ID: e.Position, Data: data})
+		})
+	})
+	if err == nil && !ended {
+		err = core.Errorf(core.CodeUnavailable, "stream ended before its run")
+	}
+	switch {
+	case out.Err() != nil: // the client is gone; the run goes on
+		return nil
+	case err != nil && !out.Started():
+		return err
+	case err != nil:
+		sse.Log(a.Log, err)
+		data, _ := json.Marshal(failure{Type: "error", Problem: sse.Public(err)}) // strings always marshal
+		_ = out.Write(sse.Frame{Data: data})                                      // nobody is left to tell
+	case !out.Started():
+		w.WriteHeader(http.StatusNoContent) // the client has seen everything
+	}
+	return nil
+}

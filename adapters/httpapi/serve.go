@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"net/http"
+	"path"
+
+	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// ServeHTTP implements http.Handler.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := &response{ResponseWriter: w}
+	err := env.Protect(func() error { return a.serve(out, r) })
+	switch {
+	case err == nil:
+		out.finish(r)
+	case aborted(err):
+		panic(http.ErrAbortHandler)
+	case out.sent:
+		// A cut connection is the only way left to say that the answer is not whole.
+		sse.Log(a.Log, err)
+		panic(http.ErrAbortHandler)
+	default:
+		out.discard()
+		sse.Refuse(out, a.Log, err)
+	}
+}
+
+func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path != "/health" && r.URL.Path != "/health/live" {
+		id, err := a.authenticate(r)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			return err
+		}
+		r = r.WithContext(core.WithIdentity(r.Context(), id))
+	}
+	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+		return noRoute(r) // ServeMux would redirect
+	}
+	switch err := limit(w, r); {
+	case err == errMediaType:
+		sse.JSON(w, http.StatusUnsupportedMediaType, sse.Public(err))
+		return nil
+	case err != nil:
+		return err
+	}
+	a.mux.ServeHTTP(w, r)
+	return nil
+}
+
+// route registers a native route, whose handler returns refusals.
+func (a *api) route(pattern string, f func(http.ResponseWriter, *http.Request, core.Identity) error) {
+	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		id, _ := core.IdentityFrom(r.Context()) // serve put it there
+		if err := f(w, r, id); err != nil {
+			sse.Refuse(w, a.Log, err)
+		}
+	})
+}
+
+func noRoute(r *http.Request) error {
+	return core.Errorf(core.CodeNotFound, "no route %s %s", r.Method, core.Excerpt(r.URL.Path))
+}
+
+func aborted(err error) bool {
+	p, ok := err.(*env.PanicError)
+	return ok && p.Value == http.ErrAbortHandler
+}
