@@ -126,6 +126,9 @@ func (r *Resolved) describe() error {
 	specs := make([]tool.Spec, 0, len(r.Tools))
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
+		if s.Parameters == nil {
+			s.Parameters = json.RawMessage(tool.NoParameters)
+		}
 		specs = append(specs, s)
 		r.ModelTools = append(r.ModelTools, model.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}

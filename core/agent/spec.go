@@ -27,7 +27,7 @@ type Spec struct {
 
 	Plugins          []string `json:"plugins,omitempty"`            // ids, in the order in which their commands commit
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"` // plugins whose hooks, gates and tools are active; empty: all
-	AllowedTools     []string `json:"allowed_tools,omitempty"`      // nil: all tools; empty: none
+	AllowedTools     []string `json:"allowed_tools,omitzero"`       // nil: all tools; empty: none
 	ExcludedTools    []string `json:"excluded_tools,omitempty"`     // taken from the allowed ones
 }
 

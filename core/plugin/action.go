@@ -94,7 +94,7 @@ func (e *Engine) settle(c state.Command) (state.Command, error) {
 		return c, nil
 	}
 	for _, a := range c.Actions {
-		if _, ok := e.actions[actionKey{a.Phase, a.Key}]; !ok {
+		if _, ok := e.actions[duty{a.Phase, a.Key}]; !ok {
 			return state.Command{}, fmt.Errorf("%w %q at phase %q", ErrUnknownAction, a.Key, a.Phase)
 		}
 	}

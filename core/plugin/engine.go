@@ -19,7 +19,7 @@ type Engine struct {
 	hooks    map[core.Phase][]hook
 	gates    []gate
 	tools    []tool.Tool
-	actions  map[actionKey]actionHandler
+	actions  map[duty]actionHandler
 	effects  map[string]effectHandler
 
 	actionPhases map[core.Phase]bool // phases that have an action handler
@@ -37,7 +37,7 @@ type Engine struct {
 func New(plugins []Plugin, filter []string) (*Engine, error) {
 	e := &Engine{
 		hooks:        map[core.Phase][]hook{},
-		actions:      map[actionKey]actionHandler{},
+		actions:      map[duty]actionHandler{},
 		effects:      map[string]effectHandler{},
 		actionPhases: map[core.Phase]bool{},
 		toolOwners:   map[string]string{},

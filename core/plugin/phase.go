@@ -181,7 +181,7 @@ func (p *phase) due() ([]pendingAction, error) {
 	}
 	var due []pendingAction
 	for _, a := range waiting.Queue {
-		if _, ok := p.engine.actions[actionKey{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.context.Phase {
+		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.context.Phase {
 			due = append(due, a)
 		}
 	}
@@ -190,7 +190,7 @@ func (p *phase) due() ([]pendingAction, error) {
 
 // perform runs one action and commits its answer together with its removal.
 func (p *phase) perform(ctx context.Context, a pendingAction) error {
-	h := p.engine.actions[actionKey{a.Action.Phase, a.Action.Key}]
+	h := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]
 	c := p.context
 	c.Snapshot = p.result.Snapshot
 	var command state.Command

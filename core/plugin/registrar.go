@@ -36,7 +36,7 @@ type (
 		plugin string
 		run    ActionHandler
 	}
-	actionKey struct {
+	duty struct {
 		phase core.Phase
 		key   string
 	}
@@ -98,7 +98,7 @@ func (r *Registrar) Tool(t tool.Tool) {
 // Action adds the handler of actions scheduled under key for phase. It holds
 // even when the plugin's hooks are filtered out.
 func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
-	at := actionKey{phase, key}
+	at := duty{phase, key}
 	owner, exists := r.engine.actions[at]
 	switch {
 	case h == nil || key == "":

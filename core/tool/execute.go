@@ -12,10 +12,13 @@ import (
 
 // Execute checks and runs a call. Whatever fails becomes an error result, whose
 // Err says more for the log. The error is only for a call that has no result
-// and must not get one here: one that the tool wrapped by [Fatal], or, when the
-// tool gave up because ctx ended, the context's cause (the worker stops; the
-// tool is not to blame).
+// and must not get one here: one that the tool wrapped by [Fatal], or, when ctx
+// ended before the tool started or made it give up, the context's cause: the
+// worker stops, and the tool is not to blame.
 func Execute(ctx context.Context, t Tool, c Call) (Result, error) {
+	if ctx.Err() != nil {
+		return Result{}, fmt.Errorf("running tool %q: %w", c.Name, context.Cause(ctx))
+	}
 	if err := check(t, c.Arguments); err != nil {
 		return failed(c, "invalid arguments: ", err), nil
 	}

@@ -89,6 +89,10 @@ func CheckName(name string) error {
 	return nil
 }
 
+// NoParameters is the schema of a tool without arguments. It spells out the
+// empty properties, without which some providers refuse it.
+const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
+
 // Check validates the spec itself: name, delivery, and parameters that are the
 // schema of an object (or absent).
 func (s Spec) Check() error {

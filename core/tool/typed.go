@@ -63,7 +63,7 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 		return core.Errorf(core.CodeInvalid, "not JSON: %w", err)
 	}
 	if err := t.schema.Validate(value); err != nil {
-		return core.Errorf(core.CodeInvalid, "%s", shorten(strings.TrimPrefix(err.Error(), "validating root: ")))
+		return core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
 	}
 	var args Args
 	return decode(arguments, &args)
@@ -114,6 +114,9 @@ func infer[Args any]() (json.RawMessage, error) {
 	}})
 	if err != nil {
 		return nil, err
+	}
+	if schema.Type == "object" && len(schema.Properties) == 0 && reflect.TypeFor[Args]().Kind() == reflect.Struct {
+		return json.RawMessage(NoParameters), nil
 	}
 	dropNullArrays(schema)
 	return json.Marshal(schema)

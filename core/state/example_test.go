@@ -1,0 +1,37 @@
+package state_test
+
+import (
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// A key counts something for as long as the thread lives. What is stored is the
+// command; the snapshots follow from it.
+func Example() {
+	visits := state.Key[int, int]{
+		Name: "visits", Scope: state.ScopeThread, Merge: state.Commutative,
+		Apply: func(count, more int) int { return count + more },
+	}
+	registry, err := state.NewRegistry(visits.Definition())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var command state.Command
+	if err := visits.Update(&command, 2); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var before state.Snapshot
+	after, err := registry.Commit(before, command.Batch)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	count, err := visits.Read(after)
+	fmt.Println(count, err, "at revision", after.Revision())
+	// Output: 2 <nil> at revision 1
+}

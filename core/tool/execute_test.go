@@ -1,0 +1,182 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// stub is a tool of two functions; a nil check accepts everything.
+type stub struct {
+	check func() error
+	run   func(ctx context.Context) (tool.Result, error)
+}
+
+func (s stub) Spec() tool.Spec { return tool.Spec{Name: "stub"} }
+
+func (s stub) Check(json.RawMessage) error {
+	if s.check == nil {
+		return nil
+	}
+	return s.check()
+}
+
+func (s stub) Run(ctx context.Context, _ tool.Call) (tool.Result, error) { return s.run(ctx) }
+
+func answer(r tool.Result, err error) func(context.Context) (tool.Result, error) {
+	return func(context.Context) (tool.Result, error) { return r, err }
+}
+
+func TestExecuteMakesAResultOfEveryFailure(t *testing.T) {
+	tests := []struct {
+		name string
+		tool stub
+		want core.ToolResult
+	}{
+		{"text", stub{run: answer(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`)}},
+		{"an error result of the tool", stub{run: answer(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true}},
+		{"nothing", stub{run: answer(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`)}},
+		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true}},
+		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked: oh", IsError: true}},
+		{"an error", stub{run: answer(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true}},
+		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked: oh", IsError: true}},
+		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true}},
+		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
+		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := tool.Execute(t.Context(), test.tool, tool.Call{ID: "c1", Name: "stub"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.CallID, test.want.Name = "c1", "stub"
+			if diff := cmp.Diff(test.want, got.ToolResult); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestExecuteKeepsTheCommand(t *testing.T) {
+	result := tool.Text("done")
+	result.Command.Effects = []state.Effect{{Key: "mail"}}
+	got, err := tool.Execute(t.Context(), stub{run: answer(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]state.Effect{{Key: "mail"}}, got.Command.Effects); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExecuteKeepsThePanicForTheLog(t *testing.T) {
+	got, err := tool.Execute(t.Context(), stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, tool.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var panicked *env.PanicError
+	if !errors.As(got.Err, &panicked) || !strings.Contains(string(panicked.Stack), "execute_test.go") {
+		t.Errorf("got %v, want the panic with its stack", got.Err)
+	}
+}
+
+func TestExecuteReturnsAFatalError(t *testing.T) {
+	cause := errors.New("credential revoked")
+	_, err := tool.Execute(t.Context(), stub{run: answer(tool.Result{}, fmt.Errorf("charging: %w", tool.Fatal(cause)))}, tool.Call{})
+	if !tool.IsFatal(err) || !errors.Is(err, cause) {
+		t.Errorf("got %v, want the fatal error", err)
+	}
+	if tool.Fatal(nil) != nil || tool.IsFatal(cause) {
+		t.Error("nil and plain errors are not fatal")
+	}
+}
+
+func TestExecuteDoesNotBlameTheToolForAWorkerThatStops(t *testing.T) {
+	lost := errors.New("claim lost")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := tool.Execute(ctx, stub{run: func(ctx context.Context) (tool.Result, error) {
+		cancel(lost)
+		return tool.Result{}, ctx.Err()
+	}}, tool.Call{Name: "stub"})
+	if !errors.Is(err, lost) || tool.IsFatal(err) {
+		t.Errorf("got %v, want the context's cause", err)
+	}
+	_, err = tool.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
+		t.Error("the tool ran")
+		return tool.Result{}, nil
+	}}, tool.Call{Name: "stub"})
+	if !errors.Is(err, lost) {
+		t.Errorf("got %v, want the context's cause", err)
+	}
+}
+
+func TestExecuteStoresWhatAToolFinishedAlthoughTheWorkerStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := tool.Execute(ctx, stub{run: func(context.Context) (tool.Result, error) {
+		cancel()
+		return tool.Text("paid"), nil
+	}}, tool.Call{})
+	if err != nil || string(got.Data) != `"paid"` {
+		t.Errorf("got %s, %v", got.Data, err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	// The arguments are {"city":"xx..."}: 11 bytes around the name.
+	arguments := func(size int) json.RawMessage {
+		return json.RawMessage(`{"city":"` + strings.Repeat("x", size-11) + `"}`)
+	}
+	result := func(size int) tool.Result { return tool.Text(strings.Repeat("x", size-2)) }
+	tests := []struct {
+		name string
+		tool tool.Tool
+		call tool.Call
+		want string // message; empty: no error
+	}{
+		{"arguments at the limit", weather(t), tool.Call{Arguments: arguments(262144)}, ""},
+		{"arguments over it", weather(t), tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
+		{"arguments over it, of any tool", stub{}, tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
+		{"result at the limit", stub{run: answer(result(1048576), nil)}, tool.Call{}, ""},
+		{"result over it", stub{run: answer(result(1048577), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+		{"message over it", stub{run: answer(tool.Failed(strings.Repeat("x", 1048577)), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := tool.Execute(t.Context(), test.tool, test.call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Message != test.want || got.IsError != (test.want != "") {
+				t.Errorf("message %q, error %v, want %q", core.Excerpt(got.Message), got.IsError, test.want)
+			}
+			if test.want != "" && core.CodeOf(got.Err) != core.CodeTooLarge {
+				t.Errorf("%v has code %q, want too_large", got.Err, core.CodeOf(got.Err))
+			}
+		})
+	}
+	if err := weather(t).Check(arguments(262145)); err != tool.ErrArgumentsTooLarge {
+		t.Errorf("got %v, want ErrArgumentsTooLarge", err)
+	}
+}
+
+func TestResultsOfValues(t *testing.T) {
+	got, err := tool.JSON(map[string]int{"b": 1, "a": 2})
+	if err != nil || string(got.Data) != `{"a":2,"b":1}` {
+		t.Errorf("got %s, %v", got.Data, err)
+	}
+	_, err = tool.JSON(func() {})
+	if diff := cmp.Diff("encoding the result: json: unsupported type: func()", fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,196 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+type place struct {
+	Latitude float64 `json:"latitude"`
+}
+
+type forecast struct {
+	City  string          `json:"city" jsonschema:"the city's name"`
+	Days  int             `json:"days,omitempty"`
+	Tags  []string        `json:"tags,omitempty"`
+	Near  *place          `json:"near,omitzero"`
+	Extra json.RawMessage `json:"extra,omitempty"`
+}
+
+func typed[Args any](t *testing.T, spec tool.Spec, run func(context.Context, tool.Call, Args) (tool.Result, error)) tool.Tool {
+	t.Helper()
+	made, err := tool.Typed(spec, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func weather(t *testing.T) tool.Tool {
+	t.Helper()
+	return typed(t, tool.Spec{Name: "weather"}, func(_ context.Context, _ tool.Call, args forecast) (tool.Result, error) {
+		return tool.Text(fmt.Sprintf("sunny in %s for %d days", args.City, args.Days)), nil
+	})
+}
+
+func TestTypedInfersTheParameters(t *testing.T) {
+	want := `{"type":"object","properties":{` +
+		`"city":{"type":"string","description":"the city's name"},` +
+		`"days":{"type":"integer"},` +
+		`"tags":{"type":"array","items":{"type":"string"}},` +
+		`"near":{"type":["null","object"],"properties":{"latitude":{"type":"number"}},"required":["latitude"],"additionalProperties":false},` +
+		`"extra":true},` +
+		`"required":["city"],"additionalProperties":false}`
+	if diff := cmp.Diff(want, string(weather(t).Spec().Parameters)); diff != "" {
+		t.Error(diff)
+	}
+	none := typed(t, tool.Spec{Name: "now"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil })
+	if diff := cmp.Diff(`{"type":"object","properties":{},"additionalProperties":false}`, string(none.Spec().Parameters)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCheckNamesTheProperty(t *testing.T) {
+	tests := []struct {
+		name      string
+		arguments string
+		want      string // empty: valid
+	}{
+		{"valid", `{"city":"Rome","days":2,"tags":[],"near":{"latitude":1.5},"extra":{"a":[1]}}`, ""},
+		{"missing", `{}`, `property "city" is missing`},
+		{"absent arguments are an empty object", ``, `property "city" is missing`},
+		{"wrong type", `{"city":5}`, `property "city": got integer, want string`},
+		{"unknown", `{"city":"Rome","town":1}`, `property "town" is not a known property`},
+		{"another case", `{"city":"Rome","Days":1}`, `property "Days" is not a known property`},
+		{"nested", `{"city":"Rome","near":{"latitude":"x"}}`, `property "near.latitude": got string, want number`},
+		{"one of two types", `{"city":"Rome","near":1.5}`, `property "near": got number, want null or object`},
+		{"item", `{"city":"Rome","tags":["a",true]}`, `property "tags[1]": got boolean, want string`},
+		{"null array", `{"city":"Rome","tags":null}`, `property "tags": got null, want array`},
+		{"not an object", `"{}"`, `the arguments: got string, want object`},
+		{"not JSON", `{"city":`, `not JSON: unexpected end of JSON input`},
+		{"too large for the type", `{"city":"Rome","days":1e30}`, `json: cannot unmarshal number 1e30 into Go struct field forecast.days of type int`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := weather(t).Check(json.RawMessage(test.arguments))
+			if test.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if core.CodeOf(err) != core.CodeInvalid {
+				t.Errorf("code %q, want invalid", core.CodeOf(err))
+			}
+		})
+	}
+}
+
+func TestTypedTakesAGivenSchema(t *testing.T) {
+	spec := tool.Spec{Name: "pick", Parameters: json.RawMessage(`{"type":"object","properties":{
+		"size":{"type":"string","enum":["s","m"]},"color":{"type":"string","maxLength":3},"count":{"$ref":"#/$defs/count"},
+		"pair":{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}]},"either":{"anyOf":[{"type":"string"},{"type":"null"}]}},
+		"required":["size"],"$defs":{"count":{"type":"integer","minimum":1}}}`)}
+	pick := typed(t, spec, func(_ context.Context, _ tool.Call, _ struct {
+		Size   string `json:"size"`
+		Color  string `json:"color"`
+		Count  int    `json:"count"`
+		Pair   []any  `json:"pair"`
+		Either any    `json:"either"`
+	}) (tool.Result, error) {
+		return tool.Result{}, nil
+	})
+	tests := []struct{ name, arguments, want string }{
+		{"allowed", `{"size":"m","count":2,"pair":["a",1],"either":null}`, "<nil>"},
+		{"not in the enum", `{"size":"xl"}`, `property "size": enum: xl does not equal any of: [s m]`},
+		{"too long", `{"size":"m","color":"blue"}`, `property "color": maxLength: "blue" contains 4 Unicode code points, more than 3`},
+		{"a definition", `{"size":"m","count":"x"}`, `property "count": got string, want integer`},
+		{"a prefix item", `{"size":"m","pair":["a","b"]}`, `property "pair[1]": got string, want integer`},
+		{"a combination", `{"size":"m","either":1}`, `the value does not match the schema`},
+		{"allowed by the schema, unknown to the function", `{"size":"m","price":1}`, `json: unknown field "price"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, fmt.Sprint(pick.Check(json.RawMessage(test.arguments)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheckReportsTheSameMistakeEachTime(t *testing.T) {
+	made := weather(t)
+	for range 100 {
+		err := made.Check(json.RawMessage(`{"city":1,"days":"x","tags":2,"near":3,"zone":4,"area":5}`))
+		if diff := cmp.Diff(`property "area" is not a known property`, fmt.Sprint(err)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestTypedRefuses(t *testing.T) {
+	run := func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil }
+	tests := []struct {
+		name string
+		make func() (tool.Tool, error)
+		want string
+	}{
+		{"no function", func() (tool.Tool, error) { return tool.Typed[struct{}](tool.Spec{Name: "x"}, nil) }, `tool "x" has no function`},
+		{"a bad name", func() (tool.Tool, error) { return tool.Typed(tool.Spec{Name: "a b"}, run) }, `tool name "a b" has the character ' ', allowed are A-Z a-z 0-9 _ -`},
+		{"a schema that is no object", func() (tool.Tool, error) {
+			return tool.Typed(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"string"}`)}, run)
+		}, `parameters of tool "x": the schema's type is "string", want "object"`},
+		{"arguments that are no object", func() (tool.Tool, error) {
+			return tool.Typed(tool.Spec{Name: "x"}, func(context.Context, tool.Call, int) (tool.Result, error) { return tool.Result{}, nil })
+		}, `parameters of tool "x": the schema's type is "integer", want "object"`},
+		{"a schema that does not resolve", func() (tool.Tool, error) {
+			return tool.Typed(tool.Spec{Name: "x", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`)}, run)
+		}, `parameters of tool "x": `},
+		{"arguments without a schema", func() (tool.Tool, error) {
+			return tool.Typed(tool.Spec{Name: "x"}, func(context.Context, tool.Call, struct{ C chan int }) (tool.Result, error) {
+				return tool.Result{}, nil
+			})
+		}, `inferring the parameters of tool "x": `},
+		{"a delivery that does not exist", func() (tool.Tool, error) { return tool.Typed(tool.Spec{Name: "x", Delivery: 7}, run) }, `tool "x" has delivery 7, which does not exist`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := test.make()
+			if !strings.HasPrefix(fmt.Sprint(err), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckName(t *testing.T) {
+	tests := []struct {
+		name string
+		ok   bool
+	}{
+		{"get_weather-2", true},
+		{strings.Repeat("a", 64), true},
+		{strings.Repeat("a", 65), false},
+		{"", false},
+		{"a.b", false},
+		{"é", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if err := tool.CheckName(test.name); (err == nil) != test.ok {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
