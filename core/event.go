@@ -18,7 +18,8 @@ const (
 	EventInferenceComplete EventType = "inference_complete"
 	EventToolCallDone      EventType = "tool_call_done" // the result is stored
 	EventStepEnd           EventType = "step_end"       // the step is committed
-	EventRunFinish         EventType = "run_finish"     // last event of a stream
+	EventRunYield          EventType = "run_yield"      // last event of a stream whose run goes on elsewhere: reconnect
+	EventRunFinish         EventType = "run_finish"     // last event of a run's stream
 )
 
 // Event is one item of a run's stream. Fields that do not belong to the type

@@ -46,6 +46,7 @@ type Run struct {
 	Termination *Termination `json:"termination,omitempty"`
 	Dispatch    ID           `json:"dispatch_id,omitzero"`
 	Resolution  string       `json:"resolution,omitempty"` // content hash of the agent that the run is pinned to
+	FirstSeq    uint64       `json:"first_seq,omitempty"`  // sequence of its first log record
 	CreatedAt   int64        `json:"created_at"`           // unix milliseconds
 	StartedAt   int64        `json:"started_at,omitempty"`
 	FinishedAt  int64        `json:"finished_at,omitempty"`

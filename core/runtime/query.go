@@ -11,7 +11,7 @@ type MessageQuery struct {
 // MessagePage is a page of a thread's messages, oldest first.
 type MessagePage struct {
 	Messages []core.Message
-	Total    int    // messages of the thread
+	Total    int    // log records of the thread: its messages, and the rare step that changed state alone
 	Next     uint64 // After of the next page; 0: there is none
 }
 
@@ -22,5 +22,5 @@ type ThreadInfo struct {
 	ActiveRun core.ID        // zero: none
 	Status    core.RunStatus // of ActiveRun
 	Queued    int            // runs behind it
-	Messages  int
+	Messages  int            // as MessagePage.Total
 }

@@ -1,0 +1,158 @@
+package mailbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Claim tries to take the thread. claimed is false when somebody else works on
+// it or nothing can be done yet; a thread that does not exist or was deleted is
+// the same, since hints may be late or forged.
+func (s *Service) Claim(ctx context.Context, key core.ThreadKey) (head thread.Head, claimed bool, err error) {
+	head, effects, err := s.Commit(ctx, key, thread.Head{}, thread.Claim{Worker: s.worker, Lease: s.lease.Milliseconds()})
+	if errors.Is(err, thread.ErrNotFound) || errors.Is(err, thread.ErrDeleted) {
+		return head, false, nil
+	}
+	return head, effects.Claimed, err
+}
+
+// Cancel ends a run of the thread: the open one, or a queued one. A zero run
+// means whatever is open, else what is queued first. It answers the run that it
+// ended; thread.ErrNotFound when there is none.
+func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error) {
+	head, err := s.Head(ctx, key)
+	if err != nil {
+		return run, err
+	}
+	if run.IsZero() {
+		switch {
+		case head.Open():
+			run = head.Run.ID
+		case len(head.Pending) > 0:
+			run = head.Pending[0].Run
+		}
+	}
+	if run.IsZero() {
+		return run, fmt.Errorf("thread %s has no open or queued run: %w", key, thread.ErrNotFound)
+	}
+	_, _, err = s.Commit(ctx, key, head, thread.Cancel{Run: run})
+	return run, err
+}
+
+// sweepLimit bounds how many threads of a shard one sweep wakes; the most
+// overdue come first and the next sweep takes the rest.
+const sweepLimit = 100
+
+// Sweep wakes every overdue thread: lost hints, expired leases, delayed work
+// beyond the queue's longest delay. It answers how many it woke.
+func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
+	var failed error
+	for shard := range store.Shards {
+		s.env.Reach(env.PointDue, env.Before)
+		keys, err := s.store.Overdue(ctx, shard, s.env.Millis(), sweepLimit)
+		s.env.Reach(env.PointDue, env.After)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
+			continue
+		}
+		for _, key := range keys {
+			s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, 0, env.PointSweepHint)
+			woken++
+		}
+	}
+	return woken, failed
+}
+
+// Reclaim takes back the claims of holders that are known to be gone, and wakes
+// their threads at once instead of after the lease.
+func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
+	for _, key := range keys {
+		if _, _, err := s.Commit(ctx, key, thread.Head{}, thread.Reclaim{}); err != nil && !errors.Is(err, thread.ErrDeleted) {
+			return fmt.Errorf("take back the claim of %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// Unfinished reports whether the thread still has something to do, now or
+// later: what the consumer of the dead-letter queue asks before it drops a hint.
+func (s *Service) Unfinished(ctx context.Context, key core.ThreadKey) (bool, error) {
+	head, err := s.Head(ctx, key)
+	return head.DueAt != 0, err
+}
+
+// Locate finds the thread of a run; ok is false when no such run was submitted
+// by the tenant.
+func (s *Service) Locate(ctx context.Context, tenant string, run core.ID) (key core.ThreadKey, dispatch core.ID, ok bool, err error) {
+	value, ok, err := s.store.Pointer(ctx, tenant, runPointer(run))
+	if err != nil || !ok {
+		return key, dispatch, false, err
+	}
+	var p pointer
+	if err := decodeStored(value, &p); err != nil {
+		return key, dispatch, false, core.Errorf(core.CodeCorrupt, "decode pointer of run %s: %w", run, err)
+	}
+	return core.ThreadKey{Tenant: tenant, Thread: p.Thread}, p.Dispatch, true, nil
+}
+
+// Run reads a run as it stands: the head decides about an open or queued run,
+// its record about a finished one, an audit about one that never started. ok is
+// false when the thread does not know the run.
+func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (r core.Run, ok bool, err error) {
+	status, live := head.RunStatus(run)
+	record, found, err := s.store.Get(ctx, key, store.RunName(run))
+	if err != nil {
+		return r, false, fmt.Errorf("read run %s: %w", run, err)
+	}
+	if found {
+		if err := json.Unmarshal(record.Payload, &r); err != nil {
+			return r, false, core.Errorf(core.CodeCorrupt, "decode run %s: %w", run, err)
+		}
+	} else if r, err = s.queued(ctx, key, run, dispatch); err != nil {
+		return r, false, err
+	}
+	if live {
+		r.Status = status
+		if status == core.RunDone {
+			r.Termination = head.Run.Reason.Termination()
+		} else {
+			r.Termination, r.FinishedAt, r.Response = nil, 0, ""
+		}
+		return r, true, nil
+	}
+	if found {
+		return r, true, nil
+	}
+	audit, ok, err := s.store.Get(ctx, key, store.AuditName(dispatch))
+	if err != nil || !ok {
+		return r, false, err
+	}
+	var entry auditEntry
+	if err := json.Unmarshal(audit.Payload, &entry); err != nil {
+		return r, false, core.Errorf(core.CodeCorrupt, "decode audit of %s: %w", dispatch, err)
+	}
+	r.Status, r.Termination = core.RunDone, &core.Termination{Type: core.TerminationCancelled}
+	if entry.Status == core.DispatchSuperseded {
+		r.Termination.Type = core.TerminationSuperseded
+	}
+	return r, true, nil
+}
+
+// queued builds the record of a run that no step has opened, from its input.
+func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (core.Run, error) {
+	r := core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}
+	record, ok, err := s.store.Get(ctx, key, store.InputName(dispatch, 0))
+	if err != nil || !ok {
+		return r, err
+	}
+	in, err := thread.DecodeQueued(record.Payload)
+	r.AgentID = in.AgentID
+	return r, err
+}

@@ -1,0 +1,181 @@
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Failure is the error text of the rule fail.
+const Failure = "scripted model failure"
+
+// wordInterval is the pause before each word of slow.
+const wordInterval = 100 * time.Millisecond
+
+// maxWords is the largest N of slow.
+const maxWords = 600
+
+// Model is the scripted model. It is safe for concurrent use.
+type Model struct{ env *env.Env }
+
+// New returns the scripted model; the env's Sleep paces slow.
+func New(e *env.Env) *Model { return &Model{env: e} }
+
+// Stream implements model.Model.
+func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		s := &script{ctx: ctx, env: m.env, yield: yield}
+		s.user, s.results = lastTurn(request.Messages)
+		s.usage.Input = countWords(request.Messages)
+		if err := s.answer(); err != nil && !s.left {
+			yield(model.Delta{}, err)
+		}
+	}
+}
+
+// lastTurn finds the last user message and the tool results behind it.
+func lastTurn(messages []core.Message) (user string, results []core.ToolResult) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch m := messages[i]; m.Role {
+		case core.RoleUser:
+			return strings.TrimSpace(m.Text()), results
+		case core.RoleTool:
+			if m.ToolResult != nil {
+				results = append([]core.ToolResult{*m.ToolResult}, results...)
+			}
+		}
+	}
+	return "", results
+}
+
+// script is one answer in the making.
+type script struct {
+	ctx     context.Context
+	env     *env.Env
+	yield   func(model.Delta, error) bool
+	left    bool // the reader has stopped listening
+	user    string
+	results []core.ToolResult
+	usage   core.Usage
+}
+
+// rest answers what follows a rule's prefix.
+func (s *script) rest(prefix string) (string, bool) {
+	rest, ok := strings.CutPrefix(s.user, prefix+":")
+	return strings.TrimSpace(rest), ok
+}
+
+func (s *script) answer() error {
+	if s.user == "fail" {
+		return &model.Error{Kind: model.KindInvalid, Message: Failure}
+	}
+	if x, ok := s.rest("echo"); ok {
+		if len(s.results) > 0 {
+			return s.say("Echo: " + x)
+		}
+		return s.call("echo", map[string]string{"text": x})
+	}
+	if x, ok := s.rest("parallel"); ok {
+		return s.parallel(x)
+	}
+	if x, ok := s.rest("think"); ok {
+		s.send(model.Delta{Type: model.DeltaReasoning, Text: "Thinking about "})
+		s.send(model.Delta{Type: model.DeltaReasoning, Text: x})
+		return s.say("I thought about it.")
+	}
+	if x, ok := s.rest("slow"); ok {
+		return s.slow(x)
+	}
+	return s.say("You said: " + s.user)
+}
+
+func (s *script) parallel(list string) error {
+	var calls []any
+	var items []string
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+			calls = append(calls, map[string]string{"text": item})
+		}
+	}
+	if len(items) == 0 || len(s.results) > 0 {
+		return s.say("Echo: " + strings.Join(items, ", "))
+	}
+	return s.call("echo", calls...)
+}
+
+func (s *script) slow(count string) error {
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 || n > maxWords {
+		return s.say(fmt.Sprintf("slow takes a number from 1 to %d, not %q", maxWords, count))
+	}
+	for i := 1; i <= n && !s.left; i++ {
+		if err := s.env.Sleep(s.ctx, wordInterval); err != nil {
+			return err
+		}
+		word := "w" + strconv.Itoa(i)
+		if i > 1 {
+			word = " " + word
+		}
+		s.send(model.Delta{Type: model.DeltaText, Text: word})
+	}
+	s.usage.Output = n
+	return s.stop(core.StopEndTurn)
+}
+
+// say streams a text in at least two deltas.
+func (s *script) say(text string) error {
+	cut := len(text)/2 + 1
+	for cut < len(text) && text[cut]&0xc0 == 0x80 { // not inside a rune
+		cut++
+	}
+	cut = min(cut, len(text))
+	s.send(model.Delta{Type: model.DeltaText, Text: text[:cut]})
+	if cut < len(text) {
+		s.send(model.Delta{Type: model.DeltaText, Text: text[cut:]})
+	}
+	s.usage.Output = len(strings.Fields(text))
+	return s.stop(core.StopEndTurn)
+}
+
+// call streams calls of a tool, the arguments of each in two deltas.
+func (s *script) call(name string, arguments ...any) error {
+	for i, a := range arguments {
+		text, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Errorf("scripted arguments: %w", err)
+		}
+		s.send(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name})
+		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(text[:len(text)/2])})
+		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(text[len(text)/2:])})
+	}
+	s.usage.Output = len(arguments)
+	return s.stop(core.StopToolUse)
+}
+
+func (s *script) stop(reason core.StopReason) error {
+	s.send(model.Delta{Type: model.DeltaUsage, Usage: s.usage})
+	s.send(model.Delta{Type: model.DeltaStop, Stop: reason})
+	return nil
+}
+
+func (s *script) send(d model.Delta) {
+	if !s.left {
+		s.left = !s.yield(d, nil)
+	}
+}
+
+func countWords(messages []core.Message) (n int) {
+	for _, m := range messages {
+		n += len(strings.Fields(m.Text()))
+	}
+	return n
+}

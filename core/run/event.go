@@ -1,0 +1,78 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// emitter hands the events of one claim to its sink, each with its position.
+type emitter struct {
+	mu    sync.Mutex
+	sink  Sink
+	run   core.ID
+	fence uint64
+	step  int
+}
+
+// kinds are the last part of a position: they order events that end at the same
+// byte of the same block.
+var kinds = map[core.EventType]string{
+	core.EventRunStart: "a", core.EventStepStart: "b", core.EventStepRestarted: "c",
+	core.EventToolCallStart: "d", core.EventReasoningDelta: "e", core.EventTextDelta: "f", core.EventToolCallDelta: "g",
+	core.EventToolCallReady: "h", core.EventInferenceComplete: "i", core.EventToolCallDone: "j",
+	core.EventStepEnd: "k", core.EventRunYield: "l", core.EventRunFinish: "m",
+}
+
+// Blocks of events that belong to no block of the turn: before all, after all.
+const (
+	blockFirst = 0
+	blockLast  = 9999
+)
+
+func (e *emitter) emit(event core.Event) {
+	block := blockLast
+	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
+		block = blockFirst
+	}
+	e.emitAt(event, block, 0)
+}
+
+// emitAt emits an event that ends at a byte of a block of the step's turn.
+func (e *emitter) emitAt(event core.Event, block, end int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sink == nil {
+		return
+	}
+	event.Step = e.step
+	event.Position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kinds[event.Type])
+	if e.sink(event) != nil {
+		e.sink = nil // nobody listens any more; the run goes on
+	}
+}
+
+// resultEvent announces a stored result.
+func resultEvent(m *core.Message) core.Event {
+	r := m.ToolResult
+	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError}
+	if r.IsError || len(r.Data) == 0 {
+		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
+		if !r.IsError {
+			e.Result, _ = json.Marshal(r.Text())
+		}
+	}
+	return e
+}
+
+// lastText is the text of the run's newest assistant turn.
+func lastText(messages []core.Message, run core.ID) string {
+	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
+		if messages[i].Role == core.RoleAssistant {
+			return messages[i].Text()
+		}
+	}
+	return ""
+}

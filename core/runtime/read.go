@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// open reads a thread on somebody's behalf. A thread of another user answers
+// like one that does not exist.
+func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
+	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
+	if err := key.Check(); err != nil {
+		return key, thread.Head{}, err
+	}
+	head, err := r.mailbox.Head(ctx, key)
+	switch {
+	case err != nil:
+		return key, head, err
+	case !head.Exists() || head.Owner != "" && head.Owner != id.User:
+		return key, head, core.Errorf(core.CodeNotFound, "thread %s not found", threadID)
+	case head.Deleted:
+		return key, head, core.Errorf(core.CodeDeleted, "thread %s was deleted", threadID)
+	}
+	return key, head, nil
+}
+
+// locate finds a run on somebody's behalf.
+func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
+	key, dispatch, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
+	if err != nil {
+		return key, dispatch, thread.Head{}, err
+	}
+	if !ok {
+		return key, dispatch, thread.Head{}, core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	_, head, err := r.open(ctx, id, key.Thread)
+	if core.CodeOf(err) == core.CodeNotFound {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	return key, dispatch, head, err
+}
+
+// Thread reads what a thread is doing.
+func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
+	_, head, err := r.open(ctx, id, threadID)
+	if err != nil {
+		return ThreadInfo{}, err
+	}
+	info := ThreadInfo{ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Messages: int(head.Seq)}
+	if status, ok := head.RunStatus(head.Run.ID); ok && head.Open() && status != core.RunDone {
+		info.ActiveRun, info.Status = head.Run.ID, status
+	}
+	return info, nil
+}
+
+// Limits of a message page.
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+// Messages reads a page of a thread's committed messages.
+func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	if q.Limit < 1 || q.Limit > maxPage {
+		return MessagePage{}, core.Errorf(core.CodeInvalid, "limit %d, allowed are 1 to %d", q.Limit, maxPage)
+	}
+	key, head, err := r.open(ctx, id, threadID)
+	if err != nil {
+		return MessagePage{}, err
+	}
+	page := MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}
+	seq := q.After
+	for seq < head.Seq && len(page.Messages) < q.Limit {
+		to := min(head.Seq, seq+uint64(q.Limit-len(page.Messages)))
+		entries, err := store.ReadLog(ctx, r.store, key, seq+1, to)
+		if err != nil {
+			return MessagePage{}, err
+		}
+		for _, entry := range entries {
+			if entry.Message != nil {
+				page.Messages = append(page.Messages, *entry.Message)
+			}
+		}
+		seq = to
+	}
+	if seq < head.Seq {
+		page.Next = seq
+	}
+	return page, nil
+}
+
+// Run reads a run as it stands.
+func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
+	key, dispatch, head, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return core.Run{}, err
+	}
+	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
+	if err == nil && !ok {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	return record, err
+}
+
+// CancelRun ends an open or queued run; core.CodeNotFound when it is neither.
+func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
+	key, _, _, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return err
+	}
+	_, err = r.mailbox.Cancel(ctx, key, runID)
+	return err
+}
+
+// CancelThread ends the thread's open run, or the first queued one, and answers
+// which; core.CodeNotFound when there is none.
+func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
+	key, _, err := r.open(ctx, id, threadID)
+	if err != nil {
+		return core.ID{}, fmt.Errorf("cancel: %w", err)
+	}
+	return r.mailbox.Cancel(ctx, key, core.ID{})
+}

@@ -1,0 +1,177 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Config is what a Runtime is built of. Env, Store, Waker and at least one
+// agent are required.
+type Config struct {
+	Env    *env.Env
+	Store  store.Backend
+	Waker  mailbox.Waker
+	Agents agent.Parts
+	Logger *slog.Logger // nil: slog.Default
+
+	Due    thread.DuePolicy // as the backend's index wants it
+	Worker string           // this process's name in claims
+	Lease  time.Duration    // of a claim; 0: 30 s
+	Poll   time.Duration    // how often a long step looks for a cancel; 0: 2 s
+
+	// Steps is how many steps one delivery may take while time is left; 0: 1.
+	Steps int
+	// Reserve is the time that must be left to begin another step of an inline
+	// run; with less the run goes to the queue; 0: 20 s.
+	Reserve time.Duration
+	// FollowInterval is how often a stream that is fed from commits looks for
+	// new ones; 0: 500 ms.
+	FollowInterval time.Duration
+}
+
+// Runtime is the facade over the core. It is safe for concurrent use.
+type Runtime struct {
+	env     *env.Env
+	store   store.Backend
+	mailbox *mailbox.Service
+	stepper *run.Stepper
+	agents  *agent.Registry
+	waker   mailbox.Waker
+	log     *slog.Logger
+	steps   int
+	reserve time.Duration
+	follow  time.Duration
+}
+
+// Build checks the configuration and resolves every agent, so that what is
+// broken fails here and not at the first request.
+func Build(c Config) (*Runtime, error) {
+	agents, err := agent.NewRegistry(c.Agents)
+	if err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
+	if len(agents.IDs()) == 0 {
+		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
+	}
+	box, err := mailbox.New(mailbox.Options{
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Due: c.Due, Worker: c.Worker, Lease: c.Lease,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
+	stepper, err := run.New(run.Options{
+		Env: c.Env, Threads: c.Store, Committer: box, Agents: agents, Stop: []run.StopCheck{maxRounds},
+		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
+	r := &Runtime{
+		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents, waker: c.Waker,
+		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, follow: c.FollowInterval,
+	}
+	if r.log == nil {
+		r.log = slog.Default()
+	}
+	if r.reserve == 0 {
+		r.reserve = 20 * time.Second
+	}
+	if r.follow == 0 {
+		r.follow = 500 * time.Millisecond
+	}
+	return r, nil
+}
+
+// maxRounds is the stop policy that every agent has.
+func maxRounds(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination {
+	return stop.MaxRounds(a.Spec.Rounds()).Check(stop.Turn{Step: step, Message: turn, Usage: usage})
+}
+
+// HasAgent reports whether the agent is registered.
+func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
+
+// Submit enqueues a run in the background. When it returns, the submission is
+// durable; its errors are mailbox.Service.Submit's, and core.CodeNotFound for an
+// agent that is not registered.
+func (r *Runtime) Submit(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+	if err := r.known(s); err != nil {
+		return mailbox.Receipt{}, err
+	}
+	return r.mailbox.Submit(ctx, s)
+}
+
+func (r *Runtime) known(s mailbox.Submission) error {
+	if s.AgentID == "" {
+		return nil // Submission.Check says so better
+	}
+	_, err := r.agents.Resolve(s.AgentID)
+	return err
+}
+
+// Work handles one wake-up: it claims the thread, takes as many steps as the
+// configuration and the context's deadline allow, and leaves the next wake-up
+// on the queue. It is nil when there was nothing to do. An error means that the
+// delivery should be tried again.
+func (r *Runtime) Work(ctx context.Context, hint core.WakeUp) error {
+	if err := hint.Check(); err != nil {
+		return err
+	}
+	head, claimed, err := r.mailbox.Claim(ctx, hint.Key())
+	if err != nil || !claimed {
+		return err
+	}
+	for n := 1; ; n++ {
+		result, err := r.stepper.Step(ctx, run.Claim{
+			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1,
+		}, nil)
+		if errors.Is(err, thread.ErrFenced) {
+			return nil // a later claim has the run
+		}
+		if err != nil || result.Outcome != thread.Continue {
+			return err
+		}
+		head = result.Head
+	}
+}
+
+// timeLeft reports whether another step may begin before the deadline.
+func (r *Runtime) timeLeft(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || deadline.Sub(r.env.Now()) > r.reserve
+}
+
+// Sweep wakes every overdue thread and answers how many.
+func (r *Runtime) Sweep(ctx context.Context) (int, error) { return r.mailbox.Sweep(ctx) }
+
+// Reclaim takes back the claims on threads whose holders are known to be gone.
+func (r *Runtime) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
+	return r.mailbox.Reclaim(ctx, keys)
+}
+
+// rewakeDelay spaces the hints that come back from the dead-letter queue.
+const rewakeDelay = time.Minute
+
+// Rewake is the dead-letter queue's consumer: a thread that still has something
+// to do is woken again, after a delay; otherwise the hint can go.
+func (r *Runtime) Rewake(ctx context.Context, hint core.WakeUp) (bool, error) {
+	if hint.Check() != nil {
+		return false, nil
+	}
+	unfinished, err := r.mailbox.Unfinished(ctx, hint.Key())
+	if err != nil || !unfinished {
+		return false, err
+	}
+	return true, r.waker.Wake(ctx, hint, rewakeDelay)
+}

@@ -1,0 +1,208 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// hints is a queue that the test empties by hand.
+type hints struct {
+	mu     sync.Mutex
+	queued []core.WakeUp
+	later  int // hints with a delay
+}
+
+func (h *hints) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if delay > 0 {
+		h.later++
+		return nil
+	}
+	h.queued = append(h.queued, w)
+	return nil
+}
+
+func (h *hints) take() (w core.WakeUp, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.queued) == 0 {
+		return w, false
+	}
+	w = h.queued[0]
+	h.queued = h.queued[1:]
+	return w, true
+}
+
+type world struct {
+	*runtime.Runtime
+	hints *hints
+	store store.Backend
+}
+
+type echoArguments struct {
+	Text string `json:"text"`
+}
+
+func newWorld(t testing.TB, change func(*runtime.Config)) *world {
+	t.Helper()
+	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+		func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+			return tool.JSON(map[string]string{"text": a.Text})
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env.System()
+	w := &world{hints: &hints{}, store: memory.New()}
+	config := runtime.Config{
+		Env: e, Store: w.store, Waker: w.hints, FollowInterval: time.Millisecond,
+		Agents: agent.Parts{
+			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
+			Tools:  []tool.Tool{echo},
+			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
+		},
+	}
+	if change != nil {
+		change(&config)
+	}
+	if w.Runtime, err = runtime.Build(config); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// drain works every queued hint and answers how many there were.
+func (w *world) drain(t testing.TB) (n int) {
+	t.Helper()
+	for {
+		hint, ok := w.hints.take()
+		if !ok {
+			return n
+		}
+		n++
+		if err := w.Work(t.Context(), hint); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var local = core.Identity{Tenant: "local"}
+
+func submission(thread, text string) mailbox.Submission {
+	return mailbox.Submission{
+		Thread: core.ThreadKey{Tenant: "local", Thread: thread}, AgentID: "demo",
+		Messages: []core.Message{core.UserMessage("", text)},
+	}
+}
+
+// transcript prints a thread's messages, one line each.
+func (w *world) transcript(t testing.TB, thread string) []string {
+	t.Helper()
+	page, err := w.Messages(t.Context(), local, thread, runtime.MessageQuery{Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range page.Messages {
+		line := string(m.Role) + ": " + m.Text()
+		for _, c := range m.ToolCalls {
+			line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+var echoTranscript = []string{
+	`user: echo: hello`,
+	`assistant: [echo {"text":"hello"}]`,
+	`tool: {"text":"hello"}`,
+	`assistant: Echo: hello`,
+}
+
+func TestBackgroundRunGoesStepByStep(t *testing.T) {
+	w := newWorld(t, nil)
+	receipt, err := w.Submit(t.Context(), submission("t1", "echo: hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := w.drain(t); n != 2 {
+		t.Errorf("%d hints were needed, want 2: one for each step", n)
+	}
+	if diff := cmp.Diff(echoTranscript, w.transcript(t, "t1")); diff != "" {
+		t.Error(diff)
+	}
+	r, err := w.Run(t.Context(), local, receipt.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != core.RunDone || r.Steps != 2 || r.Response != "Echo: hello" || r.Termination.Type != core.TerminationNatural {
+		t.Errorf("run is %+v", r)
+	}
+}
+
+// events collects a stream.
+type events struct{ lines []string }
+
+func (e *events) sink(event core.Event) error {
+	line := string(event.Type)
+	for _, part := range []string{event.Name, event.Delta, string(event.Arguments), string(event.Result)} {
+		if part != "" {
+			line += " " + part
+		}
+	}
+	if event.Termination != nil {
+		b, _ := json.Marshal(event.Termination)
+		line += " " + string(b)
+	}
+	e.lines = append(e.lines, line)
+	return nil
+}
+
+func TestInlineRunStreamsItsEvents(t *testing.T) {
+	w := newWorld(t, nil)
+	var got events
+	if _, err := w.Stream(t.Context(), submission("t1", "echo: hello"), got.sink); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"run_start",
+		"step_start",
+		"tool_call_start echo",
+		`tool_call_delta {"text":`,
+		`tool_call_delta "hello"}`,
+		`tool_call_ready echo {"text":"hello"}`,
+		"inference_complete",
+		`tool_call_done echo {"text":"hello"}`,
+		"step_end",
+		"step_start",
+		"text_delta Echo: ",
+		"text_delta hello",
+		"inference_complete",
+		"step_end",
+		`run_finish {"type":"natural_end"}`,
+	}
+	if diff := cmp.Diff(want, got.lines); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(echoTranscript, w.transcript(t, "t1")); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,132 @@
+// Package settings reads the configuration of a process from its environment:
+// the variables with the prefix REVEILLE_, and the names that providers and the
+// AWS SDK already have. An unknown REVEILLE_ name or a bad value is an error
+// that names it and what is allowed.
+package settings
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Settings is the configuration of a process. README.md and template.yaml list
+// the variables.
+type Settings struct {
+	Addr      string        // REVEILLE_ADDR: where the local host listens
+	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
+	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
+	Model     string        // REVEILLE_MODEL: the provider's name of the demo agent's model
+	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
+	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
+	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
+	LogLevel  slog.Level    // REVEILLE_LOG_LEVEL
+	Table     string        // REVEILLE_TABLE: the DynamoDB table of threads
+	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
+	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
+
+	OpenAIKey     string // OPENAI_API_KEY
+	OpenAIBaseURL string // OPENAI_BASE_URL
+}
+
+// The ways to authenticate.
+const (
+	AuthNone    = "none"    // everybody is one anonymous user of one tenant
+	AuthGateway = "gateway" // the claims that API Gateway or the Function URL verified
+)
+
+// variable is one name of the environment.
+type variable struct {
+	name    string
+	preset  string
+	allowed string // for errors
+	set     func(s *Settings, value string) error
+}
+
+func variables() []variable {
+	return []variable{
+		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
+		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
+		{"REVEILLE_AUTH", "", "none, gateway", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthGateway)},
+		{"REVEILLE_MODEL", "gpt-5-mini", "a model name of the provider", text(func(s *Settings) *string { return &s.Model })},
+		{"REVEILLE_STEPS_PER_INVOCATION", "1", "1 to 100", func(s *Settings, v string) (err error) {
+			if s.Steps, err = strconv.Atoi(v); err == nil && (s.Steps < 1 || s.Steps > 100) {
+				err = strconv.ErrRange
+			}
+			return err
+		}},
+		{"REVEILLE_LEASE", "30s", "a duration from 1s to 15m", duration(func(s *Settings) *time.Duration { return &s.Lease }, time.Second, 15*time.Minute)},
+		{"REVEILLE_SWEEP_INTERVAL", "5s", "a duration from 10ms to 10m", duration(func(s *Settings) *time.Duration { return &s.Sweep }, 10*time.Millisecond, 10*time.Minute)},
+		{"REVEILLE_LOG_LEVEL", "info", "debug, info, warn, error", func(s *Settings, v string) error { return s.LogLevel.UnmarshalText([]byte(v)) }},
+		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
+		{"REVEILLE_QUEUE_URL", "", "a queue URL", text(func(s *Settings) *string { return &s.QueueURL })},
+		{"REVEILLE_STREAM_URL", "", "a base URL", text(func(s *Settings) *string { return &s.StreamURL })},
+		{"OPENAI_API_KEY", "", "a key", text(func(s *Settings) *string { return &s.OpenAIKey })},
+		{"OPENAI_BASE_URL", "", "a base URL", text(func(s *Settings) *string { return &s.OpenAIBaseURL })},
+	}
+}
+
+// Read reads "NAME=value" pairs as os.Environ gives them. An empty value counts
+// as not set. also are further REVEILLE_ names that the program knows itself.
+func Read(environ []string, also ...string) (Settings, error) {
+	given := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		given[name] = value
+	}
+	var s Settings
+	known := also
+	for _, v := range variables() {
+		known = append(known, v.name)
+		value := given[v.name]
+		if value == "" {
+			value = v.preset
+		}
+		if err := v.set(&s, value); err != nil {
+			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, value, v.allowed)
+		}
+	}
+	var unknown []string
+	for name := range given {
+		if strings.HasPrefix(name, "REVEILLE_") && !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		known = slices.DeleteFunc(known, func(name string) bool { return !strings.HasPrefix(name, "REVEILLE_") })
+		return Settings{}, fmt.Errorf("unknown environment variable %s, known are: %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
+	}
+	return s, nil
+}
+
+func text(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		*field(s) = v
+		return nil
+	}
+}
+
+func oneOf(field func(*Settings) *string, allowed ...string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if !slices.Contains(allowed, v) {
+			return strconv.ErrRange
+		}
+		*field(s) = v
+		return nil
+	}
+}
+
+func duration(field func(*Settings) *time.Duration, least, most time.Duration) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		d, err := time.ParseDuration(v)
+		if err == nil && (d < least || d > most) {
+			err = strconv.ErrRange
+		}
+		*field(s) = d
+		return err
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/settings"
+	"github.com/reveille-run/reveille/functions/app/web"
+)
+
+// localTenant owns everything on the local host.
+const localTenant = "local"
+
+// host is the whole deployment in one process.
+type host struct {
+	runtime *runtime.Runtime
+	handler http.Handler
+	queue   *queue
+	stop    context.CancelFunc
+	wait    sync.WaitGroup
+	closers []func() error
+	log     *slog.Logger
+}
+
+// newHost opens the store, takes back the claims of the process before, wakes
+// what is due and starts the queue's workers.
+func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger) (*host, error) {
+	h := &host{queue: newQueue(e, log), log: log}
+	backend, claimed, err := h.openStore(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.build(e, s, backend, log); err != nil {
+		return nil, err
+	}
+	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
+		h.close()
+		return nil, err
+	}
+	if _, err := h.runtime.Sweep(ctx); err != nil {
+		h.close()
+		return nil, err
+	}
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	step := awslambda.StepHandler(awslambda.StepOptions{Worker: h.runtime, Env: e, Logger: log})
+	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
+	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
+	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
+	return h, nil
+}
+
+// openStore opens the backend and lists the claims that nobody can hold.
+func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
+	if s.Data == "memory" {
+		return memory.New(), nil, nil
+	}
+	file, err := bolt.Open(s.Data, bolt.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.closers = append(h.closers, file.Close)
+	claimed, err := file.Claimed(ctx)
+	if err != nil {
+		h.close()
+		return nil, nil, fmt.Errorf("list open claims: %w", err)
+	}
+	return file, claimed, nil
+}
+
+func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger) error {
+	bound, err := models.Bind(e, models.Keys{OpenAIKey: s.OpenAIKey, OpenAIBaseURL: s.OpenAIBaseURL, Model: s.Model})
+	if err != nil {
+		return err
+	}
+	parts, err := app.Parts(bound)
+	if err != nil {
+		return err
+	}
+	h.runtime, err = runtime.Build(runtime.Config{
+		Env: e, Store: backend, Waker: h.queue, Agents: testParts(parts), Logger: log,
+		Worker: "dev", Lease: s.Lease, Steps: s.Steps,
+	})
+	if err != nil {
+		return err
+	}
+	h.handler = testHandler(e, web.Handler(web.Options{
+		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
+	}))
+	return nil
+}
+
+// sweep looks for overdue threads until ctx is done.
+func (h *host) sweep(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if _, err := h.runtime.Sweep(ctx); err != nil && ctx.Err() == nil {
+				h.log.Error("sweep failed", "error", err)
+			}
+		}
+	}
+}
+
+// close stops the workers, waits for them and closes the store.
+func (h *host) close() {
+	if h.stop != nil {
+		h.stop()
+		h.wait.Wait()
+	}
+	for _, c := range h.closers {
+		if err := c(); err != nil {
+			h.log.Error("close", "error", err)
+		}
+	}
+}
