@@ -14,7 +14,7 @@ func uiMessages(messages []core.Message) []uiMessage {
 	for _, m := range messages {
 		switch m.Role {
 		case core.RoleUser:
-			c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content)})
+			c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content, "")})
 		case core.RoleAssistant:
 			c.turn(m)
 		case core.RoleTool:
@@ -40,7 +40,7 @@ func (c *converter) turn(m core.Message) {
 		c.out = append(c.out, uiMessage{ID: m.RunID.String(), Role: "assistant"})
 	}
 	parts := append(c.out[i].Parts, uiPart{Type: "step-start"})
-	parts = append(parts, textParts(m.Content)...)
+	parts = append(parts, textParts(m.Content, "done")...)
 	for _, call := range m.ToolCalls {
 		c.calls[call.ID] = place{i, len(parts)}
 		parts = append(parts, uiPart{
@@ -88,14 +88,16 @@ func resultError(r core.ToolResult) string {
 	return errorText(r.Data)
 }
 
-func textParts(content []core.Block) []uiPart {
+// textParts converts text and reasoning; state is what a streamed part ends
+// with, empty for what a user typed.
+func textParts(content []core.Block, state string) []uiPart {
 	parts := []uiPart{}
 	for _, b := range content {
 		switch b.Type {
 		case core.BlockText:
-			parts = append(parts, uiPart{Type: "text", Text: b.Text, State: "done"})
+			parts = append(parts, uiPart{Type: "text", Text: b.Text, State: state})
 		case core.BlockReasoning:
-			parts = append(parts, uiPart{Type: "reasoning", Text: b.Text, State: "done"})
+			parts = append(parts, uiPart{Type: "reasoning", Text: b.Text, State: state})
 		}
 	}
 	return parts

@@ -1,0 +1,69 @@
+//go:build clients
+
+package aisdk_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const clientFolder = "../../scripts/clients/aisdk"
+
+// TestRealClientReadsTheStream runs the npm package against the handler: the
+// newest 6.x, and 6.0.0, which refuses every chunk with an unknown key.
+func TestRealClientReadsTheStream(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(clientFolder, "node_modules", "ai")); err != nil {
+		t.Fatal("the client is not installed: run `make test-clients`")
+	}
+	const want = `{
+		"messageId": "01890000-0000-7000-8000-000000000001",
+		"finishReason": "stop",
+		"isAbort": false,
+		"parts": [
+			{"type": "step-start"},
+			{"type": "tool-echo", "toolCallId": "call_1", "state": "output-available", "input": {"text": "hello"}, "output": {"text": "hello"}},
+			{"type": "step-start"},
+			{"type": "text", "text": "Echo: hello", "state": "done"}
+		],
+		"stored": [
+			{"role": "user", "parts": [{"type": "text", "text": "echo: hello"}]},
+			{"role": "assistant", "parts": [
+				{"type": "step-start"},
+				{"type": "tool-echo", "toolCallId": "call_1", "state": "output-available", "input": {"text": "hello"}, "output": {"text": "hello"}},
+				{"type": "step-start"},
+				{"type": "text", "text": "Echo: hello", "state": "done"}
+			]}
+		]
+	}`
+	for _, name := range []string{"ai", "ai-6.0.0"} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(newServer(t, echoRuntime()))
+			defer server.Close()
+			command := exec.CommandContext(t.Context(), "node", "chat.mjs", server.URL, "echo: hello", name)
+			command.Dir = clientFolder
+			command.Stderr = os.Stderr
+			out, err := command.Output()
+			if err != nil {
+				t.Fatalf("client: %v", err)
+			}
+			if diff := cmp.Diff(decode(t, []byte(want)), decode(t, out)); diff != "" {
+				t.Errorf("what the client read (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func decode(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return value
+}

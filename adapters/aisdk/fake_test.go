@@ -1,0 +1,157 @@
+package aisdk_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/aisdk"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// fake is a scripted runtime. Every call is recorded; a call without a function
+// answers zero values.
+type fake struct {
+	mu          sync.Mutex
+	calls       []string
+	submissions []mailbox.Submission
+
+	submit   func(mailbox.Submission) (mailbox.Receipt, error)
+	stream   func(context.Context, mailbox.Submission, run.Sink) error
+	follow   func(context.Context, core.ID, run.Sink) error
+	thread   func(core.Identity, string) (runtime.ThreadInfo, error)
+	messages func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error)
+	cancel   func(core.Identity, string) (core.ID, error)
+}
+
+func (f *fake) called(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, name)
+}
+
+func (f *fake) HasAgent(id string) bool { return id == "demo" || id == "other" }
+
+func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+	f.called("Submit")
+	f.submissions = append(f.submissions, s)
+	if f.submit == nil {
+		return mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID}, nil
+	}
+	return f.submit(s)
+}
+
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
+	f.called("Stream")
+	f.submissions = append(f.submissions, s)
+	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
+	if f.stream == nil {
+		return receipt, play(sink, echoEvents())
+	}
+	return receipt, f.stream(ctx, s, sink)
+}
+
+func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, sink run.Sink) error {
+	f.called("Follow")
+	if f.follow == nil {
+		return play(sink, echoEvents())
+	}
+	return f.follow(ctx, run, sink)
+}
+
+func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {
+	f.called("Thread")
+	if f.thread == nil {
+		return runtime.ThreadInfo{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
+	}
+	return f.thread(id, thread)
+}
+
+func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error) {
+	f.called("Messages")
+	if f.messages == nil {
+		return runtime.MessagePage{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
+	}
+	return f.messages(id, thread, q)
+}
+
+func (f *fake) CancelThread(_ context.Context, id core.Identity, thread string) (core.ID, error) {
+	f.called("CancelThread")
+	if f.cancel == nil {
+		return core.ID{}, core.Errorf(core.CodeNotFound, "thread %s not found", thread)
+	}
+	return f.cancel(id, thread)
+}
+
+var (
+	runID      = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}
+	dispatchID = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}
+)
+
+func play(sink run.Sink, events []core.Event) error {
+	for _, e := range events {
+		if sink(e) != nil {
+			return nil // nobody listens; the run goes on
+		}
+	}
+	return nil
+}
+
+// echoEvents is a run that calls the tool echo and answers.
+func echoEvents() []core.Event {
+	return []core.Event{
+		{Type: core.EventRunStart, RunID: runID, ThreadID: "t1", AgentID: "demo"},
+		{Type: core.EventStepStart, Step: 1},
+		{Type: core.EventToolCallStart, CallID: "call_1", Name: "echo"},
+		{Type: core.EventToolCallDelta, CallID: "call_1", Delta: `{"text":`},
+		{Type: core.EventToolCallDelta, CallID: "call_1", Delta: `"hello"}`},
+		{Type: core.EventToolCallReady, CallID: "call_1", Name: "echo", Arguments: []byte(`{"text":"hello"}`)},
+		{Type: core.EventInferenceComplete, StopReason: core.StopToolUse},
+		{Type: core.EventToolCallDone, CallID: "call_1", Name: "echo", Result: []byte(`{"text":"hello"}`)},
+		{Type: core.EventStepEnd, Step: 1},
+		{Type: core.EventStepStart, Step: 2},
+		{Type: core.EventTextDelta, Delta: "Echo: "},
+		{Type: core.EventTextDelta, Delta: "hello"},
+		{Type: core.EventInferenceComplete, StopReason: core.StopEndTurn},
+		{Type: core.EventStepEnd, Step: 2},
+		{Type: core.EventRunFinish, RunID: runID, Termination: &core.Termination{Type: core.TerminationNatural}},
+	}
+}
+
+// echoRuntime streams echoEvents and then holds their messages.
+func echoRuntime() *fake {
+	f := &fake{}
+	f.messages = func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+		return runtime.MessagePage{Messages: echoMessages(), Total: 4}, nil
+	}
+	return f
+}
+
+func echoMessages() []core.Message {
+	return []core.Message{
+		{ID: "m1", Role: core.RoleUser, RunID: runID, Content: []core.Block{{Type: core.BlockText, Text: "echo: hello"}}},
+		{ID: "a1", Role: core.RoleAssistant, RunID: runID, ToolCalls: []core.ToolCall{{ID: "call_1", Name: "echo", Arguments: []byte(`{"text":"hello"}`)}}},
+		{ID: "r1", Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "call_1", Name: "echo", Data: []byte(`{"text":"hello"}`)}},
+		{ID: "a2", Role: core.RoleAssistant, RunID: runID, Content: []core.Block{{Type: core.BlockText, Text: "Echo: hello"}}},
+	}
+}
+
+// newServer is the handler with an identity in the context, as httpapi puts it
+// there.
+func newServer(t *testing.T, f *fake, change ...func(*aisdk.Options)) http.Handler {
+	t.Helper()
+	o := aisdk.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo"}
+	for _, c := range change {
+		c(&o)
+	}
+	h := aisdk.New(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := core.Identity{Tenant: "acme", User: "ann"}
+		h.ServeHTTP(w, r.WithContext(core.WithIdentity(r.Context(), id)))
+	})
+}
