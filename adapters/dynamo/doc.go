@@ -1,0 +1,42 @@
+// Package dynamo is the store on Amazon DynamoDB: [store.Backend] on one table.
+//
+// Everything of a thread is one partition, T#<tenant>#<thread>: the HEAD is the
+// item H, a record is the item of its name. Pointers have partitions of their
+// own, N#<tenant>#<name>. The tenant comes first, so that an IAM policy on
+// dynamodb:LeadingKeys can fence tenants. Threads that are due have an entry in
+// the sparse index "due"; [Schema] describes the table.
+//
+// # Attributes
+//
+// Names are short because they are billed with every item.
+//
+//	pk, sk  partition and sort key
+//	h, v    the encoded HEAD and its version
+//	g, d    shard and time of the due index; only while DueAt is set
+//	p, z    a payload; z is there when it is zstd-compressed
+//	f, s    fence and step of the claim that wrote the record
+//	x       unix seconds after which the item counts as gone (the table's TTL)
+//
+// # Writes
+//
+// Every write is one conditional PutItem that asks for the stored item when its
+// condition fails, so that a loser needs no second read and no read units. The
+// conditions say what [store.Admit] says; on a refusal Admit itself decides
+// about the item that came back.
+//
+// The SDK tries a call up to three times (see [Config]). A try that timed out
+// may have been applied, and the next one then fails on our own item: the
+// stored bytes are compared, and equal ones are a success. When no try was
+// answered the error has [core.CodeUnavailable] and the outcome is unknown: the
+// caller reads the HEAD and compares commit ids. [store.ErrThrottled] is
+// returned only when every try was refused.
+//
+// # Limits
+//
+// An item may have 350 KB after compression ([MaxItem]); a larger record is
+// [store.ErrTooLarge] before anything is sent. There is no overflow to S3 yet.
+//
+// Expired items are gone for every reader at once, although DynamoDB removes
+// them hours later, and a create-only record or a pointer may take the place of
+// an expired one.
+package dynamo

@@ -1,0 +1,216 @@
+package dynamo
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// MaxItem is the largest item that is sent, in bytes as DynamoDB counts them:
+// names, keys and values after compression. DynamoDB's own limit is 400 KB.
+const MaxItem = 350 << 10
+
+// DynamoDB's limits of the two keys, in bytes.
+const (
+	maxPartitionKey = 2048
+	maxSortKey      = 1024
+)
+
+// The attributes: see the package comment.
+const (
+	attrPK      = "pk"
+	attrSK      = "sk"
+	attrHead    = "h"
+	attrVersion = "v"
+	attrShard   = "g"
+	attrDue     = "d"
+	attrPayload = "p"
+	attrPacked  = "z"
+	attrFence   = "f"
+	attrStep    = "s"
+	attrExpires = "x"
+)
+
+// headName is the sort key of a HEAD, pointerName that of a pointer. No record
+// kind has these names.
+const (
+	headName    = "H"
+	pointerName = "N"
+)
+
+type item = map[string]types.AttributeValue
+
+func text(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+func blob(v []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: v} }
+func number[N int | int64 | uint32 | uint64](v N) types.AttributeValue {
+	if v >= 0 {
+		return &types.AttributeValueMemberN{Value: strconv.FormatUint(uint64(v), 10)}
+	}
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(v), 10)}
+}
+
+// partition is a thread's partition key. Its parts cannot contain the '#' that
+// separates them: that is checked here once more, since a mistake would reach
+// another tenant.
+func partition(key core.ThreadKey) (types.AttributeValue, error) {
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	return text("T#" + key.Tenant + "#" + key.Thread), nil
+}
+
+// threadKey is the inverse of partition.
+func threadKey(it item) (core.ThreadKey, error) {
+	pk := textOf(it, attrPK)
+	if rest, ok := strings.CutPrefix(pk, "T#"); ok {
+		tenant, name, _ := strings.Cut(rest, "#")
+		if key := (core.ThreadKey{Tenant: tenant, Thread: name}); key.Check() == nil {
+			return key, nil
+		}
+	}
+	return core.ThreadKey{}, core.Errorf(core.CodeCorrupt, "partition key %q names no thread", core.Excerpt(pk))
+}
+
+func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) item {
+	it := item{
+		attrPK:      pk,
+		attrSK:      text(headName),
+		attrHead:    blob(h.AppendBinary(nil)),
+		attrVersion: number(h.Version),
+	}
+	if h.DueAt > 0 {
+		it[attrShard] = number(store.Shard(key))
+		it[attrDue] = number(h.DueAt)
+	}
+	return it
+}
+
+// decodeHead reads a HEAD item; nil is the zero Head.
+func decodeHead(key core.ThreadKey, it item) (thread.Head, error) {
+	if len(it) == 0 {
+		return thread.Head{}, nil
+	}
+	encoded, ok := blobOf(it, attrHead)
+	if !ok {
+		return thread.Head{}, core.Errorf(core.CodeCorrupt, "head of %s: attribute %s is missing", key, attrHead)
+	}
+	head, err := thread.Decode(encoded)
+	if err != nil {
+		return thread.Head{}, core.Errorf(core.CodeOf(err), "head of %s: %w", key, err)
+	}
+	version, err := numberOf(it, attrVersion)
+	if err != nil || version != head.Version {
+		return thread.Head{}, core.Errorf(core.CodeCorrupt, "head of %s: version is %d inside and %d outside", key, head.Version, version)
+	}
+	return head, nil
+}
+
+func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
+	if len(r.Name) > maxSortKey || !utf8.ValidString(r.Name) {
+		return nil, core.Errorf(core.CodeInvalid, "record name %q: want at most %d bytes of UTF-8", core.Excerpt(r.Name), maxSortKey)
+	}
+	it := item{attrPK: pk, attrSK: text(r.Name)}
+	kind := r.Kind()
+	if kind != store.KindCreate || r.Fence != 0 {
+		it[attrFence] = number(r.Fence)
+	}
+	if kind == store.KindRewrite || r.Step != 0 {
+		it[attrStep] = number(r.Step)
+	}
+	if r.Expires != 0 {
+		it[attrExpires] = number(r.Expires)
+	}
+	return it, setPayload(it, "record "+r.Name, r.Payload)
+}
+
+func decodeRecord(it item) (store.Record, error) {
+	r := store.Record{Name: textOf(it, attrSK)}
+	fence, errFence := numberOf(it, attrFence)
+	step, errStep := numberOf(it, attrStep)
+	expires, errExpires := numberOf(it, attrExpires)
+	if errFence != nil || errStep != nil || errExpires != nil || step > 1<<32-1 || expires > 1<<63-1 {
+		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: fence, step or expiry is no number in range", core.Excerpt(r.Name))
+	}
+	payload, err := payloadOf(it)
+	if err != nil {
+		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: %w", core.Excerpt(r.Name), err)
+	}
+	r.Fence, r.Step, r.Expires, r.Payload = fence, uint32(step), int64(expires), payload
+	return r, nil
+}
+
+// setPayload stores a payload, compressed when that is smaller, and holds the
+// item to its limit.
+func setPayload(it item, what string, payload []byte) error {
+	if len(payload) > maxPayload {
+		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed: %w", what, len(payload), maxPayload, store.ErrTooLarge)
+	}
+	stored, packed := pack(payload)
+	it[attrPayload] = blob(stored)
+	if packed {
+		it[attrPacked] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	return checkSize(it, what, len(payload))
+}
+
+func checkSize(it item, what string, payload int) error {
+	if size := itemSize(it); size > MaxItem {
+		return core.Errorf(core.CodeTooLarge, "%s of %d bytes makes an item of %d bytes, at most %d are allowed: %w", what, payload, size, MaxItem, store.ErrTooLarge)
+	}
+	return nil
+}
+
+func payloadOf(it item) ([]byte, error) {
+	stored, ok := blobOf(it, attrPayload)
+	if !ok {
+		return nil, core.Errorf(core.CodeCorrupt, "attribute %s is missing", attrPayload)
+	}
+	if packed, ok := it[attrPacked].(*types.AttributeValueMemberBOOL); !ok || !packed.Value {
+		return stored, nil
+	}
+	return unpack(stored)
+}
+
+// expired reports whether an item counts as gone at a time in unix seconds.
+func expired(it item, now int64) bool {
+	at, err := numberOf(it, attrExpires)
+	return err == nil && at != 0 && int64(at) <= now
+}
+
+func textOf(it item, name string) string {
+	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+// blobOf never returns nil for a value that is there, even an empty one.
+func blobOf(it item, name string) ([]byte, bool) {
+	v, ok := it[name].(*types.AttributeValueMemberB)
+	if !ok {
+		return nil, false
+	}
+	if v.Value == nil {
+		return []byte{}, true
+	}
+	return v.Value, true
+}
+
+// numberOf is 0 for an attribute that is missing.
+func numberOf(it item, name string) (uint64, error) {
+	value, ok := it[name]
+	if !ok {
+		return 0, nil
+	}
+	v, ok := value.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseUint(v.Value, 10, 64)
+}

@@ -1,0 +1,216 @@
+package dynamo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Meter is an http.RoundTripper that counts the capacity units that requests
+// cost, by DynamoDB's published rules and from the sizes on the wire. It never
+// trusts an endpoint's own figures, since emulators get them wrong. It is meant
+// for budgets in tests and benchmarks: it remembers every item that it saw
+// written. It is safe for concurrent use.
+//
+// What it counts:
+//
+//   - A put is one write unit per started KB of the item or, if larger, of the
+//     item that it replaces. The replaced item is known when the meter saw it
+//     written or when a failed condition returned it; otherwise it is taken to
+//     be as large as the new one. A HEAD hardly changes its size.
+//   - A put whose condition fails costs what the write would have cost.
+//   - The due index costs one unit when its entry appears or disappears, two when
+//     its key changes (a delete and an insert), none when it stays; under kind
+//     "index".
+//   - A read costs one unit per started 4 KB of what it returns (a query: of the
+//     sum of a page), at least one; half of that when eventually consistent.
+//
+// Refused requests (throttled, invalid) cost nothing. A try without an answer is
+// not counted, although it may have been billed.
+type Meter struct {
+	next http.RoundTripper
+
+	mu    sync.Mutex
+	units map[string]Units
+	items map[itemKey]seen
+}
+
+// Units is what requests cost.
+type Units struct {
+	Write float64 // WCU: one per started KB
+	Read  float64 // RRU: one per started 4 KB, strongly consistent
+	Calls int     // requests that were counted; an index write is none
+}
+
+type itemKey struct{ pk, sk string }
+
+// seen is what the meter remembers of an item: its size in bytes, and its key in
+// the due index, empty if it has none.
+type seen struct {
+	size int
+	due  string
+}
+
+// NewMeter returns a meter in front of next.
+func NewMeter(next http.RoundTripper) *Meter {
+	return &Meter{next: next, units: map[string]Units{}, items: map[itemKey]seen{}}
+}
+
+// Units answers what was counted since the last Reset by kind of item: head,
+// log, summary, input, decision, audit, run, snapshot, suspension, event,
+// pointer, index; "other" is what the meter cannot price.
+func (m *Meter) Units() map[string]Units {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.units)
+}
+
+// Total is the sum over all kinds.
+func (m *Meter) Total() Units {
+	var total Units
+	for _, u := range m.Units() {
+		total.Write += u.Write
+		total.Read += u.Read
+		total.Calls += u.Calls
+	}
+	return total
+}
+
+// Reset starts counting at zero. Items that were seen stay known.
+func (m *Meter) Reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.units)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
+	var body []byte
+	if request.Body != nil {
+		var err error
+		body, err = io.ReadAll(request.Body)
+		_ = request.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("meter: read request: %w", err)
+		}
+		copied := *request
+		copied.Body = io.NopCloser(bytes.NewReader(body))
+		request = &copied
+	}
+	response, err := m.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("meter: read response: %w", err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(answer))
+	_, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
+	m.count(operation, body, response.StatusCode, answer)
+	return response, nil
+}
+
+// sent and got are the parts of requests and answers that decide the price.
+type sent struct {
+	Item           wireItem
+	Key            wireItem
+	ConsistentRead bool
+	IndexName      string
+	Values         wireItem `json:"ExpressionAttributeValues"`
+}
+
+type got struct {
+	Type  string `json:"__type"`
+	Item  wireItem
+	Items []wireItem
+}
+
+func (m *Meter) count(operation string, request []byte, status int, answer []byte) {
+	var in sent
+	var out got
+	if json.Unmarshal(request, &in) != nil || json.Unmarshal(answer, &out) != nil {
+		operation = ""
+	}
+	failed := strings.HasSuffix(out.Type, "ConditionalCheckFailedException")
+	if status != http.StatusOK && !failed {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch operation {
+	case "PutItem":
+		m.putItem(in.Item, failed, out.Item)
+	case "GetItem":
+		m.add(kindOf(in.Key.text(attrSK)), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
+	case "Query":
+		kind := "index"
+		if in.IndexName == "" {
+			kind = kindOf(in.Values.text(":from"))
+		}
+		size := 0
+		for _, it := range out.Items {
+			size += it.size()
+		}
+		m.add(kind, Units{Read: readUnits(size, in.ConsistentRead), Calls: 1})
+	default:
+		m.add("other", Units{Calls: 1})
+	}
+}
+
+func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
+	key := itemKey{it.text(attrPK), it.text(attrSK)}
+	if stands != nil {
+		m.items[key] = stands.seen()
+	}
+	before, after := m.items[key], it.seen()
+	m.add(kindOf(key.sk), Units{Write: writeUnits(max(before.size, after.size)), Calls: 1})
+	if failed {
+		return
+	}
+	m.items[key] = after
+	switch {
+	case before.due == after.due:
+	case before.due == "" || after.due == "":
+		m.add("index", Units{Write: 1})
+	default:
+		m.add("index", Units{Write: 2})
+	}
+}
+
+// add counts; the caller holds the lock.
+func (m *Meter) add(kind string, u Units) {
+	sum := m.units[kind]
+	m.units[kind] = Units{Write: sum.Write + u.Write, Read: sum.Read + u.Read, Calls: sum.Calls + u.Calls}
+}
+
+func writeUnits(size int) float64 { return float64(max(1, (size+1023)/1024)) }
+
+func readUnits(size int, strong bool) float64 {
+	units := float64(max(1, (size+4095)/4096))
+	if !strong {
+		units /= 2
+	}
+	return units
+}
+
+// kindOf names the kind of item that a sort key belongs to.
+func kindOf(sk string) string {
+	prefix, _, _ := strings.Cut(sk, "#")
+	if kind, ok := kinds[prefix]; ok {
+		return kind
+	}
+	return "other"
+}
+
+var kinds = map[string]string{
+	headName: "head", pointerName: "pointer",
+	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
+	"R": "run", "S": "snapshot", "C": "suspension", "E": "event",
+}

@@ -1,0 +1,162 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+const (
+	lastSeq    = 999_999_999_999 // the last that a log record's name can hold
+	lastRune   = "\U0010FFFF"    // sorts behind any text that a name goes on with
+	firstName  = "A"             // record names begin with a capital letter
+	dueIndex   = "due"
+	betweenSKs = "pk = :pk AND sk BETWEEN :from AND :to"
+)
+
+// Log implements [store.Threads]. It reads pages of 1 MB, as many as the caller
+// goes through.
+func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		pk, err := partition(key)
+		if err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		to := min(to, lastSeq)
+		if from > to {
+			return
+		}
+		input := &dynamodb.QueryInput{
+			ConsistentRead:            aws.Bool(true),
+			KeyConditionExpression:    aws.String(betweenSKs),
+			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
+		}
+		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s", key), input) {
+			if _, ok := store.LogSeq(record.Name); !ok && err == nil {
+				continue
+			}
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Records implements [store.Lists], eventually consistent.
+func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	pk, err := partition(key)
+	if err != nil {
+		return nil, err
+	}
+	from, to := max(prefix, after, firstName), prefix+lastRune
+	if limit <= 0 || from > to {
+		return nil, nil
+	}
+	input := &dynamodb.QueryInput{
+		Limit:                     aws.Int32(int32(min(limit, math.MaxInt32-1)) + 1), // one may be after itself
+		KeyConditionExpression:    aws.String(betweenSKs),
+		ExpressionAttributeValues: item{":pk": pk, ":from": text(from), ":to": text(to)},
+	}
+	var records []store.Record
+	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s", prefix, key), input) {
+		if err != nil {
+			return nil, err
+		}
+		if record.Name == after || !strings.HasPrefix(record.Name, prefix) {
+			continue
+		}
+		if records = append(records, record); len(records) == limit {
+			break
+		}
+	}
+	return records, nil
+}
+
+// Overdue implements [store.Due] on the sparse index, which lags a little.
+// Threads that are due in the same minute come in no particular order.
+func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+	if shard < 0 || shard >= store.Shards {
+		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)
+	}
+	if limit <= 0 {
+		return nil, nil
+	}
+	input := &dynamodb.QueryInput{
+		IndexName:                 aws.String(dueIndex),
+		Limit:                     aws.Int32(int32(min(limit, math.MaxInt32))),
+		KeyConditionExpression:    aws.String("g = :g AND d <= :until"),
+		ExpressionAttributeValues: item{":g": number(shard), ":until": number(until)},
+	}
+	var keys []core.ThreadKey
+	for it, err := range s.items(ctx, fmt.Sprintf("list what is due in shard %d", shard), input) {
+		if err != nil {
+			return nil, err
+		}
+		key, err := threadKey(it)
+		if err != nil {
+			return nil, fmt.Errorf("list what is due in shard %d: %w", shard, err)
+		}
+		if keys = append(keys, key); len(keys) == limit {
+			break
+		}
+	}
+	return keys, nil
+}
+
+// records decodes what a query finds in a thread's partition, without the HEAD
+// and without what has expired.
+func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		now := s.now().Unix()
+		for it, err := range s.items(ctx, doing, input) {
+			if err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			if textOf(it, attrSK) == headName || expired(it, now) {
+				continue
+			}
+			record, err := decodeRecord(it)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", doing, err)
+			}
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// items goes through the pages of a query; an error is the last it yields.
+func (s *Store) items(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		page := *input
+		page.TableName = s.table
+		for {
+			var tries history
+			out, err := s.client.Query(ctx, &page, tries.watch)
+			if err != nil {
+				yield(nil, tries.outcome(doing, err))
+				return
+			}
+			for _, it := range out.Items {
+				if !yield(it, nil) {
+					return
+				}
+			}
+			if len(out.LastEvaluatedKey) == 0 {
+				return
+			}
+			page.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Put implements [store.Threads].
+func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
+	pk, err := partition(key)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Admit(nil, record); err != nil {
+		return err
+	}
+	it, err := encodeRecord(pk, record)
+	if err != nil {
+		return fmt.Errorf("put in %s: %w", key, err)
+	}
+	input := &dynamodb.PutItemInput{Item: it}
+	s.condition(input, record.Kind())
+	doing := fmt.Sprintf("put %s of %s", record.Name, key)
+	// A second round is needed only when the item that refused the first was
+	// gone before it could be read.
+	for range 2 {
+		old, refused, err := s.put(ctx, doing, input)
+		if err != nil || !refused {
+			return err
+		}
+		if len(old) == 0 {
+			continue
+		}
+		stored, err := decodeRecord(old)
+		if err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if write, err := store.Admit(&stored, record); err != nil || !write {
+			return err
+		}
+	}
+	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
+}
+
+// condition sets what [store.Admit] asks of the stored item. Only create-only
+// records take the place of an expired one: with the others the fence decides.
+func (s *Store) condition(input *dynamodb.PutItemInput, kind store.Kind) {
+	switch kind {
+	case store.KindCreate:
+		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR x <= :now")
+		input.ExpressionAttributeValues = item{":now": number(s.now().Unix())}
+	case store.KindLog:
+		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR f < :f")
+		input.ExpressionAttributeValues = item{":f": input.Item[attrFence]}
+	case store.KindRewrite:
+		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR f < :f OR (f = :f AND s < :s)")
+		input.ExpressionAttributeValues = item{":f": input.Item[attrFence], ":s": input.Item[attrStep]}
+	}
+}
+
+// Get implements [store.Threads].
+func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	pk, err := partition(key)
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	if (store.Record{Name: name}).Kind() == 0 {
+		return store.Record{}, false, nil // nothing can be stored there
+	}
+	doing := fmt.Sprintf("read %s of %s", name, key)
+	it, err := s.get(ctx, doing, pk, text(name))
+	if err != nil || len(it) == 0 || expired(it, s.now().Unix()) {
+		return store.Record{}, false, err
+	}
+	record, err := decodeRecord(it)
+	if err != nil {
+		return store.Record{}, false, fmt.Errorf("%s: %w", doing, err)
+	}
+	return record, true, nil
+}

@@ -1,0 +1,56 @@
+package dynamo
+
+import "encoding/json"
+
+// wireItem is an item in DynamoDB's JSON.
+type wireItem map[string]json.RawMessage
+
+// wireValue is one attribute, of the types that this package uses.
+type wireValue struct {
+	S *string
+	N *string
+	B []byte
+}
+
+func (w wireItem) value(name string) (wireValue, bool) {
+	var v wireValue
+	raw, ok := w[name]
+	return v, ok && json.Unmarshal(raw, &v) == nil
+}
+
+func (w wireItem) text(name string) string {
+	if v, _ := w.value(name); v.S != nil {
+		return *v.S
+	}
+	return ""
+}
+
+// size is the item's size as in itemSize.
+func (w wireItem) size() int {
+	size := 0
+	for name := range w {
+		size += len(name)
+		switch v, _ := w.value(name); {
+		case v.S != nil:
+			size += len(*v.S)
+		case v.N != nil:
+			size += numberSize(*v.N)
+		case v.B != nil:
+			size += len(v.B)
+		default:
+			size++ // a boolean
+		}
+	}
+	return size
+}
+
+func (w wireItem) seen() seen {
+	due := ""
+	if shard, ok := w.value(attrShard); ok && shard.N != nil {
+		at, _ := w.value(attrDue)
+		if at.N != nil {
+			due = *shard.N + "/" + *at.N
+		}
+	}
+	return seen{size: w.size(), due: due}
+}

@@ -1,0 +1,102 @@
+package sqs
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// maxWait is the longest that SQS lets a receive wait.
+const maxWait = 20 * time.Second
+
+// Message is one delivery.
+type Message struct {
+	ID       string // the same for every delivery
+	Receipt  string // of this delivery
+	Body     string
+	Receives int    // deliveries so far, this one included; about right
+	Group    string // the tenant; anyone who can send could have chosen it
+	// Attributes are the system attributes as SQS spells them, for hosts that
+	// rebuild a Lambda event.
+	Attributes map[string]string
+}
+
+// Receive waits up to wait (rounded up to the second, at most 20 s) for 1 to max
+// messages, at most 10. No message in that time is an empty answer. A message
+// stays hidden for the queue's visibility timeout.
+func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]Message, error) {
+	wait = min(wait, maxWait)
+	seconds := delaySeconds(wait)
+	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl:                    q.url,
+		MaxNumberOfMessages:         int32(min(batchSize, max)),
+		WaitTimeSeconds:             seconds,
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	}, longPoll(seconds))
+	if err != nil {
+		return nil, outcome("receive wake-ups", err)
+	}
+	messages := make([]Message, len(out.Messages))
+	for i, m := range out.Messages {
+		receives, _ := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
+		messages[i] = Message{
+			ID:         aws.ToString(m.MessageId),
+			Receipt:    aws.ToString(m.ReceiptHandle),
+			Body:       aws.ToString(m.Body),
+			Receives:   receives,
+			Group:      m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)],
+			Attributes: m.Attributes,
+		}
+	}
+	return messages, nil
+}
+
+// Delete removes deliveries by their receipts, ten a request. What the queue
+// refuses is tried once more and then reported as a [*BatchError].
+func (q *Queue) Delete(ctx context.Context, receipts []string) error {
+	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
+	for i, receipt := range receipts {
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(receipt)}
+	}
+	send := func(ctx context.Context, batch []types.DeleteMessageBatchRequestEntry) ([]types.BatchResultErrorEntry, error) {
+		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: q.url, Entries: batch})
+		if err != nil {
+			return nil, outcome("delete wake-ups", err)
+		}
+		return out.Failed, nil
+	}
+	id := func(e types.DeleteMessageBatchRequestEntry) string { return *e.Id }
+	return batchError("delete wake-ups", inBatches(ctx, entries, id, send))
+}
+
+// ChangeVisibility hides a delivery for a time from now on, rounded up to the
+// second; 0 makes it visible at once.
+func (q *Queue) ChangeVisibility(ctx context.Context, receipt string, hidden time.Duration) error {
+	hidden = min(max(hidden, 0), 12*time.Hour)
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl:          q.url,
+		ReceiptHandle:     aws.String(receipt),
+		VisibilityTimeout: int32((hidden + time.Second - 1) / time.Second),
+	})
+	if err != nil {
+		return outcome("change visibility of a wake-up", err)
+	}
+	return nil
+}
+
+// longPoll gives one call the time that it waits on top of the client's own
+// timeout.
+func longPoll(seconds int32) func(*sqs.Options) {
+	return func(o *sqs.Options) {
+		if c, ok := o.HTTPClient.(*http.Client); ok && c.Timeout > 0 {
+			patient := *c
+			patient.Timeout += time.Duration(seconds) * time.Second
+			o.HTTPClient = &patient
+		}
+	}
+}

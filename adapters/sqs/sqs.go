@@ -1,0 +1,100 @@
+package sqs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// MaxDelay is the longest that SQS holds a message back. Longer waits are the
+// sweeper's: a hint that comes early finds future work and is sent again.
+const MaxDelay = 15 * time.Minute
+
+// batchSize is how many entries one batch request may have.
+const batchSize = 10
+
+// API is what a queue needs of SQS; *sqs.Client implements it.
+type API interface {
+	SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
+	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
+	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
+	ChangeMessageVisibility(context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options)) (*sqs.ChangeMessageVisibilityOutput, error)
+}
+
+var _ API = (*sqs.Client)(nil)
+
+// Queue is one SQS queue of wake-ups. It is safe for concurrent use.
+type Queue struct {
+	client API
+	url    *string
+}
+
+// New returns the queue at a URL.
+func New(client API, queueURL string) *Queue {
+	return &Queue{client: client, url: aws.String(queueURL)}
+}
+
+// Wake sends a hint that becomes visible after delay, which is rounded up to the
+// second and cut at [MaxDelay]. After an error it may have been sent all the
+// same; sending it again does no harm.
+func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) error {
+	body, err := Encode(w)
+	if err != nil {
+		return err
+	}
+	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl:       q.url,
+		MessageBody:    aws.String(body),
+		DelaySeconds:   delaySeconds(delay),
+		MessageGroupId: aws.String(w.Tenant),
+	})
+	if err != nil {
+		return outcome(fmt.Sprintf("send wake-up of %s", w.Key()), err)
+	}
+	return nil
+}
+
+// WakeBatch sends many hints, ten a request. What the queue refuses is sent once
+// more; what then is still not sent is a [*BatchError] with the positions in ws.
+// A hint that is invalid in itself is reported in the same way, without being
+// sent.
+func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Duration) error {
+	var failed []Failure
+	entries := make([]types.SendMessageBatchRequestEntry, 0, len(ws))
+	for i, w := range ws {
+		body, err := Encode(w)
+		if err != nil {
+			failed = append(failed, Failure{Index: i, Err: err})
+			continue
+		}
+		entries = append(entries, types.SendMessageBatchRequestEntry{
+			Id:             aws.String(strconv.Itoa(i)),
+			MessageBody:    aws.String(body),
+			DelaySeconds:   delaySeconds(delay),
+			MessageGroupId: aws.String(w.Tenant),
+		})
+	}
+	send := func(ctx context.Context, batch []types.SendMessageBatchRequestEntry) ([]types.BatchResultErrorEntry, error) {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: q.url, Entries: batch})
+		if err != nil {
+			return nil, outcome("send wake-ups", err)
+		}
+		return out.Failed, nil
+	}
+	id := func(e types.SendMessageBatchRequestEntry) string { return *e.Id }
+	return batchError("send wake-ups", append(failed, inBatches(ctx, entries, id, send)...))
+}
+
+// delaySeconds rounds up, so that no hint comes before its time.
+func delaySeconds(delay time.Duration) int32 {
+	delay = min(max(delay, 0), MaxDelay)
+	return int32((delay + time.Second - 1) / time.Second)
+}
