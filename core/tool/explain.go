@@ -65,7 +65,7 @@ func (e explainer) object(s *jsonschema.Schema, v map[string]any, path string) s
 		if !known && len(s.PatternProperties) == 0 {
 			schema = s.AdditionalProperties
 			if refusesAll(schema) {
-				return fmt.Sprintf("%s is not a known property", place(join(path, name)))
+				return fmt.Sprintf("%s is unknown", place(join(path, name)))
 			}
 		}
 		if text := e.find(schema, v[name], join(path, name)); text != "" {

@@ -1,0 +1,253 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+var (
+	note  = plugin.Action[string]{Phase: core.PhaseBeforeInference, Name: "note"}
+	chain = plugin.Action[int]{Phase: core.PhaseBeforeInference, Name: "chain"}
+	mail  = plugin.Effect[string]{Name: "mail"}
+)
+
+// actor notes payloads in the tally; chain schedules itself until it has run n times.
+func actor(sent *[]string) part {
+	return part{"actor", func(r *plugin.Registrar) error {
+		note.Handle(r, func(ctx context.Context, c plugin.Context, text string) (state.Command, error) {
+			switch text {
+			case "fail":
+				return state.Command{}, errors.New("no paper")
+			case "panic":
+				panic("oh")
+			case "stray":
+				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, nil
+			}
+			return write(tally, text)(ctx, c)
+		})
+		chain.Handle(r, func(ctx context.Context, c plugin.Context, n int) (state.Command, error) {
+			command, err := write(tally, fmt.Sprint(n))(ctx, c)
+			if err != nil || n == 1 {
+				return command, err
+			}
+			err = chain.Schedule(&command, n-1)
+			return command, err
+		})
+		mail.Handle(r, func(_ context.Context, _ plugin.Context, text string) error {
+			if text == "fail" {
+				return errors.New("no stamp")
+			}
+			*sent = append(*sent, text)
+			return nil
+		})
+		return nil
+	}}
+}
+
+func notes(t *testing.T, texts ...string) (c state.Command) {
+	t.Helper()
+	for _, text := range texts {
+		if err := note.Schedule(&c, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func TestActionsWaitForTheirPhase(t *testing.T) {
+	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
+		return notes(t, "one", "two"), nil
+	}))
+	first := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute})
+	between := run(t, e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: e.Registry().BeginStep(first.Snapshot)})
+	if got := read(t, tally, between.Snapshot); got != nil {
+		t.Errorf("ran early: %v", got)
+	}
+	second := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: between.Snapshot})
+	if diff := cmp.Diff([]string{"one", "two"}, read(t, tally, second.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+	third := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: second.Snapshot})
+	if !third.Command.IsZero() {
+		t.Errorf("ran again: %v", third.Command)
+	}
+}
+
+func TestWaitingActionsEndWithTheirRun(t *testing.T) {
+	e := engine(t, actor(nil))
+	s, _, err := e.Submit(state.Snapshot{}, notes(t, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: e.Registry().BeginRun(s)})
+	if !got.Command.IsZero() {
+		t.Errorf("ran in the next run: %v", got.Command)
+	}
+}
+
+func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
+	e := engine(t, actor(nil))
+	c := notes(t, "fail", "one", "panic", "stray")
+	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
+	s, _, err := e.Submit(state.Snapshot{}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	if diff := cmp.Diff([]string{"one"}, read(t, tally, got.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	action := func(payload string) state.Action {
+		return state.Action{Phase: "before_inference", Key: "note", Payload: json.RawMessage(payload)}
+	}
+	want := []plugin.FailedAction{
+		{ID: 1, Action: action(`"fail"`), Error: "no paper"},
+		{ID: 3, Action: action(`"panic"`), Error: "panic: oh"},
+		{ID: 4, Action: action(`"stray"`), Error: `unknown state key "nobody"`},
+		{ID: 5, Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
+	}
+	if diff := cmp.Diff(want, failed); diff != "" {
+		t.Error(diff)
+	}
+	if again := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: got.Snapshot}); !again.Command.IsZero() {
+		t.Errorf("retried: %v", again.Command)
+	}
+}
+
+func TestActionsMayTakeSixteenRounds(t *testing.T) {
+	tests := []struct {
+		rounds int
+		want   string
+	}{
+		{1, "<nil>"},
+		{16, "<nil>"},
+		{17, `phase before_inference: scheduled actions did not come to an end within 16 rounds, "chain" is due again`},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.rounds), func(t *testing.T) {
+			e := engine(t, actor(nil))
+			var c state.Command
+			if err := chain.Schedule(&c, test.rounds); err != nil {
+				t.Fatal(err)
+			}
+			s, _, err := e.Submit(state.Snapshot{}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if err != nil {
+				if !errors.Is(err, plugin.ErrTooManyRounds) || !got.Command.IsZero() {
+					t.Errorf("%v, command %v", err, got.Command)
+				}
+				return
+			}
+			if n := len(read(t, tally, got.Snapshot)); n != test.rounds {
+				t.Errorf("%d rounds ran, want %d", n, test.rounds)
+			}
+		})
+	}
+}
+
+func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e := engine(t, part{"slow", func(r *plugin.Registrar) error {
+		note.Handle(r, func(ctx context.Context, _ plugin.Context, _ string) (state.Command, error) {
+			cancel()
+			return state.Command{}, ctx.Err()
+		})
+		return nil
+	}})
+	s, _, err := e.Submit(state.Snapshot{}, notes(t, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Phase(ctx, env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+func TestSubmitStoresActionsAndRefusesWhatNobodyHandles(t *testing.T) {
+	e := engine(t, actor(nil))
+	c := notes(t, "one")
+	if err := mail.Emit(&c, "hi"); err != nil {
+		t.Fatal(err)
+	}
+	s, stored, err := e.Submit(state.Snapshot{}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"batch":{"mutations":[{"key":"reveille.pending_actions","update":{"add":[{"phase":"before_inference","key":"note","payload":"one"}]}}]},"effects":[{"key":"mail","payload":"hi"}]}`
+	if diff := cmp.Diff(want, string(raw)); diff != "" {
+		t.Error(diff)
+	}
+	// What is stored can be submitted again, as the adoption of a stored result does.
+	again, _, err := e.Submit(state.Snapshot{}, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s, again); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, err := e.Submit(s, state.Command{Effects: []state.Effect{{Key: "nobody"}}}); !errors.Is(err, plugin.ErrUnknownEffect) {
+		t.Errorf("got %v, want ErrUnknownEffect", err)
+	}
+}
+
+func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
+	var sent []string
+	e := engine(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+		var c state.Command
+		for _, text := range []string{"a", "fail", "b"} {
+			if err := mail.Emit(&c, text); err != nil {
+				return c, err
+			}
+		}
+		return c, nil
+	}))
+	got := run(t, e, plugin.Context{Phase: core.PhaseStepEnd})
+	if sent != nil {
+		t.Errorf("sent before the commit: %v", sent)
+	}
+	err := e.RunEffects(t.Context(), plugin.Context{Snapshot: got.Snapshot}, append(got.Command.Effects, state.Effect{Key: "nobody"}))
+	want := "effect \"mail\" of plugin \"actor\": no stamp\nno handler for effect \"nobody\""
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, sent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHandleWithoutAHandlerIsAnError(t *testing.T) {
+	_, err := plugin.New([]plugin.Plugin{part{"bad", func(r *plugin.Registrar) error {
+		note.Handle(r, nil)
+		mail.Handle(r, nil)
+		return nil
+	}}}, nil)
+	want := "registering plugin \"bad\": action \"note\" of phase \"before_inference\" has no key or no handler\neffect \"mail\" has no key or no handler"
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}

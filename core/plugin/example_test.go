@@ -1,0 +1,50 @@
+package plugin_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// steps counts the steps of a run.
+var steps = state.Key[int, int]{Name: "steps", Scope: state.ScopeRun, Merge: state.Commutative,
+	Apply: func(count, more int) int { return count + more }}
+
+// stepCounter is a plugin: one key and the hook that updates it.
+type stepCounter struct{}
+
+func (stepCounter) ID() string { return "step-counter" }
+
+func (stepCounter) Register(r *plugin.Registrar) error {
+	r.Key(steps.Definition())
+	r.Hook(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+		var command state.Command
+		err := steps.Update(&command, 1)
+		return command, err
+	})
+	return nil
+}
+
+// An engine runs the hooks of the plugins that it is made of, phase by phase.
+func Example() {
+	engine, err := plugin.New([]plugin.Plugin{stepCounter{}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var snapshot state.Snapshot
+	for range 3 {
+		result, err := engine.Phase(context.Background(), env.System(), plugin.Context{Phase: core.PhaseStepEnd, Snapshot: snapshot})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		snapshot = result.Snapshot
+	}
+	fmt.Println(steps.Read(snapshot))
+	// Output: 3 <nil>
+}

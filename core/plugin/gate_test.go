@@ -1,0 +1,86 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+func gates(verdicts ...plugin.Verdict) []plugin.Plugin {
+	var plugins []plugin.Plugin
+	for i, v := range verdicts {
+		plugins = append(plugins, part{fmt.Sprintf("gate%d", i), func(r *plugin.Registrar) error {
+			r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) { return v, nil })
+			return nil
+		}})
+	}
+	return plugins
+}
+
+func TestGateAnswersTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
+	result := func(text string) plugin.Verdict {
+		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Data: json.RawMessage(text)}}
+	}
+	block := func(reason string) plugin.Verdict { return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: reason} }
+	set := func(text string) plugin.Verdict {
+		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{CallID: "c1", Name: "pay", Data: json.RawMessage(text)}}
+	}
+	tests := []struct {
+		name     string
+		verdicts []plugin.Verdict
+		want     plugin.Verdict
+	}{
+		{"no gate", nil, plugin.Verdict{}},
+		{"allowed by all", []plugin.Verdict{{}, {}}, plugin.Verdict{}},
+		{"a result", []plugin.Verdict{{}, result("1"), {}}, set("1")},
+		{"the first result", []plugin.Verdict{result("1"), result("2")}, set("1")},
+		{"block over result", []plugin.Verdict{result("1"), block("no")}, block("no")},
+		{"the first block", []plugin.Verdict{block("first"), result("1"), block("second")}, block("first")},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := engine(t, gates(test.verdicts...)...).Gate(t.Context(), plugin.Context{Call: &core.ToolCall{ID: "c1", Name: "pay"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestGateErrorsNameThePlugin(t *testing.T) {
+	tests := []struct {
+		name string
+		gate plugin.Gate
+		want string
+	}{
+		{"an error", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+			return plugin.Verdict{}, errors.New("no rules")
+		}, `gate of plugin "bad": no rules`},
+		{"a panic", func(context.Context, plugin.Context) (plugin.Verdict, error) { panic("oh") }, `gate of plugin "bad": panic: oh`},
+		{"a result that is not there", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: plugin.VerdictSetResult}, nil
+		}, `gate of plugin "bad": the verdict sets no result`},
+		{"no such verdict", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: 9}, nil
+		}, `gate of plugin "bad": verdict 9 does not exist`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := engine(t, part{"bad", func(r *plugin.Registrar) error { r.Gate(test.gate); return nil }})
+			_, err := e.Gate(t.Context(), plugin.Context{})
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,315 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// log is exclusive: two hooks that touch it collide. tally is commutative.
+var (
+	log = state.Key[[]string, string]{Name: "log", Scope: state.ScopeThread,
+		Apply: func(v []string, s string) []string { return append(v, s) }}
+	tally = state.Key[[]string, string]{Name: "tally", Merge: state.Commutative,
+		Apply: func(v []string, s string) []string { return append(v, s) }}
+)
+
+// part is a plugin of one function.
+type part struct {
+	id       string
+	register func(r *plugin.Registrar) error
+}
+
+func (p part) ID() string { return p.id }
+
+func (p part) Register(r *plugin.Registrar) error {
+	if p.register == nil {
+		return nil
+	}
+	return p.register(r)
+}
+
+// keys registers the keys of the tests.
+var keys = part{"keys", func(r *plugin.Registrar) error {
+	r.Key(log.Definition())
+	r.Key(tally.Definition())
+	return nil
+}}
+
+func on(id string, phase core.Phase, h plugin.Hook) part {
+	return part{id, func(r *plugin.Registrar) error {
+		r.Hook(phase, h)
+		return nil
+	}}
+}
+
+// write answers with an update of k.
+func write(k state.Key[[]string, string], text string) plugin.Hook {
+	return func(context.Context, plugin.Context) (state.Command, error) {
+		var c state.Command
+		err := k.Update(&c, text)
+		return c, err
+	}
+}
+
+func engine(t *testing.T, plugins ...plugin.Plugin) *plugin.Engine {
+	t.Helper()
+	e, err := plugin.New(append([]plugin.Plugin{keys}, plugins...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func read(t *testing.T, k state.Key[[]string, string], s state.Snapshot) []string {
+	t.Helper()
+	v, err := k.Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// run runs a phase and checks what holds for every one: its command, stored and
+// folded again, gives its snapshot.
+func run(t *testing.T, e *plugin.Engine, c plugin.Context) plugin.PhaseResult {
+	t.Helper()
+	got, err := e.Phase(t.Context(), env.System(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Command.Actions) != 0 {
+		t.Errorf("the command still has actions %v", got.Command.Actions)
+	}
+	stored, err := json.Marshal(got.Command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again state.Command
+	if err := json.Unmarshal(stored, &again); err != nil {
+		t.Fatal(err)
+	}
+	folded, err := e.Registry().Replay(c.Snapshot, again.Batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got.Snapshot, folded); diff != "" {
+		t.Errorf("folding %s gives another state: %s", stored, diff)
+	}
+	return got
+}
+
+func TestHooksCommitInRegistrationOrder(t *testing.T) {
+	// The first hook answers only after the last one did.
+	last := make(chan struct{})
+	e := engine(t,
+		on("a", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {
+			<-last
+			return write(tally, "a")(ctx, c)
+		}),
+		on("b", core.PhaseStepStart, write(tally, "b")),
+		on("c", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {
+			close(last)
+			return write(tally, "c")(ctx, c)
+		}),
+		on("other", core.PhaseStepEnd, write(tally, "x")),
+	)
+	got := run(t, e, plugin.Context{Phase: core.PhaseStepStart})
+	if diff := cmp.Diff([]string{"a", "b", "c"}, read(t, tally, got.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+	if got.Snapshot.Revision() != 1 {
+		t.Errorf("revision %d, want 1", got.Snapshot.Revision())
+	}
+}
+
+func TestCollidingHooksRunAgainOnWhatIsThereThen(t *testing.T) {
+	phases := []core.Phase{core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
+		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd}
+	for _, phase := range phases {
+		t.Run(string(phase), func(t *testing.T) {
+			// seen writes how many entries the hook saw, so a second run shows.
+			seen := func(name string) plugin.Hook {
+				return func(ctx context.Context, c plugin.Context) (state.Command, error) {
+					v, err := log.Read(c.Snapshot)
+					if err != nil {
+						return state.Command{}, err
+					}
+					return write(log, fmt.Sprintf("%s saw %d", name, len(v)))(ctx, c)
+				}
+			}
+			e := engine(t, on("a", phase, seen("a")), on("b", phase, seen("b")), on("c", phase, write(tally, "c")), on("d", phase, seen("d")))
+			got := run(t, e, plugin.Context{Phase: phase})
+			if diff := cmp.Diff([]string{"a saw 0", "b saw 1", "d saw 2"}, read(t, log, got.Snapshot)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"c"}, read(t, tally, got.Snapshot)); diff != "" {
+				t.Error(diff)
+			}
+			if got.Snapshot.Revision() != 1 {
+				t.Errorf("revision %d, want 1: what is stored as one counts as one", got.Snapshot.Revision())
+			}
+		})
+	}
+}
+
+func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
+	s := state.Restore(7, nil)
+	tests := []struct {
+		name string
+		e    *plugin.Engine
+	}{
+		{"no hooks", engine(t)},
+		{"a hook that does nothing", engine(t, on("a", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil }))},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := run(t, test.e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: s})
+			if got.Snapshot.Revision() != 7 || !got.Command.IsZero() {
+				t.Errorf("revision %d, command %v", got.Snapshot.Revision(), got.Command)
+			}
+		})
+	}
+}
+
+func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
+	command := func(c state.Command) plugin.Hook {
+		return func(context.Context, plugin.Context) (state.Command, error) { return c, nil }
+	}
+	refused := errors.New("refused")
+	tests := []struct {
+		name string
+		hook plugin.Hook
+		want string
+		is   error
+	}{
+		{"an error", func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, refused }, `plugin "bad" in phase step_end: refused`, refused},
+		{"a panic", func(context.Context, plugin.Context) (state.Command, error) { panic("oh") }, `plugin "bad" in phase step_end: panic: oh`, nil},
+		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, state.ErrUnknownKey},
+		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, plugin.ErrUnknownAction},
+		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, plugin.ErrUnknownEffect},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			// The error must be the first in registration order, whatever comes first in time.
+			e := engine(t, on("good", core.PhaseStepEnd, write(tally, "x")), on("bad", core.PhaseStepEnd, test.hook),
+				on("worse", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { panic("later") }))
+			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseStepEnd})
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("%v is not %v", err, test.is)
+			}
+			if got.Snapshot.Revision() != 0 || !got.Command.IsZero() {
+				t.Errorf("something was committed: %v", got)
+			}
+		})
+	}
+}
+
+func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
+	greet, err := tool.Typed(tool.Spec{Name: "greet"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text("hi"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := part{"all", func(r *plugin.Registrar) error {
+		r.Key(state.Key[int, int]{Name: "own", Apply: func(v, u int) int { return u }}.Definition())
+		r.Hook(core.PhaseStepEnd, write(tally, "all"))
+		r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: plugin.VerdictBlock}, nil
+		})
+		r.Tool(greet)
+		r.Action(core.PhaseStepEnd, "act", func(ctx context.Context, c plugin.Context, _ json.RawMessage) (state.Command, error) {
+			return write(tally, "acted")(ctx, c)
+		})
+		r.Effect("send", func(context.Context, plugin.Context, json.RawMessage) error { return nil })
+		return nil
+	}}
+	schedule := on("schedule", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+		return state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "act"}}, Effects: []state.Effect{{Key: "send"}}}, nil
+	})
+	tests := []struct {
+		name   string
+		filter []string
+		tally  []string
+		tools  int
+		gate   plugin.VerdictKind
+	}{
+		{"active", nil, []string{"all", "acted"}, 1, plugin.VerdictBlock},
+		{"filtered", []string{"schedule"}, []string{"acted"}, 0, plugin.VerdictAllow},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e, err := plugin.New([]plugin.Plugin{keys, all, schedule}, test.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := run(t, e, plugin.Context{Phase: core.PhaseStepEnd})
+			if diff := cmp.Diff(test.tally, read(t, tally, got.Snapshot)); diff != "" {
+				t.Error(diff)
+			}
+			if len(e.Tools()) != test.tools || !e.Registry().Has("own") {
+				t.Errorf("%d tools, key registered %v", len(e.Tools()), e.Registry().Has("own"))
+			}
+			verdict, err := e.Gate(t.Context(), plugin.Context{})
+			if err != nil || verdict.Kind != test.gate {
+				t.Errorf("verdict %d, %v, want %d", verdict.Kind, err, test.gate)
+			}
+		})
+	}
+}
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	register := func(f func(r *plugin.Registrar)) plugin.Plugin {
+		return part{"bad", func(r *plugin.Registrar) error { f(r); return nil }}
+	}
+	act := func(context.Context, plugin.Context, json.RawMessage) (state.Command, error) {
+		return state.Command{}, nil
+	}
+	send := func(context.Context, plugin.Context, json.RawMessage) error { return nil }
+	tests := []struct {
+		name    string
+		plugins []plugin.Plugin
+		filter  []string
+		want    string
+	}{
+		{"no id", []plugin.Plugin{part{}}, nil, "plugin id is empty"},
+		{"one id twice", []plugin.Plugin{part{id: "a"}, part{id: "a"}}, nil, `plugin "a" is given twice`},
+		{"filter without plugin", []plugin.Plugin{part{id: "a"}}, []string{"b"}, `active hook filter names plugin "b", which the agent does not have`},
+		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log.Definition()) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
+		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions.Definition()) })}, nil, `registering plugin "bad": state key "reveille.failed_actions" is already registered by plugin "runtime"`},
+		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}.Definition()) })}, nil, `state key "x" has no Apply`},
+		{"a nil hook", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook(core.PhaseStepEnd, nil) })}, nil, `registering plugin "bad": hook of phase "step_end" is nil`},
+		{"no such phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook("later", write(log, "x")) })}, nil, `registering plugin "bad": hook of phase "later", which does not exist`},
+		{"a nil gate", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Gate(nil) })}, nil, `registering plugin "bad": gate is nil`},
+		{"a nil tool", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(nil) })}, nil, `registering plugin "bad": tool is nil`},
+		{"an action twice", []plugin.Plugin{register(func(r *plugin.Registrar) {
+			r.Action(core.PhaseStepEnd, "a", act)
+			r.Action(core.PhaseRunEnd, "a", act)
+			r.Action(core.PhaseStepEnd, "a", act)
+		})}, nil, `registering plugin "bad": action "a" of phase "step_end" is already handled by plugin "bad"`},
+		{"an effect twice", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("e", send); r.Effect("e", send) })}, nil, `registering plugin "bad": effect "e" is already handled by plugin "bad"`},
+		{"an effect without key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("", send) })}, nil, `registering plugin "bad": effect "" has no key or no handler`},
+		{"a panic", []plugin.Plugin{part{"bad", func(*plugin.Registrar) error { panic("oh") }}}, nil, `registering plugin "bad": panic: oh`},
+		{"an error", []plugin.Plugin{part{"bad", func(*plugin.Registrar) error { return errors.New("no key file") }}}, nil, `registering plugin "bad": no key file`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := plugin.New(test.plugins, test.filter)
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
