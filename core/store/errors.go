@@ -13,7 +13,7 @@ var (
 	// ErrConflict: the record exists with other content.
 	ErrConflict = core.Errorf(core.CodeConflict, "record exists with other content")
 	// ErrTooLarge: the record is over the backend's limit; nothing was sent.
-	ErrTooLarge = thread.ErrTooLarge
+	ErrTooLarge = core.Errorf(core.CodeTooLarge, "record is over the size limit")
 	// ErrThrottled: the backend refused for now; nothing was written.
 	ErrThrottled = core.Errorf(core.CodeThrottled, "store is throttling")
 	// ErrCorrupt: what is stored contradicts itself.

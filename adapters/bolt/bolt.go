@@ -1,0 +1,97 @@
+package bolt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+var (
+	// ErrLocked: another process, or another Store of this one, has the file
+	// open. Nothing was read or written.
+	ErrLocked = core.Errorf(core.CodeUnavailable, "another process has the file open")
+	// ErrSchema: a newer version of the program laid the file out. Nothing was
+	// written.
+	ErrSchema = core.Errorf(core.CodeSchema, "the file was written by a newer version of the program")
+)
+
+// Options of a Store. The zero value works.
+type Options struct {
+	// Now is the clock that decides what has expired. Default time.Now.
+	Now func() time.Time
+	// LockTimeout is how long Open waits for another process to close the
+	// file. Default 1 s.
+	LockTimeout time.Duration
+	// MaxPayload is the largest payload of a record, in bytes; one byte more is
+	// store.ErrTooLarge. Default 16 MiB.
+	MaxPayload int
+}
+
+const (
+	defaultLockTimeout = time.Second
+	defaultMaxPayload  = 16 << 20
+)
+
+// Store implements [store.Backend] on one file. It is safe for concurrent use.
+type Store struct {
+	db         *bbolt.DB
+	commits    *committer
+	now        func() time.Time
+	maxPayload int
+}
+
+var _ store.Backend = (*Store)(nil)
+
+// Open opens the file at path, and makes it (mode 0600) and its folder (mode
+// 0700) if they do not exist. A file that another process has open is
+// [ErrLocked], one of a newer program [ErrSchema]; a file that this package did
+// not make is an error that leaves it as it was. The caller must call Close.
+func Open(path string, options Options) (*Store, error) {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.LockTimeout <= 0 {
+		options.LockTimeout = defaultLockTimeout
+	}
+	if options.MaxPayload <= 0 {
+		options.MaxPayload = defaultMaxPayload
+	}
+	db, err := openFile(path, options.LockTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return &Store{db: db, commits: newCommitter(db), now: options.Now, maxPayload: options.MaxPayload}, nil
+}
+
+// Close waits for the calls under way and releases the file. Calls after it
+// fail.
+func (s *Store) Close() error { return s.db.Close() }
+
+// view reads in one transaction; what it reads is consistent and must be
+// copied before read returns.
+func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return env.Protect(func() error { return s.db.View(read) }) // bbolt panics on a damaged page
+}
+
+// update writes in one transaction, which it may share with other calls: see
+// [change]. A write that has begun is not interrupted by ctx.
+func (s *Store) update(ctx context.Context, write change) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.commits.do(func(tx *bbolt.Tx) (bool, error) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		return write(tx)
+	})
+}

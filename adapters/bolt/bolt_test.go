@@ -1,0 +1,206 @@
+package bolt_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
+
+func open(t testing.TB, path string, options bolt.Options) *bolt.Store {
+	t.Helper()
+	s, err := bolt.Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // closing twice is allowed
+	return s
+}
+
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "reveille.db") }
+
+func TestContract(t *testing.T) {
+	options := storetest.Options{MaxPayload: 400 << 10}
+	options.Run(t, func(t *testing.T) store.Backend {
+		return open(t, newPath(t), bolt.Options{MaxPayload: 400 << 10})
+	})
+}
+
+func TestReopenedFileHasEverything(t *testing.T) {
+	ctx, path := t.Context(), newPath(t)
+	head := thread.Head{Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
+	record := store.Record{Name: store.LogName(1), Fence: 3, Payload: []byte("hello"), Expires: 4_102_444_800}
+
+	s := open(t, path, bolt.Options{})
+	if _, ok, err := s.CompareAndSet(ctx, key, head); !ok || err != nil {
+		t.Fatalf("CompareAndSet answers %v, %v", ok, err)
+	}
+	if err := s.Put(ctx, key, record); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PutPointer(ctx, "acme", "run", []byte("t1"), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(t, path, bolt.Options{})
+	if got, err := s.Head(ctx, key); err != nil || cmp.Diff(head, got) != "" {
+		t.Errorf("Head after reopening (-want +got), %v:\n%s", err, cmp.Diff(head, got))
+	}
+	if got, ok, err := s.Get(ctx, key, record.Name); !ok || err != nil || cmp.Diff(record, got) != "" {
+		t.Errorf("Get after reopening answers ok=%v, %v (-want +got):\n%s", ok, err, cmp.Diff(record, got))
+	}
+	if got, ok, err := s.Pointer(ctx, "acme", "run"); !ok || err != nil || string(got) != "t1" {
+		t.Errorf("Pointer after reopening answers %q, %v, %v", got, ok, err)
+	}
+	due, err := s.Overdue(ctx, store.Shard(key), 5000, 10)
+	if err != nil || len(due) != 1 || due[0] != key {
+		t.Errorf("Overdue after reopening answers %v, %v, want %s", due, err, key)
+	}
+}
+
+// What a method has returned for is in the file even if the process dies: a
+// copy of the file that is taken while the store is open has it.
+func TestWritesAreInTheFileWhenTheyReturn(t *testing.T) {
+	ctx, path := t.Context(), newPath(t)
+	s := open(t, path, bolt.Options{})
+	for version := uint64(1); version <= 5; version++ {
+		if _, ok, err := s.CompareAndSet(ctx, key, thread.Head{Version: version}); !ok || err != nil {
+			t.Fatalf("CompareAndSet answers %v, %v", ok, err)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := newPath(t)
+		if err := os.WriteFile(copied, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := open(t, copied, bolt.Options{}).Head(ctx, key); err != nil || got.Version != version {
+			t.Fatalf("the copy has version %d, %v, want %d", got.Version, err, version)
+		}
+	}
+}
+
+func TestSecondOpenIsLocked(t *testing.T) {
+	path := newPath(t)
+	open(t, path, bolt.Options{})
+	_, err := bolt.Open(path, bolt.Options{LockTimeout: time.Millisecond})
+	if !errors.Is(err, bolt.ErrLocked) {
+		t.Fatalf("second Open answers the error %v, want ErrLocked", err)
+	}
+	want := "open store " + path + ": another process has the file open (waited 1ms for its lock)"
+	if err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+}
+
+func TestOpenMakesFolderAndFilePrivate(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", ".reveille")
+	path := filepath.Join(folder, "reveille.db")
+	open(t, path, bolt.Options{})
+	for name, want := range map[string]os.FileMode{folder: 0o700, path: 0o600} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("mode of %s is %o, want %o", name, got, want)
+		}
+	}
+}
+
+func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
+	schema := func(number string) func(tx *bbolt.Tx) error {
+		return func(tx *bbolt.Tx) error {
+			return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte(number))
+		}
+	}
+	tests := []struct {
+		name string
+		edit func(tx *bbolt.Tx) error
+		code core.Code
+		text string
+	}{
+		{"newer schema", schema("2"), core.CodeSchema, "schema 2, newest known 1: the file was written by a newer version of the program"},
+		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one`},
+		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one`},
+		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("due")) }, core.CodeCorrupt, `bucket "due" is missing`},
+		{"another program's", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, core.CodeInvalid, `the file is a database of another program: it has no bucket "meta"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := newPath(t)
+			edit(t, path, tt.edit)
+			_, err := bolt.Open(path, bolt.Options{})
+			if core.CodeOf(err) != tt.code || err.Error() != "open store "+path+": "+tt.text {
+				t.Errorf("Open answers the error %v (code %s), want %q with code %s", err, core.CodeOf(err), tt.text, tt.code)
+			}
+			again, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Millisecond})
+			if err != nil {
+				t.Fatalf("the refused file is still locked: %v", err)
+			}
+			_ = again.Close()
+		})
+	}
+}
+
+func TestOpenLeavesAFileThatIsNoDatabase(t *testing.T) {
+	path := newPath(t)
+	content := strings.Repeat("no database\n", 1000)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bolt.Open(path, bolt.Options{}); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("Open answers the error %v, want one that names the file", err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != content {
+		t.Error("Open changed a file that is no database")
+	}
+}
+
+func TestClosedStoreFails(t *testing.T) {
+	s := open(t, newPath(t), bolt.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Head(t.Context(), key); err == nil {
+		t.Error("Head of a closed store answers no error")
+	}
+	if err := s.Put(t.Context(), key, store.Record{Name: "R#1"}); err == nil {
+		t.Error("Put into a closed store answers no error")
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing twice answers %v", err)
+	}
+}
+
+// edit changes a file of the store behind the store's back.
+func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
+	t.Helper()
+	if err := open(t, path, bolt.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,126 @@
+package bolt
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+func newStore(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "reveille.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// commitTogether applies changes, in this order, as if their callers had come
+// while another one committed.
+func commitTogether(s *Store, changes ...change) []error {
+	s.commits.turn <- struct{}{} // somebody is committing
+	var wait sync.WaitGroup
+	errs := make([]error, len(changes))
+	for i, c := range changes {
+		wait.Go(func() { errs[i] = s.commits.do(c) })
+		for queued := 0; queued <= i; runtime.Gosched() {
+			s.commits.mu.Lock()
+			queued = len(s.commits.waiting)
+			s.commits.mu.Unlock()
+		}
+	}
+	<-s.commits.turn
+	wait.Wait()
+	return errs
+}
+
+// transactions counts the read-write transactions that were committed.
+func transactions(t *testing.T, s *Store) (id int) {
+	t.Helper()
+	err := s.db.View(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func has(t *testing.T, s *Store, key string) (found bool) {
+	t.Helper()
+	err := s.db.View(func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func put(key string) change {
+	return func(tx *bbolt.Tx) (bool, error) { return true, tx.Bucket(metaBucket).Put([]byte(key), []byte("x")) }
+}
+
+var errRefused, errBroken = errors.New("refused"), errors.New("broken")
+
+func refuse(*bbolt.Tx) (bool, error) { return false, errRefused }
+
+// breakOff fails after it has written.
+func breakOff(tx *bbolt.Tx) (bool, error) {
+	return true, errors.Join(tx.Bucket(metaBucket).Put([]byte("half"), nil), errBroken)
+}
+
+func TestWaitingChangesShareATransaction(t *testing.T) {
+	s := newStore(t)
+	before := transactions(t, s)
+	errs := commitTogether(s, put("a"), refuse, put("b"), put("c"))
+	if errs[0] != nil || errs[1] != errRefused || errs[2] != nil || errs[3] != nil {
+		t.Errorf("the changes answer %v, want only the second one refused", errs)
+	}
+	if got := transactions(t, s) - before; got != 1 {
+		t.Errorf("they took %d transactions, want 1", got)
+	}
+	if !has(t, s, "a") || !has(t, s, "b") || !has(t, s, "c") {
+		t.Error("a change is missing")
+	}
+}
+
+func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
+	s := newStore(t)
+	errs := commitTogether(s, put("a"), breakOff, refuse, put("b"))
+	if errs[0] != nil || !errors.Is(errs[1], errBroken) || errs[2] != errRefused || errs[3] != nil {
+		t.Errorf("the changes answer %v, want the second one broken and the third refused", errs)
+	}
+	if !has(t, s, "a") || !has(t, s, "b") {
+		t.Error("a change is missing that shared its transaction with a broken one")
+	}
+	if has(t, s, "half") {
+		t.Error("the broken change left what it had written")
+	}
+}
+
+func TestAPanicBecomesAnError(t *testing.T) {
+	s := newStore(t)
+	errs := commitTogether(s, put("a"), func(*bbolt.Tx) (bool, error) { panic("page 7 is damaged") })
+	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged" {
+		t.Errorf("the changes answer %v, want the second one to tell of the panic", errs)
+	}
+	if err := s.commits.do(put("b")); err != nil {
+		t.Errorf("the store is stuck after a panic: %v", err)
+	}
+}
+
+func TestRefusedChangesSyncNothing(t *testing.T) {
+	s := newStore(t)
+	before := transactions(t, s)
+	if err := s.commits.do(refuse); err != errRefused {
+		t.Errorf("the change answers %v, want the refusal", err)
+	}
+	if err := s.commits.do(func(*bbolt.Tx) (bool, error) { return false, nil }); err != nil {
+		t.Errorf("a change that found its bytes stored answers %v", err)
+	}
+	if got := transactions(t, s) - before; got != 0 {
+		t.Errorf("%d transactions were committed, want 0", got)
+	}
+}

@@ -1,0 +1,36 @@
+package bolt_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func ExampleOpen() {
+	folder, err := os.MkdirTemp("", "reveille")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+
+	s, err := bolt.Open(filepath.Join(folder, ".reveille", "reveille.db"), bolt.Options{})
+	if err != nil {
+		log.Fatal(err) // bolt.ErrLocked: another process has it open
+	}
+	defer s.Close()
+
+	ctx, key := context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t1"}
+	_, ok, err := s.CompareAndSet(ctx, key, thread.Head{Version: 1, Seq: 3})
+	fmt.Println(ok, err)
+	head, err := s.Head(ctx, key)
+	fmt.Println(head.Version, head.Seq, err)
+	// Output:
+	// true <nil>
+	// 1 3 <nil>
+}
