@@ -1,0 +1,170 @@
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/reveille-run/reveille"
+
+// pkg is what `go list` says of a package.
+type pkg struct {
+	ImportPath   string
+	Dir          string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	GoFiles      []string
+}
+
+// room is the package's folder in the house, such as "core/thread".
+func (p pkg) room() string { return room(p.ImportPath) }
+
+func room(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
+
+func root(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out)))
+}
+
+func list(t *testing.T, arguments ...string) []pkg {
+	t.Helper()
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles"}, arguments...)...)
+	c.Dir = root(t)
+	out, err := c.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	var packages []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// floors from the top of the house to its ground: each may import itself and
+// those after it.
+var floors = []string{"scripts", "functions", "adapters", "core"}
+
+func floor(room string) int {
+	first, _, _ := strings.Cut(room, "/")
+	return slices.Index(floors, first)
+}
+
+func TestImportsGoDownOnly(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		from := floor(p.room())
+		if from < 0 {
+			t.Errorf("%s is in no room of the house", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			if to := floor(room(path)); strings.HasPrefix(path, module) && to < from {
+				t.Errorf("%s imports %s, which is above it", p.room(), room(path))
+			}
+		}
+	}
+}
+
+// shared are the adapters that other adapters may use.
+var shared = []string{"adapters/sse", "adapters/egress"}
+
+func TestAdaptersDoNotImportEachOther(t *testing.T) {
+	for _, p := range list(t, "./adapters/...") {
+		own := strings.Join(strings.SplitN(p.room(), "/", 3)[:2], "/")
+		for _, path := range p.Imports {
+			other := room(path)
+			if strings.HasPrefix(other, "adapters/") && other != own && !strings.HasPrefix(other, own+"/") && !slices.Contains(shared, other) {
+				t.Errorf("%s imports %s", p.room(), other)
+			}
+		}
+	}
+}
+
+// order is the core's, from the vocabulary down: a package imports only those
+// before it, and of its own folder.
+var order = []string{
+	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/tool", "core/model", "core/plugin", "core/agent",
+	"core/thread", "core/store", "core/run", "core/mailbox", "core/window", "core/stop", "core/plugins", "core/runtime", "core/sim",
+}
+
+func rank(t *testing.T, room string) int {
+	t.Helper()
+	if room == "core" {
+		return 0
+	}
+	i := slices.IndexFunc(order, func(o string) bool { return o != "core" && (room == o || strings.HasPrefix(room, o+"/")) })
+	if i < 0 {
+		t.Errorf("%s has no place in the order of the core", room)
+	}
+	return i
+}
+
+func TestCoreKeepsItsOrder(t *testing.T) {
+	for _, p := range list(t, "./core/...") {
+		for _, path := range p.Imports {
+			if strings.HasPrefix(path, module) && rank(t, room(path)) > rank(t, p.room()) {
+				t.Errorf("%s imports %s, which comes after it", p.room(), room(path))
+			}
+		}
+		if p.room() == "core/mailbox" && slices.Contains(p.Imports, module+"/core/run") {
+			t.Error("core/mailbox imports core/run")
+		}
+	}
+}
+
+func TestCoreTouchesNothingOutside(t *testing.T) {
+	allowed := []string{"github.com/google/jsonschema-go/"}
+	suites := []string{"core/store/storetest"} // linked by tests alone: may use test libraries
+	for _, p := range list(t, "./core/...") {
+		for _, path := range p.Imports {
+			first, _, _ := strings.Cut(path, "/")
+			third := strings.Contains(first, ".") && !strings.HasPrefix(path, module) && !slices.Contains(suites, p.room())
+			if third && !slices.ContainsFunc(allowed, func(a string) bool { return strings.HasPrefix(path, a) }) {
+				t.Errorf("%s imports %s", p.room(), path)
+			}
+			if path == "net/http" || path == "database/sql" || path == "os" || path == "os/exec" || path == "net" {
+				t.Errorf("%s imports %s", p.room(), path)
+			}
+		}
+	}
+}
+
+func TestWhatEachFunctionLinks(t *testing.T) {
+	tests := []struct{ target, never string }{
+		{"./functions/app", module + "/core/store/"},
+		{"./functions/app", module + "/adapters/"},
+		{"./scripts/dev", "github.com/aws/aws-sdk-go-v2"},
+	}
+	for _, test := range tests {
+		for _, p := range list(t, "-deps", test.target) {
+			if strings.HasPrefix(p.ImportPath, test.never) {
+				t.Errorf("%s links %s", test.target, p.ImportPath)
+			}
+		}
+	}
+	for _, p := range list(t, "./functions/app") {
+		if slices.Contains(p.Imports, module+"/core/store") {
+			t.Error("functions/app imports core/store")
+		}
+	}
+}

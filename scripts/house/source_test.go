@@ -1,0 +1,147 @@
+package house
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sources calls f with every Go file of a room that is no test.
+func sources(t *testing.T, pattern string, f func(room, name string, fset *token.FileSet, file *ast.File, text []byte)) {
+	t.Helper()
+	for _, p := range list(t, pattern) {
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(p.room(), name, fset, file, text)
+		}
+	}
+}
+
+// outside are the ways to the world that only core/env may take.
+var outside = map[string][]string{
+	"time":         {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"context":      {"WithTimeout", "WithDeadline"},
+	"crypto/rand":  {"*"},
+	"math/rand":    {"*"},
+	"math/rand/v2": {"*"},
+	"os":           {"*"},
+	"log":          {"*"},
+	"unsafe":       {"*"},
+}
+
+// deadlines are the rooms that may end a context by the clock: the work that an
+// invocation's end cuts short.
+var deadlines = []string{"core/run", "core/runtime"}
+
+func TestCoreReachesTheWorldThroughEnvOnly(t *testing.T) {
+	sources(t, "./core/...", func(room, name string, fset *token.FileSet, file *ast.File, _ []byte) {
+		if room == "core/env" || strings.HasPrefix(room, "core/store/storetest") {
+			return
+		}
+		names := map[string]string{}
+		for _, spec := range file.Imports {
+			path := strings.Trim(spec.Path.Value, `"`)
+			local := path[strings.LastIndex(path, "/")+1:]
+			if spec.Name != nil {
+				local = spec.Name.Name
+			}
+			names[local] = path
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a go statement outside core/env", fset.Position(n.Pos()))
+			case *ast.FuncDecl:
+				if n.Recv == nil && n.Name.Name == "init" {
+					t.Errorf("%s: func init in core", fset.Position(n.Pos()))
+				}
+			case *ast.SelectorExpr:
+				x, ok := n.X.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				path := names[x.Name]
+				if path == "context" && slices.Contains(deadlines, room) {
+					return true
+				}
+				if banned := outside[path]; slices.Contains(banned, n.Sel.Name) || slices.Contains(banned, "*") {
+					t.Errorf("%s: %s.%s, which only core/env may use", fset.Position(n.Pos()), x.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	documented := map[string]bool{}
+	sources(t, "./...", func(room, _ string, _ *token.FileSet, file *ast.File, _ []byte) {
+		documented[room] = documented[room] || file.Doc != nil
+	})
+	for room, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment", room)
+		}
+	}
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	sources(t, "./...", func(room, name string, fset *token.FileSet, file *ast.File, text []byte) {
+		if n := bytes.Count(text, []byte("\n")); n > 500 {
+			t.Errorf("%s/%s has %d lines, at most 500", room, name, n)
+		}
+		if strings.HasPrefix(room, "functions/") && name == "main.go" {
+			if n := bytes.Count(text, []byte("\n")); n >= 80 {
+				t.Errorf("%s/%s has %d lines, under 80", room, name, n)
+			}
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line; n > 70 {
+				t.Errorf("%s: func %s has %d lines, about 60 at most", fset.Position(f.Pos()), f.Name.Name, n)
+			}
+		}
+	})
+}
+
+// top is what may stand at the top level, besides dotfiles.
+var top = []string{
+	"go.mod", "go.sum", "functions", "core", "adapters", "infra", "template.yaml", "events", "scripts",
+	"Makefile", "README.md", "LICENSE", "package.json",
+}
+
+func TestNamesOfRooms(t *testing.T) {
+	entries, err := os.ReadDir(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(top, e.Name()) && e.Name() != "bin" {
+			t.Errorf("%s does not belong at the top level", e.Name())
+		}
+	}
+	empty := []string{"util", "utils", "common", "helper", "helpers", "types", "base", "manager", "misc"}
+	for _, p := range list(t, "./...") {
+		if last := filepath.Base(p.room()); slices.Contains(empty, last) {
+			t.Errorf("%s: the name says nothing", p.room())
+		}
+	}
+}
