@@ -84,8 +84,7 @@ func NewClient(c Config) (*dynamodb.Client, error) {
 }
 
 // jitter waits up to 50 ms before the second try and twice as long before every
-// further one, up to 1 s; the SDK's default starts at 2 s, longer than most steps of
-// this runtime take.
+// further one, up to 1 s. The SDK's default starts at up to 2 s.
 func jitter(retried int) time.Duration {
 	limit := min(25*time.Millisecond<<min(retried, 10), time.Second)
 	return time.Duration(rand.Int64N(int64(limit)))

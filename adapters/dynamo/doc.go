@@ -26,14 +26,15 @@
 //
 // The SDK tries a call up to three times (see [Config]). A try that timed out
 // may have been applied, and the next one then fails on our own item: the
-// stored bytes are compared, and equal ones are a success. When no try was
+// stored bytes are compared, and equal ones are a success. ([Store.CompareAndSet]
+// of a head that another call has written is refused, as the contract says.) When no try was
 // answered the error has [core.CodeUnavailable] and the outcome is unknown: the
 // caller reads the HEAD and compares commit ids. [store.ErrThrottled] is
 // returned only when every try was refused.
 //
 // # Limits
 //
-// An item may have 350 KB after compression ([MaxItem]); a larger record is
+// A payload may have 350 KB after compression ([MaxPayload]); a larger one is
 // [store.ErrTooLarge] before anything is sent. There is no overflow to S3 yet.
 //
 // Expired items are gone for every reader at once, although DynamoDB removes

@@ -54,26 +54,30 @@ func DuePolicy() thread.DuePolicy {
 	return thread.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
 }
 
-// put sends a conditional write. When its condition fails, refused is true and
-// stored is the item that stands in the way; nil if there is none (any more).
-func (s *Store) put(ctx context.Context, doing string, input *dynamodb.PutItemInput) (stored item, refused bool, err error) {
+// refusal is what a conditional write met. nil: it was written.
+type refusal struct {
+	item       item // that stands in the way; nil if there is none (any more)
+	unanswered bool // an earlier try of the same call may have been applied
+}
+
+// put sends a conditional write.
+func (s *Store) put(ctx context.Context, doing string, input *dynamodb.PutItemInput) (*refusal, error) {
 	input.TableName = s.table
 	input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	var tries history
-	_, err = s.client.PutItem(ctx, input, tries.watch)
+	_, err := s.client.PutItem(ctx, input, tries.watch)
 	if err == nil {
-		return nil, false, nil
+		return nil, nil
 	}
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return nil, false, tries.outcome(doing, err)
+		return nil, tries.outcome(doing, err)
 	}
-	if len(failed.Item) > 0 {
-		return failed.Item, true, nil
+	met := &refusal{item: failed.Item, unanswered: tries.unanswered}
+	if len(met.item) == 0 { // the endpoint does not return it, or there is none
+		met.item, err = s.get(ctx, doing, input.Item[attrPK], input.Item[attrSK])
 	}
-	// The endpoint does not return the item, or there is none.
-	stored, err = s.get(ctx, doing, input.Item[attrPK], input.Item[attrSK])
-	return stored, true, err
+	return met, err
 }
 
 // get reads one item, strongly consistent; nil when there is none.

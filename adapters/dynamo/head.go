@@ -25,9 +25,9 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	return decodeHead(key, it)
 }
 
-// CompareAndSet implements [store.Threads]. ok is also true when the stored head
-// turns out to be next itself, under its own commit id: an earlier try was
-// applied and its answer lost.
+// CompareAndSet implements [store.Threads]. ok is also true when a try of this call
+// got no answer, the next one was refused, and the stored head turns out to be
+// next itself: the first try was applied.
 func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
 	pk, err := partition(key)
 	if err != nil {
@@ -37,9 +37,6 @@ func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thre
 		return thread.Head{}, false, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
 	}
 	it := encodeHead(pk, key, &next)
-	if err := checkSize(it, fmt.Sprintf("head of %s", key), next.Size()); err != nil {
-		return thread.Head{}, false, err
-	}
 	input := &dynamodb.PutItemInput{Item: it}
 	if next.Version == 1 {
 		input.ConditionExpression = aws.String("attribute_not_exists(pk)")
@@ -47,20 +44,18 @@ func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thre
 		input.ConditionExpression = aws.String("v = :v")
 		input.ExpressionAttributeValues = item{":v": number(next.Version - 1)}
 	}
-	old, refused, err := s.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
+	met, err := s.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
 	if err != nil {
 		return thread.Head{}, false, err
 	}
-	if !refused {
+	if met == nil {
 		return thread.Head{}, true, nil
 	}
-	stored, err := decodeHead(key, old)
+	stored, err := decodeHead(key, met.item)
 	if err != nil {
 		return thread.Head{}, false, err
 	}
-	wrote, _ := blobOf(it, attrHead)
-	found, _ := blobOf(old, attrHead)
-	if !next.CommitID.IsZero() && bytes.Equal(wrote, found) {
+	if met.unanswered && bytes.Equal(blobOf(it, attrHead), blobOf(met.item, attrHead)) {
 		return thread.Head{}, true, nil
 	}
 	return stored, false, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// MaxItem is the largest item that is sent, in bytes as DynamoDB counts them:
-// names, keys and values after compression. DynamoDB's own limit is 400 KB.
-const MaxItem = 350 << 10
+// MaxPayload is the largest payload that is stored, in bytes after compression.
+// With keys and attribute names the item stays under DynamoDB's 400 KB.
+const MaxPayload = 350 << 10
 
 // DynamoDB's limits of the two keys, in bytes.
 const (
@@ -96,11 +96,7 @@ func decodeHead(key core.ThreadKey, it item) (thread.Head, error) {
 	if len(it) == 0 {
 		return thread.Head{}, nil
 	}
-	encoded, ok := blobOf(it, attrHead)
-	if !ok {
-		return thread.Head{}, core.Errorf(core.CodeCorrupt, "head of %s: attribute %s is missing", key, attrHead)
-	}
-	head, err := thread.Decode(encoded)
+	head, err := thread.Decode(blobOf(it, attrHead))
 	if err != nil {
 		return thread.Head{}, core.Errorf(core.CodeOf(err), "head of %s: %w", key, err)
 	}
@@ -145,32 +141,27 @@ func decodeRecord(it item) (store.Record, error) {
 	return r, nil
 }
 
-// setPayload stores a payload, compressed when that is smaller, and holds the
-// item to its limit.
+// setPayload stores a payload, compressed when that is smaller. No bytes are no
+// attribute.
 func setPayload(it item, what string, payload []byte) error {
-	if len(payload) > maxPayload {
-		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed: %w", what, len(payload), maxPayload, store.ErrTooLarge)
+	if len(payload) > maxUnpacked {
+		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed: %w", what, len(payload), maxUnpacked, store.ErrTooLarge)
 	}
 	stored, packed := pack(payload)
-	it[attrPayload] = blob(stored)
+	if len(stored) > MaxPayload {
+		return core.Errorf(core.CodeTooLarge, "%s of %d bytes has %d bytes compressed, at most %d are allowed: %w", what, len(payload), len(stored), MaxPayload, store.ErrTooLarge)
+	}
+	if len(stored) > 0 {
+		it[attrPayload] = blob(stored)
+	}
 	if packed {
 		it[attrPacked] = &types.AttributeValueMemberBOOL{Value: true}
-	}
-	return checkSize(it, what, len(payload))
-}
-
-func checkSize(it item, what string, payload int) error {
-	if size := itemSize(it); size > MaxItem {
-		return core.Errorf(core.CodeTooLarge, "%s of %d bytes makes an item of %d bytes, at most %d are allowed: %w", what, payload, size, MaxItem, store.ErrTooLarge)
 	}
 	return nil
 }
 
 func payloadOf(it item) ([]byte, error) {
-	stored, ok := blobOf(it, attrPayload)
-	if !ok {
-		return nil, core.Errorf(core.CodeCorrupt, "attribute %s is missing", attrPayload)
-	}
+	stored := blobOf(it, attrPayload)
 	if packed, ok := it[attrPacked].(*types.AttributeValueMemberBOOL); !ok || !packed.Value {
 		return stored, nil
 	}
@@ -190,16 +181,12 @@ func textOf(it item, name string) string {
 	return ""
 }
 
-// blobOf never returns nil for a value that is there, even an empty one.
-func blobOf(it item, name string) ([]byte, bool) {
-	v, ok := it[name].(*types.AttributeValueMemberB)
-	if !ok {
-		return nil, false
+// blobOf is no bytes, but never nil, for an attribute that is missing.
+func blobOf(it item, name string) []byte {
+	if v, ok := it[name].(*types.AttributeValueMemberB); ok && v.Value != nil {
+		return v.Value
 	}
-	if v.Value == nil {
-		return []byte{}, true
-	}
-	return v.Value, true
+	return []byte{}
 }
 
 // numberOf is 0 for an attribute that is missing.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	packOver   = 512      // bytes; smaller payloads are not worth the time
-	maxPayload = 16 << 20 // bytes, uncompressed: a stored bomb decodes to no more
+	packOver    = 512      // bytes; smaller payloads are not worth the time
+	maxUnpacked = 16 << 20 // bytes: no payload is larger, and a stored bomb decodes to no more
 )
 
 // One encoder and one decoder a process, made at first use: a cold start that
@@ -27,7 +27,7 @@ var (
 	})
 	decoder = sync.OnceValue(func() *zstd.Decoder {
 		d, err := zstd.NewReader(nil,
-			zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPayload), zstd.WithDecoderLowmem(true))
+			zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			panic(err) // the options are constants
 		}

@@ -31,15 +31,15 @@ func (s *Store) PutPointer(ctx context.Context, tenant, name string, value []byt
 	input := &dynamodb.PutItemInput{Item: it}
 	s.condition(input, store.KindCreate)
 	for range 2 { // as in Put
-		old, refused, err := s.put(ctx, doing, input)
+		met, err := s.put(ctx, doing, input)
 		if err != nil {
 			return nil, err
 		}
-		if !refused {
+		if met == nil {
 			return append([]byte{}, value...), nil
 		}
-		if len(old) > 0 {
-			return pointerValue(doing, old)
+		if len(met.item) > 0 {
+			return pointerValue(doing, met.item)
 		}
 	}
 	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)

@@ -30,14 +30,14 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	// A second round is needed only when the item that refused the first was
 	// gone before it could be read.
 	for range 2 {
-		old, refused, err := s.put(ctx, doing, input)
-		if err != nil || !refused {
+		met, err := s.put(ctx, doing, input)
+		if err != nil || met == nil {
 			return err
 		}
-		if len(old) == 0 {
+		if len(met.item) == 0 {
 			continue
 		}
-		stored, err := decodeRecord(old)
+		stored, err := decodeRecord(met.item)
 		if err != nil {
 			return fmt.Errorf("%s: %w", doing, err)
 		}

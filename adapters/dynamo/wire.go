@@ -1,6 +1,9 @@
 package dynamo
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // wireItem is an item in DynamoDB's JSON.
 type wireItem map[string]json.RawMessage
@@ -25,7 +28,8 @@ func (w wireItem) text(name string) string {
 	return ""
 }
 
-// size is the item's size as in itemSize.
+// size is the item's size in bytes as DynamoDB counts it: attribute names and
+// values.
 func (w wireItem) size() int {
 	size := 0
 	for name := range w {
@@ -53,4 +57,12 @@ func (w wireItem) seen() seen {
 		}
 	}
 	return seen{size: w.size(), due: due}
+}
+
+// numberSize is one byte, and one more for every two significant digits, and
+// one for a minus sign. Leading and trailing zeros do not count.
+func numberSize(decimal string) int {
+	digits := strings.TrimPrefix(decimal, "-")
+	sign := len(decimal) - len(digits)
+	return 1 + (len(strings.Trim(digits, "0"))+1)/2 + sign
 }

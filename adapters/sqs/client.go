@@ -15,20 +15,20 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Config says how [NewClient] reaches SQS. The zero value is right in a
-// Lambda function.
+// Config says how [NewClient] reaches SQS. The zero value is right in a Lambda
+// function.
 type Config struct {
 	// Getenv reads AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
-	// AWS_SESSION_TOKEN and AWS_ENDPOINT_URL_SQS (for another endpoint than
-	// the region's). Default os.Getenv.
+	// AWS_SESSION_TOKEN and AWS_ENDPOINT_URL_SQS (for another endpoint than the
+	// region's). Default os.Getenv.
 	Getenv func(string) string
-	// Transport carries the requests. Default: a copy of
-	// http.DefaultTransport with more idle connections.
+	// Transport carries the requests. Default: a copy of http.DefaultTransport
+	// with more idle connections.
 	Transport http.RoundTripper
-	// MaxAttempts is how often a call is tried in all. Default 3. Keep it small:
-	// every try of a write that gets no answer may have been applied.
+	// MaxAttempts is how often a call is tried in all. Default 3. A try without
+	// an answer may have been sent: the hint is then doubled, which does no harm.
 	MaxAttempts int
-	// Timeout of one try. Default 5 s.
+	// Timeout of one try, beside the time that a receive waits. Default 5 s.
 	Timeout time.Duration
 
 	backoff func(retried int) time.Duration
@@ -84,8 +84,7 @@ func NewClient(c Config) (*sqs.Client, error) {
 }
 
 // jitter waits up to 50 ms before the second try and twice as long before every
-// further one, up to 1 s; the SDK's default starts at 2 s, longer than most steps of
-// this runtime take.
+// further one, up to 1 s. The SDK's default starts at up to 2 s.
 func jitter(retried int) time.Duration {
 	limit := min(25*time.Millisecond<<min(retried, 10), time.Second)
 	return time.Duration(rand.Int64N(int64(limit)))
