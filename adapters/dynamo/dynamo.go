@@ -74,9 +74,11 @@ func (s *Store) put(ctx context.Context, doing string, input *dynamodb.PutItemIn
 		return nil, tries.outcome(doing, err)
 	}
 	met := &refusal{item: failed.Item, unanswered: tries.unanswered}
-	if len(met.item) == 0 { // the endpoint does not return it, or there is none
-		met.item, err = s.get(ctx, doing, input.Item[attrPK], input.Item[attrSK])
+	if len(met.item) > 0 {
+		return met, nil
 	}
+	// The endpoint does not return it, or there is none.
+	met.item, err = s.get(ctx, doing, input.Item[attrPK], input.Item[attrSK])
 	return met, err
 }
 
