@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -24,7 +25,6 @@ var FailedScheduledActions = state.Key[[]FailedAction, FailedAction]{
 
 // FailedAction is a scheduled action that will not be tried again.
 type FailedAction struct {
-	ID     uint64       `json:"id"` // from 1, in the order of scheduling within the run
 	Action state.Action `json:"action"`
 	Error  string       `json:"error"`
 }
@@ -66,7 +66,7 @@ func (p pending) apply(u pendingUpdate) pending {
 // that it answers is the one to store; its actions are mutations now. A key, an
 // action or an effect that nobody registered is an error and nothing changes.
 func (e *Engine) Submit(s state.Snapshot, c state.Command) (state.Snapshot, state.Command, error) {
-	c, err := e.settle(c)
+	c, err := e.settle(c, "")
 	if err != nil {
 		return state.Snapshot{}, state.Command{}, err
 	}
@@ -78,8 +78,9 @@ func (e *Engine) Submit(s state.Snapshot, c state.Command) (state.Snapshot, stat
 }
 
 // settle checks that everything in a command has an owner and turns its actions
-// into one mutation of the queue. It leaves the caller's slices alone.
-func (e *Engine) settle(c state.Command) (state.Command, error) {
+// into one mutation of the queue, except those for the phase that is under way.
+// It leaves the caller's slices alone.
+func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) {
 	for _, m := range c.Batch.Mutations {
 		if !e.registry.Has(m.Key) {
 			return state.Command{}, fmt.Errorf("%w %q", state.ErrUnknownKey, m.Key)
@@ -93,12 +94,22 @@ func (e *Engine) settle(c state.Command) (state.Command, error) {
 	if len(c.Actions) == 0 {
 		return c, nil
 	}
+	settled := state.Command{Batch: c.Batch, Effects: c.Effects}
+	var later []state.Action
 	for _, a := range c.Actions {
 		if _, ok := e.actions[duty{a.Phase, a.Key}]; !ok {
 			return state.Command{}, fmt.Errorf("%w %q at phase %q", ErrUnknownAction, a.Key, a.Phase)
 		}
+		if a.Phase == now {
+			settled.Actions = append(settled.Actions, a)
+		} else {
+			later = append(later, a)
+		}
 	}
-	settled := state.Command{Effects: c.Effects, Batch: state.Batch{Mutations: slices.Clone(c.Batch.Mutations)}}
-	err := pendingActions.Update(&settled, pendingUpdate{Add: c.Actions})
+	if len(later) == 0 {
+		return settled, nil
+	}
+	settled.Batch.Mutations = slices.Clone(c.Batch.Mutations)
+	err := pendingActions.Update(&settled, pendingUpdate{Add: later})
 	return settled, err
 }

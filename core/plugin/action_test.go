@@ -83,6 +83,20 @@ func TestActionsWaitForTheirPhase(t *testing.T) {
 	}
 }
 
+func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
+	e := engine(t, actor(nil), on("asks", core.PhaseBeforeInference, func(context.Context, plugin.Context) (state.Command, error) {
+		return notes(t, "own"), nil
+	}))
+	s, _, err := e.Submit(state.Snapshot{}, notes(t, "waiting"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	if diff := cmp.Diff([]string{"waiting", "own"}, read(t, tally, got.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestWaitingActionsEndWithTheirRun(t *testing.T) {
 	e := engine(t, actor(nil))
 	s, _, err := e.Submit(state.Snapshot{}, notes(t, "one"))
@@ -115,10 +129,10 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 		return state.Action{Phase: "before_inference", Key: "note", Payload: json.RawMessage(payload)}
 	}
 	want := []plugin.FailedAction{
-		{ID: 1, Action: action(`"fail"`), Error: "no paper"},
-		{ID: 3, Action: action(`"panic"`), Error: "panic: oh"},
-		{ID: 4, Action: action(`"stray"`), Error: `unknown state key "nobody"`},
-		{ID: 5, Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
+		{Action: action(`"fail"`), Error: "no paper"},
+		{Action: action(`"panic"`), Error: "panic: oh"},
+		{Action: action(`"stray"`), Error: `unknown state key "nobody"`},
+		{Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
 	}
 	if diff := cmp.Diff(want, failed); diff != "" {
 		t.Error(diff)
@@ -162,6 +176,39 @@ func TestActionsMayTakeSixteenRounds(t *testing.T) {
 				t.Errorf("%d rounds ran, want %d", n, test.rounds)
 			}
 		})
+	}
+}
+
+// Two tools of one round run side by side on the same state; their commands are
+// folded one after the other. What each of them scheduled and finished must not
+// come back.
+func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
+	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
+		command := notes(t, "later "+c.Call.ID)
+		command.Actions = append(command.Actions, state.Action{Phase: core.PhaseAfterToolExecute, Key: "now", Payload: json.RawMessage(`"` + c.Call.ID + `"`)})
+		return command, nil
+	}), part{"now", func(r *plugin.Registrar) error {
+		r.Action(core.PhaseAfterToolExecute, "now", func(ctx context.Context, c plugin.Context, payload json.RawMessage) (state.Command, error) {
+			return write(tally, "now "+string(payload))(ctx, c)
+		})
+		return nil
+	}})
+	var s state.Snapshot
+	var commands []state.Command
+	for _, id := range []string{"c1", "c2"} {
+		got := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute, Snapshot: s, Call: &core.ToolCall{ID: id}})
+		commands = append(commands, got.Command)
+	}
+	for _, c := range commands {
+		var err error
+		if s, err = e.Registry().Replay(s, c.Batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	got = run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: got.Snapshot})
+	if diff := cmp.Diff([]string{`now "c1"`, `now "c2"`, "later c1", "later c2"}, read(t, tally, got.Snapshot)); diff != "" {
+		t.Error(diff)
 	}
 }
 

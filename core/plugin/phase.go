@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/state"
@@ -36,6 +38,9 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseR
 		return PhaseResult{Snapshot: c.Snapshot}, nil
 	}
 	p := phase{engine: e, context: c, result: PhaseResult{Snapshot: c.Snapshot}}
+	if err := p.waiting(); err != nil {
+		return PhaseResult{}, err
+	}
 	if err := p.gather(ctx, outside, hooks); err != nil {
 		return PhaseResult{}, err
 	}
@@ -50,6 +55,7 @@ type phase struct {
 	engine  *Engine
 	context Context // as it was when the phase began
 	result  PhaseResult
+	due     []pendingAction // scheduled for this phase and not yet run
 }
 
 // gather runs the hooks on the frozen snapshot and commits what they answer;
@@ -124,7 +130,7 @@ func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
 		return err
 	})
 	if err == nil {
-		command, err = p.engine.settle(command)
+		command, err = p.engine.settle(command, p.context.Phase)
 	}
 	if err != nil {
 		return state.Command{}, p.fail(h.plugin, err)
@@ -132,14 +138,18 @@ func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
 	return command, nil
 }
 
-// commit takes a settled command into the result.
+// commit takes a settled command into the result. Actions for this very phase
+// are due and never stored: they are over when the phase is.
 func (p *phase) commit(c state.Command) error {
 	next, err := p.engine.registry.Commit(p.result.Snapshot, c.Batch)
 	if err != nil {
 		return err
 	}
 	p.result.Snapshot = next
-	p.result.Command.Append(c)
+	p.result.Command.Append(state.Command{Batch: c.Batch, Effects: c.Effects})
+	for _, a := range c.Actions {
+		p.due = append(p.due, pendingAction{Action: a})
+	}
 	return nil
 }
 
@@ -150,42 +160,37 @@ func (p *phase) fail(plugin string, err error) error {
 // execute runs the actions that are due, round by round: what a round schedules
 // for this phase is due in the next.
 func (p *phase) execute(ctx context.Context) error {
-	if !p.engine.actionPhases[p.context.Phase] {
-		return nil
-	}
-	for round := 0; ; round++ {
-		due, err := p.due()
-		if err != nil {
-			return fmt.Errorf("phase %s: %w", p.context.Phase, err)
-		}
-		if len(due) == 0 {
-			return nil
-		}
+	for round := 0; len(p.due) > 0; round++ {
 		if round == MaxRounds {
-			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.context.Phase, ErrTooManyRounds, MaxRounds, due[0].Action.Key)
+			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.context.Phase, ErrTooManyRounds, MaxRounds, p.due[0].Action.Key)
 		}
+		due := p.due
+		p.due = nil
 		for _, action := range due {
 			if err := p.perform(ctx, action); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
 }
 
-// due lists the waiting actions of this phase that have a handler. The others
-// wait: a later version of the code may handle them.
-func (p *phase) due() ([]pendingAction, error) {
-	waiting, err := pendingActions.Read(p.result.Snapshot)
-	if err != nil {
-		return nil, err
+// waiting lists the actions that earlier phases scheduled for this one. Those
+// without a handler go on waiting: a later version of the code may have one.
+func (p *phase) waiting() error {
+	if !p.engine.actionPhases[p.context.Phase] {
+		return nil
 	}
-	var due []pendingAction
-	for _, a := range waiting.Queue {
+	queue, err := pendingActions.Read(p.context.Snapshot)
+	if err != nil {
+		return fmt.Errorf("phase %s: %w", p.context.Phase, err)
+	}
+	for _, a := range queue.Queue {
 		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.context.Phase {
-			due = append(due, a)
+			p.due = append(p.due, a)
 		}
 	}
-	return due, nil
+	return nil
 }
 
 // perform runs one action and commits its answer together with its removal.
@@ -202,7 +207,7 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 		return p.fail(h.plugin, failure) // the worker stops: not the action's fault, it will be tried again
 	}
 	if failure == nil {
-		command, failure = p.engine.settle(command)
+		command, failure = p.engine.settle(command, p.context.Phase)
 	}
 	if failure == nil {
 		if err := p.removal(&command, a.ID); err != nil {
@@ -216,10 +221,12 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	return p.record(a, failure)
 }
 
+// removal adds to a command what takes a waiting action off the queue.
 func (p *phase) removal(c *state.Command, id uint64) error {
-	settled := state.Command{Effects: c.Effects}
-	settled.Append(state.Command{Batch: c.Batch})
-	*c = settled
+	if id == 0 {
+		return nil // it was never on it
+	}
+	c.Batch.Mutations = slices.Clone(c.Batch.Mutations)
 	return pendingActions.Update(c, pendingUpdate{Remove: id})
 }
 
@@ -229,10 +236,20 @@ func (p *phase) record(a pendingAction, failure error) error {
 	if err := p.removal(&c, a.ID); err != nil {
 		return err
 	}
-	if err := FailedScheduledActions.Update(&c, FailedAction{ID: a.ID, Action: a.Action, Error: failure.Error()}); err != nil {
+	if err := FailedScheduledActions.Update(&c, FailedAction{Action: a.Action, Error: brief(failure)}); err != nil {
 		return err
 	}
 	return p.commit(c)
+}
+
+// brief bounds what a failure adds to the state.
+func brief(err error) string {
+	const limit = 500 // bytes
+	text := err.Error()
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
 // finish counts the commits of the phase as the one that is stored.

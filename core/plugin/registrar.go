@@ -96,7 +96,9 @@ func (r *Registrar) Tool(t tool.Tool) {
 }
 
 // Action adds the handler of actions scheduled under key for phase. It holds
-// even when the plugin's hooks are filtered out.
+// even when the plugin's hooks are filtered out. The calls of a tool round run
+// side by side on one state, so an action that an earlier phase scheduled for a
+// tool phase runs once for each of them.
 func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
 	at := duty{phase, key}
 	owner, exists := r.engine.actions[at]
