@@ -25,6 +25,9 @@ import (
 // localTenant owns everything on the local host.
 const localTenant = "local"
 
+// followInterval is short: a look at the embedded store costs microseconds.
+const followInterval = 20 * time.Millisecond
+
 // host is the whole deployment in one process.
 type host struct {
 	runtime *runtime.Runtime
@@ -92,7 +95,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	}
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: testParts(parts), Logger: log,
-		Worker: "dev", Lease: s.Lease, Steps: s.Steps,
+		Worker: "dev", Lease: s.Lease, Steps: s.Steps, FollowInterval: followInterval,
 	})
 	if err != nil {
 		return err
