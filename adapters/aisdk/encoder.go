@@ -32,7 +32,7 @@ type call struct {
 func (e *Encoder) Ended() bool { return e.ended }
 
 // Encode returns the frames that an event becomes, often none. After
-// run_finish, whose last frame is "[DONE]", it returns nothing.
+// run_finish or run_yield, whose last frame is "[DONE]", it returns nothing.
 func (e *Encoder) Encode(event core.Event) [][]byte {
 	e.out = nil
 	if e.ended {
@@ -63,6 +63,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolDone(event)
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
+	case core.EventRunYield:
+		e.fail(interrupted)
 	case core.EventRunFinish:
 		e.finish(event.Termination)
 	}

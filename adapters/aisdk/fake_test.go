@@ -2,6 +2,7 @@ package aisdk_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"testing"
@@ -145,7 +146,7 @@ func echoMessages() []core.Message {
 // there.
 func newServer(t *testing.T, f *fake, change ...func(*aisdk.Options)) http.Handler {
 	t.Helper()
-	o := aisdk.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo"}
+	o := aisdk.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&o)
 	}

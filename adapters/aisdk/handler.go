@@ -1,6 +1,8 @@
 package aisdk
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -22,10 +24,8 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
 		h.submit(w, r, s)
 		return
 	}
-	ctx, cancel := sse.Detach(r.Context())
-	defer cancel()
 	h.stream(w, r, func(sink run.Sink) error {
-		_, err := h.Runtime.Stream(ctx, s, sink)
+		_, err := h.Runtime.Stream(r.Context(), s, sink)
 		return hide(err)
 	})
 }
@@ -139,16 +139,20 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, source func(run
 		return source(func(e core.Event) error { return send(encoder.Encode(e)) })
 	})
 	switch {
-	case out.Err() != nil: // the client is gone; the run goes on
+	case out.Err() != nil || errors.Is(r.Context().Err(), context.Canceled): // the client is gone; the run goes on
 	case err != nil && !out.Started():
 		sse.Refuse(w, h.Log, err)
 	case err != nil:
 		sse.Log(h.Log, err)
 		_ = send(encoder.Fail(sse.Public(err).Error))
 	case !encoder.Ended():
-		_ = send(encoder.Fail("the stream ended before the run; reconnect to follow it"))
+		_ = send(encoder.Fail(interrupted))
 	}
 }
+
+// interrupted is what a client reads whose stream ended before the run. The
+// client's protocol has no way to say it but an error.
+const interrupted = "the stream ended before the run, which goes on; reconnect to follow it"
 
 // messagePage is the largest page that the runtime gives.
 const messagePage = 200

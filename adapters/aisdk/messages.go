@@ -10,7 +10,7 @@ import (
 // the client keeps them. All turns of a run and their results are one assistant
 // message, whose id is the run id, at the place of the run's first turn.
 func uiMessages(messages []core.Message) []uiMessage {
-	c := converter{out: []uiMessage{}, runs: map[core.ID]int{}, calls: map[string]place{}}
+	c := converter{out: []uiMessage{}, runs: map[core.ID]int{}, calls: map[string][]place{}}
 	for _, m := range messages {
 		switch m.Role {
 		case core.RoleUser:
@@ -26,8 +26,8 @@ func uiMessages(messages []core.Message) []uiMessage {
 
 type converter struct {
 	out   []uiMessage
-	runs  map[core.ID]int  // index in out of a run's message
-	calls map[string]place // where a call without a result stands
+	runs  map[core.ID]int    // index in out of a run's message
+	calls map[string][]place // where calls without a result stand; an id can repeat
 }
 
 type place struct{ message, part int }
@@ -42,7 +42,7 @@ func (c *converter) turn(m core.Message) {
 	parts := append(c.out[i].Parts, uiPart{Type: "step-start"})
 	parts = append(parts, textParts(m.Content, "done")...)
 	for _, call := range m.ToolCalls {
-		c.calls[call.ID] = place{i, len(parts)}
+		c.calls[call.ID] = append(c.calls[call.ID], place{i, len(parts)})
 		parts = append(parts, uiPart{
 			Type: "tool-" + call.Name, ToolCallID: call.ID,
 			State: "input-available", Input: orElse(call.Arguments, "{}"),
@@ -56,11 +56,12 @@ func (c *converter) result(m core.Message) {
 	if r == nil {
 		return
 	}
-	at, ok := c.calls[r.CallID]
-	if !ok {
-		return // of a turn that a summary replaced
+	open := c.calls[r.CallID]
+	if len(open) == 0 {
+		return // of a turn that is not in the list
 	}
-	delete(c.calls, r.CallID)
+	at := open[0]
+	c.calls[r.CallID] = open[1:]
 	part := &c.out[at.message].Parts[at.part]
 	if r.IsError {
 		part.State, part.ErrorText = "output-error", resultError(*r)

@@ -12,14 +12,15 @@
 //	GET  /health, /health/live           needs no identity
 //
 // Streams are server-sent events: each data field is the JSON of a core.Event,
-// its id field the event's position. A stream ends after run_finish; when it
-// has to end earlier its last event has the type "error". Closing a connection
-// never cancels a run.
+// its id field the event's position. A stream ends after run_finish, or after
+// run_yield when its time is over and the run goes on; when it has to end
+// otherwise its last event has the type "error". Closing a connection never
+// cancels a run.
 //
-// A reconnecting client sends Last-Event-ID and gets what comes strictly after
-// that event. If the event is not met again (a restarted step has other
-// positions), the stream goes on with the next step; what the client has is
-// never sent twice.
+// A client that reconnects with Last-Event-ID gets what comes strictly after
+// that event: a replayed delta is cut where the client stopped. When its part
+// of an inference is void, because a later attempt repeated it, step_restarted
+// comes first. A client that has everything gets 204.
 //
 // A header Idempotency-Key makes a POST that starts a run safe to send again:
 // the same key and body answer the first run. Without a thread id the key also

@@ -17,8 +17,10 @@ type Starter interface {
 	HasAgent(id string) bool
 	// Submit returns when the run is durably queued.
 	Submit(context.Context, mailbox.Submission) (mailbox.Receipt, error)
-	// Stream returns when the run's stream has ended. An error before the first
-	// event means that the submission was refused.
+	// Stream returns when the run's stream has ended, with run_finish or
+	// run_yield. An error before the first event means that the submission was
+	// refused. A context that is cancelled, because the client went away, must
+	// not end the run. The sink is never called concurrently.
 	Stream(context.Context, mailbox.Submission, run.Sink) (mailbox.Receipt, error)
 }
 

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/sse"
@@ -18,10 +20,8 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if a.Buffered {
 		return a.queueRun(w, r, s)
 	}
-	ctx, cancel := sse.Detach(r.Context())
-	defer cancel()
-	return a.stream(w, r, position{passed: true}, func(sink run.Sink) error {
-		_, err := a.Runtime.Stream(ctx, s, sink)
+	return a.stream(w, r, resume{}, func(sink run.Sink) error {
+		_, err := a.Runtime.Stream(r.Context(), s, sink)
 		return hide(err, "thread", s.Thread.Thread)
 	})
 }
@@ -99,27 +99,24 @@ type failure struct {
 // stream answers with the events that source emits and the client has not seen.
 // An error before the first of them is a refusal, a later one the stream's last
 // event.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, from position, source func(run.Sink) error) error {
-	out := sse.NewWriter(w)
-	ended := false
+func (a *api) stream(w http.ResponseWriter, r *http.Request, from resume, source func(run.Sink) error) error {
+	out := eventWriter{Writer: sse.NewWriter(w), last: r.Header.Get("Last-Event-ID")}
 	err := out.KeepAlive(r.Context(), a.Env, func() error {
 		return source(func(e core.Event) error {
-			ended = ended || e.Type == core.EventRunFinish
-			if from.seen(e) {
-				return nil
+			for _, e := range from.rest(e) {
+				if err := out.send(e); err != nil {
+					return err
+				}
 			}
-			data, err := json.Marshal(e)
-			if err != nil {
-				return err
-			}
-			return out.Write(sse.Frame{ID: e.Position, Data: data})
+			out.ended = out.ended || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
+			return nil
 		})
 	})
-	if err == nil && !ended {
+	if err == nil && !out.ended {
 		err = core.Errorf(core.CodeUnavailable, "stream ended before its run")
 	}
 	switch {
-	case out.Err() != nil: // the client is gone; the run goes on
+	case out.Err() != nil || errors.Is(r.Context().Err(), context.Canceled): // the client is gone; the run goes on
 		return nil
 	case err != nil && !out.Started():
 		return err
@@ -131,4 +128,25 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, from position, sour
 		w.WriteHeader(http.StatusNoContent) // the client has seen everything
 	}
 	return nil
+}
+
+// eventWriter writes events as frames.
+type eventWriter struct {
+	*sse.Writer
+	last  string // id of the last frame
+	ended bool   // the stream's last event was met
+}
+
+// send writes one event. An event that ends the stream but not the run repeats
+// the id before it: what comes next belongs between the two.
+func (w *eventWriter) send(e core.Event) error {
+	suspended := e.Termination != nil && e.Termination.Type == core.TerminationSuspended
+	if e.Position != "" && e.Type != core.EventRunYield && !suspended {
+		w.last = e.Position
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return core.Errorf(core.CodeInternal, "encode event: %w", err)
+	}
+	return w.Write(sse.Frame{ID: w.last, Data: data})
 }

@@ -1,0 +1,43 @@
+package aisdk
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// FuzzDecodeRequest checks that any body is either refused with a client's
+// error or yields messages that a submission may carry.
+func FuzzDecodeRequest(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `[]`, `null`, `{"id":1}`, `{"messages":[null]}`, `{"messages":[{"role":"user","parts":[null]}]}`,
+		`{"id":"t","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"a"},{"type":"file"}]}]}`,
+		`{"threadId":"t","trigger":"submit-message","messages":[{"role":"assistant"},{"id":"m2","role":"user","parts":[{"type":"text","text":"b"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded"}]}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := decodeRequest(body)
+		var input []core.Message
+		if err == nil {
+			input, err = r.input()
+		}
+		if err != nil {
+			if code := core.CodeOf(err); code != core.CodeInvalid && code != core.CodeUnsupported {
+				t.Fatalf("code %s: %v", code, err)
+			}
+			return
+		}
+		if len(input) == 0 {
+			t.Fatal("no error and no input")
+		}
+		for _, m := range input {
+			if m.Role != core.RoleUser || core.CheckName("id", m.ID) != nil || strings.TrimSpace(m.Text()) == "" || !utf8.ValidString(m.Text()) {
+				t.Fatalf("bad input %+v", m)
+			}
+		}
+	})
+}
