@@ -204,3 +204,20 @@ func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 		t.Fatal(err)
 	}
 }
+
+func TestNamesHaveALimit(t *testing.T) {
+	ctx, s := t.Context(), open(t, newPath(t), bolt.Options{})
+	const limit = 32768/2 - len("acme\x00t1\x00")
+	name := "R#" + strings.Repeat("x", limit-2)
+	expiring := store.Record{Name: name, Expires: 4_102_444_800}
+	if err := s.Put(ctx, key, expiring); err != nil {
+		t.Errorf("a name of %d bytes is refused: %v", limit, err)
+	}
+	expiring.Name += "x"
+	if err := s.Put(ctx, key, expiring); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a name of %d bytes answers the error %v, want code invalid", limit+1, err)
+	}
+	if _, err := s.PutPointer(ctx, "acme", strings.Repeat("x", 32768/2), nil, time.Hour); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a pointer's name of 16 KB answers the error %v, want code invalid", err)
+	}
+}

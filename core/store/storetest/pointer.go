@@ -31,7 +31,7 @@ func pointersAreCreateOnly(p *probe) {
 // pointerNamesAreFree: a name may hold a client's text, such as an idempotency
 // key.
 func pointerNamesAreFree(p *probe) {
-	for _, name := range []string{"a", "A", "a#b", "a/b", "a b", "ä", "a\x00b", "%", "N#1", "a:"} {
+	for _, name := range []string{"a", "A", "a#b", "a/b", "a b", "ä", "%", "N#1", "a:"} {
 		p.wantNoPointer(p.tenant, name)
 		p.wantPointer(p.tenant, name, []byte(name), []byte(name))
 	}
