@@ -1,0 +1,177 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// ErrUnknownFunction is returned for an invocation of a function that the host
+// was not given.
+var ErrUnknownFunction = errors.New("no such function")
+
+// ErrClosed is returned for an invocation after [Host.Close].
+var ErrClosed = errors.New("the host is closed")
+
+// Options configures a [Host]. The zero value works.
+type Options struct {
+	Logger *slog.Logger // what the host does; nil: slog.Default()
+	Output io.Writer    // what the functions print; nil: os.Stderr
+}
+
+// Host runs functions. Its methods may be called concurrently.
+type Host struct {
+	log    *slog.Logger
+	output io.Writer
+	pools  map[string]*pool
+	work   sync.WaitGroup // everything that the host has started
+	mu     sync.Mutex
+	closed bool
+	starts []Start
+}
+
+// Start describes the start of a sandbox.
+type Start struct {
+	Function string
+	PID      int
+	Init     time.Duration // from exec to the first request for an event
+}
+
+// New returns a host for the functions. Nothing is started yet. The caller must
+// call Close.
+func New(o Options, functions ...Function) (*Host, error) {
+	h := &Host{log: o.Logger, output: os.Stderr, pools: map[string]*pool{}}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if o.Output != nil {
+		h.output = &lockedWriter{w: o.Output}
+	}
+	for _, f := range functions {
+		f, err := f.withDefaults()
+		if err != nil {
+			return nil, err
+		}
+		if h.pools[f.Name] != nil {
+			return nil, fmt.Errorf("function %s: there are two", f.Name)
+		}
+		h.pools[f.Name] = newPool(h, f)
+	}
+	return h, nil
+}
+
+// Stream invokes a function and returns as soon as it starts to answer. The
+// caller must read the response's body to its end or close it. Errors: a
+// [*FunctionError] when the function fails before it answers,
+// [ErrUnknownFunction], [ErrClosed], the context's. Lambda cannot cancel an
+// invocation: when ctx ends first, the function goes on.
+func (h *Host) Stream(ctx context.Context, function string, payload []byte) (*Response, error) {
+	return h.stream(ctx, function, newInvocation(payload))
+}
+
+func (h *Host) stream(ctx context.Context, function string, inv *invocation) (*Response, error) {
+	p := h.pools[function]
+	if p == nil {
+		return nil, fmt.Errorf("invoke %q: %w", function, ErrUnknownFunction)
+	}
+	if err := p.deliver(ctx, inv); err != nil {
+		return nil, err
+	}
+	select {
+	case <-inv.answered:
+		return inv.response, inv.err
+	case <-ctx.Done():
+		inv.abandon()
+		return nil, ctx.Err()
+	}
+}
+
+// Result is the whole answer to an invocation.
+type Result struct {
+	RequestID string
+	Prelude   *Prelude // nil unless the function streamed an HTTP answer
+	Payload   []byte   // the JSON, or the body of the HTTP answer
+}
+
+// Invoke invokes a function with an event and waits until it is done with it: it
+// has answered and asked for the next event. Errors are those of
+// [Host.Stream]; when the answer breaks off, the result holds what came before
+// the [*FunctionError].
+func (h *Host) Invoke(ctx context.Context, function string, payload []byte) (Result, error) {
+	inv := newInvocation(payload)
+	response, err := h.stream(ctx, function, inv)
+	result := Result{RequestID: inv.id}
+	var failure *FunctionError
+	if err != nil && !errors.As(err, &failure) {
+		return result, err
+	}
+	if response != nil {
+		stop := context.AfterFunc(ctx, func() { _ = response.Body.Close() })
+		defer stop()
+		result.Prelude = response.Prelude
+		result.Payload, err = io.ReadAll(response.Body)
+		if err != nil && ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+	}
+	select {
+	case <-inv.over:
+		return result, err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}
+
+// Starts lists the sandboxes that became ready, in that order, dead ones too.
+func (h *Host) Starts() []Start {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]Start(nil), h.starts...)
+}
+
+// Close kills every sandbox, whatever it does, and waits until all are gone.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	for _, p := range h.pools {
+		p.killAll()
+	}
+	h.work.Wait()
+	return nil
+}
+
+// track runs f and lets Close wait for it. It answers false once the host is
+// closed.
+func (h *Host) track(f func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.work.Go(f)
+	return true
+}
+
+func (h *Host) recordStart(s Start) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.starts = append(h.starts, s)
+}
+
+// lockedWriter lets sandboxes share a writer.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// FunctionError is the failure of a function, as opposed to one of the host.
+type FunctionError struct {
+	// Type is what the function reported, or one of Lambda's own:
+	// "Runtime.ExitError" (the process ended), "Sandbox.Timedout",
+	// "Runtime.NoResponse" (it asked for the next event without answering),
+	// "Runtime.InvalidPrelude", "Function.ResponseSizeTooLarge"; or
+	// "Host.Closed".
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// Error implements error.
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// Response is an answer on its way.
+type Response struct {
+	RequestID   string
+	ContentType string   // as the function named it to the Runtime API
+	Prelude     *Prelude // nil unless the function streams an HTTP answer
+	// Body is the JSON, or the HTTP body. It ends with io.EOF or, when the answer
+	// breaks off, a [*FunctionError]. A function that streams waits for its
+	// reader; closing it throws the rest away.
+	Body io.ReadCloser
+	over <-chan struct{}
+}
+
+// Over is closed when the function is done with the invocation: it has asked for
+// the next event, and is frozen if it is to be, or is gone.
+func (r *Response) Over() <-chan struct{} { return r.over }
+
+// invocation is one event on its way through a sandbox.
+type invocation struct {
+	id      string
+	payload []byte
+
+	mu        sync.Mutex
+	claimed   bool          // somebody is answering; the first one counts
+	abandoned bool          // nobody wants the answer
+	answered  chan struct{} // closed when response or err is set
+	response  *Response
+	err       error
+	left      chan struct{} // closed when its sandbox is done with it
+	leaveOnce sync.Once
+	over      chan struct{} // closed when, after that, the sandbox can be used again
+}
+
+func newInvocation(payload []byte) *invocation {
+	return &invocation{
+		id: newRequestID(), payload: payload,
+		answered: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}),
+	}
+}
+
+// claim answers whether the caller is the one to answer.
+func (i *invocation) claim() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.claimed {
+		return false
+	}
+	i.claimed = true
+	return true
+}
+
+// answer must be called at most once, by who has claimed.
+func (i *invocation) answer(r *Response, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if r != nil {
+		r.RequestID, r.over = i.id, i.over
+		if i.abandoned {
+			_ = r.Body.Close()
+		}
+	}
+	i.response, i.err = r, err
+	close(i.answered)
+}
+
+// fail answers an error unless somebody is already answering.
+func (i *invocation) fail(err error) {
+	if i.claim() {
+		i.answer(nil, err)
+	}
+}
+
+// abandon throws the answer away, now or when it comes.
+func (i *invocation) abandon() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.abandoned = true
+	if i.response != nil {
+		_ = i.response.Body.Close()
+	}
+}
+
+func (i *invocation) leave() { i.leaveOnce.Do(func() { close(i.left) }) }
+
+// newRequestID returns a random UUID.
+func newRequestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails, says its documentation
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
