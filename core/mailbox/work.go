@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -81,11 +82,24 @@ func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	return nil
 }
 
-// Unfinished reports whether the thread still has something to do, now or
-// later: what the consumer of the dead-letter queue asks before it drops a hint.
-func (s *Service) Unfinished(ctx context.Context, key core.ThreadKey) (bool, error) {
-	head, err := s.Head(ctx, key)
-	return head.DueAt != 0, err
+// rewakeDelay spaces the hints that come back from the dead-letter queue.
+const rewakeDelay = time.Minute
+
+// Rewake is the dead-letter queue's consumer: a thread that still has something
+// to do, now or later, is woken again after a delay; otherwise, as for a hint
+// that names no thread, woken is false and the hint can go.
+func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err error) {
+	if hint.Check() != nil {
+		return false, nil
+	}
+	head, err := s.Head(ctx, hint.Key())
+	if err != nil || head.DueAt == 0 {
+		return false, err
+	}
+	if err := s.waker.Wake(ctx, hint, rewakeDelay); err != nil {
+		return false, fmt.Errorf("wake thread %s again: %w", hint.Key(), err)
+	}
+	return true, nil
 }
 
 // Locate finds the thread of a run; ok is false when no such run was submitted

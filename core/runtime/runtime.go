@@ -48,7 +48,6 @@ type Runtime struct {
 	mailbox *mailbox.Service
 	stepper *run.Stepper
 	agents  *agent.Registry
-	waker   mailbox.Waker
 	log     *slog.Logger
 	steps   int
 	reserve time.Duration
@@ -79,7 +78,7 @@ func Build(c Config) (*Runtime, error) {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r := &Runtime{
-		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents, waker: c.Waker,
+		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents,
 		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, follow: c.FollowInterval,
 	}
 	if r.log == nil {
@@ -160,18 +159,7 @@ func (r *Runtime) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	return r.mailbox.Reclaim(ctx, keys)
 }
 
-// rewakeDelay spaces the hints that come back from the dead-letter queue.
-const rewakeDelay = time.Minute
-
-// Rewake is the dead-letter queue's consumer: a thread that still has something
-// to do is woken again, after a delay; otherwise the hint can go.
+// Rewake is the dead-letter queue's consumer: mailbox.Service.Rewake.
 func (r *Runtime) Rewake(ctx context.Context, hint core.WakeUp) (bool, error) {
-	if hint.Check() != nil {
-		return false, nil
-	}
-	unfinished, err := r.mailbox.Unfinished(ctx, hint.Key())
-	if err != nil || !unfinished {
-		return false, err
-	}
-	return true, r.waker.Wake(ctx, hint, rewakeDelay)
+	return r.mailbox.Rewake(ctx, hint)
 }

@@ -85,7 +85,7 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 }
 
 func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger) error {
-	bound, err := models.Bind(e, models.Keys{OpenAIKey: s.OpenAIKey, OpenAIBaseURL: s.OpenAIBaseURL, Model: s.Model})
+	bound, err := models.Bind(e, models.KeysOf(s))
 	if err != nil {
 		return err
 	}

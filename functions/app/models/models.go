@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
 // Keys is what the environment says about providers.
@@ -18,6 +19,11 @@ type Keys struct {
 	OpenAIKey     string // OPENAI_API_KEY; empty: the scripted model
 	OpenAIBaseURL string // OPENAI_BASE_URL; empty: the provider's own
 	Model         string // REVEILLE_MODEL: the provider's name of the model
+}
+
+// KeysOf takes the keys out of a process's settings.
+func KeysOf(s settings.Settings) Keys {
+	return Keys{OpenAIKey: s.OpenAIKey, OpenAIBaseURL: s.OpenAIBaseURL, Model: s.Model}
 }
 
 // Bind returns the models by id: a provider's if its key is set, else the

@@ -1,0 +1,37 @@
+// Command api serves every route buffered, behind API Gateway: a route that
+// starts a run queues it and answers where its stream is. It runs no steps, so
+// it links no model.
+package main
+
+import (
+	"log"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/app/web"
+)
+
+func main() {
+	c, err := cloud.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	rt, err := c.Runtime(map[string]agent.ModelBinding{app.DemoModel: {Model: model.None{}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	authenticate, err := c.Authenticate()
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler := web.Handler(web.Options{
+		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger,
+		Buffered: true, StreamURL: c.Settings.StreamURL,
+	})
+	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
+}

@@ -1,0 +1,28 @@
+// Command step consumes the mailbox: one step of a run per message.
+package main
+
+import (
+	"log"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/app/models"
+)
+
+func main() {
+	c, err := cloud.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	bound, err := models.Bind(c.Env, models.KeysOf(c.Settings))
+	if err != nil {
+		log.Fatal(err)
+	}
+	rt, err := c.Runtime(bound)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger}))
+}

@@ -1,0 +1,39 @@
+// Command stream serves every route over Lambda response streaming, behind a
+// Function URL or an API Gateway REST API.
+package main
+
+import (
+	"log"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/web"
+)
+
+// reserve is what an invocation keeps for handing its run on.
+const reserve = 5 * time.Second
+
+func main() {
+	c, err := cloud.Open()
+	if err != nil {
+		log.Fatal(err)
+	}
+	bound, err := models.Bind(c.Env, models.KeysOf(c.Settings))
+	if err != nil {
+		log.Fatal(err)
+	}
+	rt, err := c.Runtime(bound)
+	if err != nil {
+		log.Fatal(err)
+	}
+	authenticate, err := c.Authenticate()
+	if err != nil {
+		log.Fatal(err)
+	}
+	handler := web.Handler(web.Options{Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger})
+	lambda.Start(awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve}))
+}
