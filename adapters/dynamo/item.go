@@ -145,11 +145,11 @@ func decodeRecord(it item) (store.Record, error) {
 // attribute.
 func setPayload(it item, what string, payload []byte) error {
 	if len(payload) > maxUnpacked {
-		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed: %w", what, len(payload), maxUnpacked, store.ErrTooLarge)
+		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed", what, len(payload), maxUnpacked)
 	}
 	stored, packed := pack(payload)
 	if len(stored) > MaxPayload {
-		return core.Errorf(core.CodeTooLarge, "%s of %d bytes has %d bytes compressed, at most %d are allowed: %w", what, len(payload), len(stored), MaxPayload, store.ErrTooLarge)
+		return core.Errorf(core.CodeTooLarge, "%s of %d bytes has %d bytes compressed, at most %d are allowed", what, len(payload), len(stored), MaxPayload)
 	}
 	if len(stored) > 0 {
 		it[attrPayload] = blob(stored)

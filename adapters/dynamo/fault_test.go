@@ -1,0 +1,249 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Heads as they are stored: ours is testHead(2, 0), theirs a rival's version 2.
+const (
+	ours   = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAAAAAAAA"},"v":{"N":"2"}}`
+	theirs = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAgAAAAAAAAAAAAAAAAAAAAAAAAAGAAAAAAAA"},"v":{"N":"2"}}`
+)
+
+var rival = thread.Head{Schema: 1, Version: 2, CommitID: core.ID{0xc0, 0x02}, Seq: 6}
+
+// TestCompareAndSetUnderFaults: every way in which a write can go wrong ends in
+// written, refused with the stored head, or an error that says what is known.
+func TestCompareAndSetUnderFaults(t *testing.T) {
+	tests := []struct {
+		name    string
+		replies []reply
+		stored  thread.Head
+		ok      bool
+		code    core.Code
+	}{
+		{"written", []reply{done}, thread.Head{}, true, ""},
+		{"lost race", []reply{conflict(theirs)}, rival, false, ""},
+		{"our own head, written by an earlier call", []reply{conflict(ours)}, testHead(2, 0), false, ""},
+		{"the endpoint does not return the item", []reply{conflict(""), {body: `{"Item":` + theirs + `}`}}, rival, false, ""},
+		{"there is no head", []reply{conflict(""), done}, thread.Head{}, false, ""},
+
+		{"no answer, but applied", []reply{lost, conflict(ours)}, thread.Head{}, true, ""},
+		{"no answer, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, thread.Head{}, true, ""},
+		{"5xx, but applied", []reply{broken, conflict(ours)}, thread.Head{}, true, ""},
+		{"no answer, not applied", []reply{lost, done}, thread.Head{}, true, ""},
+		{"no answer, and a rival wrote", []reply{lost, conflict(theirs)}, rival, false, ""},
+		{"no answer twice, then applied", []reply{lost, broken, done}, thread.Head{}, true, ""},
+
+		{"never an answer", []reply{lost, lost, lost}, thread.Head{}, false, core.CodeUnavailable},
+		{"5xx for good", []reply{broken, broken, broken}, thread.Head{}, false, core.CodeUnavailable},
+		{"throttled for good", []reply{throttle, throttle2, throttle3}, thread.Head{}, false, core.CodeThrottled},
+		{"throttled once", []reply{throttle, done}, thread.Head{}, true, ""},
+		{"throttled, then a lost race", []reply{throttle2, conflict(theirs)}, rival, false, ""},
+		{"throttled after a try without an answer: it may have been written", []reply{lost, throttle, throttle}, thread.Head{}, false, core.CodeUnavailable},
+		{"an answer that cannot be read", []reply{garbled}, thread.Head{}, false, core.CodeUnavailable},
+		{"refused as invalid", []reply{invalid}, thread.Head{}, false, core.CodeInternal},
+		{"refused as invalid after a try without an answer", []reply{lost, invalid}, thread.Head{}, false, core.CodeUnavailable},
+
+		{"the stored head is garbage", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQI="},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
+		{"the stored head is missing", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
+		{"the stored versions differ", []reply{conflict(strings.Replace(ours, `"N":"2"`, `"N":"3"`, 1))}, thread.Head{}, false, core.CodeCorrupt},
+		{"a newer schema", []reply{conflict(strings.Replace(ours, `"AQ`, `"/w`, 1))}, thread.Head{}, false, core.CodeSchema},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scripted(t, tt.replies...)
+			stored, ok, err := s.CompareAndSet(context.Background(), key, testHead(2, 0))
+			if core.CodeOf(err) != tt.code || ok != tt.ok {
+				t.Errorf("ok=%v, error %v; want ok=%v, code %q", ok, err, tt.ok, tt.code)
+			}
+			if diff := cmp.Diff(tt.stored, stored); diff != "" {
+				t.Errorf("stored head (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPutUnderFaults does the same for every kind of record. The records are
+// put with the payload "hi" under fence 3, step 4.
+func TestPutUnderFaults(t *testing.T) {
+	const (
+		logName, createName, rewriteName = "M#000000000006", "D#d1", "R#r1"
+		payload                          = `"p":{"B":"aGk="}`
+		other                            = `"p":{"B":"aG8="}`
+	)
+	stored := func(attributes ...string) reply {
+		return conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"?"},` + strings.Join(attributes, ",") + `}`)
+	}
+	fence := func(n string) string { return `"f":{"N":"` + n + `"}` }
+	step := func(n string) string { return `"s":{"N":"` + n + `"}` }
+	tests := []struct {
+		name    string
+		record  string
+		replies []reply
+		want    error
+	}{
+		{"log: no answer, but applied", logName, []reply{lost, stored(fence("3"), payload)}, nil},
+		{"log: equal bytes of an earlier call", logName, []reply{stored(fence("3"), payload)}, nil},
+		{"log: other bytes", logName, []reply{stored(fence("3"), other)}, store.ErrConflict},
+		{"log: a later claim's", logName, []reply{stored(fence("4"), payload)}, store.ErrFenced},
+		{"log: no answer, then a later claim's", logName, []reply{lost, stored(fence("4"), other)}, store.ErrFenced},
+		{"log: the item is not returned", logName, []reply{conflict(""), {body: `{"Item":{"sk":{"S":"?"},` + fence("4") + `}}`}}, store.ErrFenced},
+		{"log: gone before it could be read", logName, []reply{conflict(""), done, done}, nil},
+		{"log: coming and going", logName, []reply{conflict(""), done, conflict(""), done}, errUnavailable},
+
+		{"create: no answer, but applied", createName, []reply{lost, stored(payload)}, nil},
+		{"create: equal bytes of an earlier call", createName, []reply{stored(payload)}, nil},
+		{"create: other bytes", createName, []reply{stored(other)}, store.ErrConflict},
+		{"create: no answer, then other bytes", createName, []reply{broken, stored(other)}, store.ErrConflict},
+
+		{"rewrite: no answer, but applied", rewriteName, []reply{lost, stored(fence("3"), step("4"), payload)}, nil},
+		{"rewrite: equal bytes of an earlier call", rewriteName, []reply{stored(fence("3"), step("4"), payload)}, nil},
+		{"rewrite: other bytes", rewriteName, []reply{stored(fence("3"), step("4"), other)}, store.ErrConflict},
+		{"rewrite: a later step's", rewriteName, []reply{stored(fence("3"), step("5"), other)}, store.ErrFenced},
+		{"rewrite: a later claim's", rewriteName, []reply{stored(fence("4"), step("1"), other)}, store.ErrFenced},
+
+		{"no answer, not applied", logName, []reply{lost, done}, nil},
+		{"5xx, then written", logName, []reply{broken, done}, nil},
+		{"never an answer", logName, []reply{lost, lost, lost}, errUnavailable},
+		{"5xx for good", logName, []reply{broken, broken, broken}, errUnavailable},
+		{"throttled for good", logName, []reply{throttle, throttle, throttle}, store.ErrThrottled},
+		{"throttled after a try without an answer", logName, []reply{throttle, lost, throttle}, errUnavailable},
+		{"an answer that cannot be read", logName, []reply{garbled}, errUnavailable},
+		{"the stored fence is no number", logName, []reply{stored(`"f":{"S":"3"}`)}, store.ErrCorrupt},
+		{"the stored payload is no zstd", logName, []reply{stored(fence("3"), payload, `"z":{"BOOL":true}`)}, store.ErrCorrupt},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scripted(t, tt.replies...)
+			record := store.Record{Name: tt.record, Payload: []byte("hi")}
+			if record.Kind() != store.KindCreate {
+				record.Fence = 3
+			}
+			if record.Kind() == store.KindRewrite {
+				record.Step = 4
+			}
+			if err := s.Put(context.Background(), key, record); !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+var errUnavailable = core.Errorf(core.CodeUnavailable, "the outcome is unknown")
+
+func TestPutPointerUnderFaults(t *testing.T) {
+	stored := conflict(`{"pk":{"S":"N#acme#k"},"sk":{"S":"N"},"p":{"B":"aGk="}}`)
+	older := conflict(`{"pk":{"S":"N#acme#k"},"sk":{"S":"N"},"p":{"B":"aG8="}}`)
+	tests := []struct {
+		name    string
+		replies []reply
+		want    string
+		code    core.Code
+	}{
+		{"written", []reply{done}, "hi", ""},
+		{"no answer, but applied", []reply{lost, stored}, "hi", ""},
+		{"an older value", []reply{older}, "ho", ""},
+		{"the item is not returned", []reply{conflict(""), {body: `{"Item":{"p":{"B":"aG8="}}}`}}, "ho", ""},
+		{"gone before it could be read", []reply{conflict(""), done, done}, "hi", ""},
+		{"coming and going", []reply{conflict(""), done, conflict(""), done}, "", core.CodeUnavailable},
+		{"throttled for good", []reply{throttle, throttle, throttle}, "", core.CodeThrottled},
+		{"never an answer", []reply{lost, lost, lost}, "", core.CodeUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := scripted(t, tt.replies...)
+			got, err := s.PutPointer(context.Background(), "acme", "k", []byte("hi"), time.Hour)
+			if string(got) != tt.want || core.CodeOf(err) != tt.code {
+				t.Errorf("answers %q, %v; want %q, code %q", got, err, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+func TestReadsUnderFaults(t *testing.T) {
+	ctx := context.Background()
+	reads := map[string]func(s *Store) error{
+		"Head":    func(s *Store) error { _, err := s.Head(ctx, key); return err },
+		"Get":     func(s *Store) error { _, _, err := s.Get(ctx, key, "D#d1"); return err },
+		"Log":     func(s *Store) error { return drain(s.Log(ctx, key, 1, 2)) },
+		"Records": func(s *Store) error { _, err := s.Records(ctx, key, "R#", "", 5); return err },
+		"Overdue": func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, 5); return err },
+		"Pointer": func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
+	}
+	tests := []struct {
+		name    string
+		replies []reply
+		code    core.Code
+	}{
+		{"5xx, then answered", []reply{broken, done}, ""},
+		{"no answer, then answered", []reply{lost, done}, ""},
+		{"never an answer", []reply{lost, lost, lost}, core.CodeUnavailable},
+		{"throttled for good", []reply{throttle, throttle, throttle}, core.CodeThrottled},
+		{"an answer that cannot be read", []reply{garbled}, core.CodeUnavailable},
+		{"refused as invalid", []reply{invalid}, core.CodeInternal},
+	}
+	for name, read := range reads {
+		for _, tt := range tests {
+			t.Run(name+": "+tt.name, func(t *testing.T) {
+				s, _ := scripted(t, tt.replies...)
+				if err := read(s); core.CodeOf(err) != tt.code {
+					t.Errorf("error %v, want code %q", err, tt.code)
+				}
+			})
+		}
+	}
+}
+
+func TestErrorsKeepTheirCause(t *testing.T) {
+	s, _ := scripted(t, lost, lost, lost)
+	if _, err := s.Head(context.Background(), key); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("error %v hides the transport's", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s, _ = scripted(t)
+	if _, err := s.Head(ctx, key); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v hides the cancelled context", err)
+	}
+}
+
+func TestTooLargeIsRefusedBeforeTheCall(t *testing.T) {
+	s, _ := scripted(t) // no request is allowed
+	err := s.Put(context.Background(), key, store.Record{Name: "M#000000000001", Fence: 1, Payload: noise(358_401)})
+	if !errors.Is(err, store.ErrTooLarge) {
+		t.Fatalf("error %v, want ErrTooLarge", err)
+	}
+	const want = "put in acme/t1: record M#000000000001 of 358401 bytes has 358401 bytes compressed, at most 358400 are allowed"
+	if err.Error() != want {
+		t.Errorf("error text\n%s\nwant\n%s", err, want)
+	}
+	err = s.Put(context.Background(), key, store.Record{Name: "M#000000000001", Fence: 1, Payload: make([]byte, 16<<20+1)})
+	if !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a payload that no reader would decompress: error %v, want ErrTooLarge", err)
+	}
+	if _, err := s.PutPointer(context.Background(), "acme", "k", noise(358_401), 0); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("pointer: error %v, want ErrTooLarge", err)
+	}
+}
+
+func TestLargestPayloadIsSent(t *testing.T) {
+	s, w := scripted(t, done)
+	if err := s.Put(context.Background(), key, store.Record{Name: "M#000000000001", Fence: 1, Payload: noise(358_400)}); err != nil {
+		t.Fatal(err)
+	}
+	if size := len(w.requests[0].body); size < 4*358_400/3 {
+		t.Errorf("the request has %d bytes", size)
+	}
+}

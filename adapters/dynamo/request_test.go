@@ -1,0 +1,163 @@
+package dynamo
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func testHead(version uint64, due int64) thread.Head {
+	return thread.Head{Schema: thread.SchemaNumber, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
+}
+
+// TestWriteRequests pins every kind of write to the byte: its key, its
+// attributes and its condition.
+func TestWriteRequests(t *testing.T) {
+	ctx := context.Background()
+	tests := []struct {
+		name  string
+		write func(s *Store) error
+		want  string
+	}{
+		{
+			"the first head asks for none",
+			func(s *Store) error { _, _, err := s.CompareAndSet(ctx, key, testHead(1, 0)); return err },
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQHAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAAAAAAAA"},"v":{"N":"1"}},
+			  "ConditionExpression":"attribute_not_exists(pk)",
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+		{
+			"a later head asks for the version before it, and is in the index while it is due",
+			func(s *Store) error { _, _, err := s.CompareAndSet(ctx, key, testHead(2, 120_000)); return err },
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAMCpBwAAAAA="},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}},
+			  "ConditionExpression":"v = :v",
+			  "ExpressionAttributeValues":{":v":{"N":"1"}},
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+		{
+			"a log record asks for a lower fence",
+			func(s *Store) error {
+				return s.Put(ctx, key, store.Record{Name: "M#000000000006", Fence: 3, Payload: []byte("hi")})
+			},
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#000000000006"},"f":{"N":"3"},"p":{"B":"aGk="}},
+			  "ConditionExpression":"attribute_not_exists(pk) OR f < :f",
+			  "ExpressionAttributeValues":{":f":{"N":"3"}},
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+		{
+			"a create-only record asks for none, or an expired one",
+			func(s *Store) error {
+				return s.Put(ctx, key, store.Record{Name: "D#d1", Payload: []byte("hi"), Expires: 1_000_500})
+			},
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"D#d1"},"p":{"B":"aGk="},"x":{"N":"1000500"}},
+			  "ConditionExpression":"attribute_not_exists(pk) OR x <= :now",
+			  "ExpressionAttributeValues":{":now":{"N":"1000000"}},
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+		{
+			"a rewritable record asks for a lower fence, or the same with a lower step",
+			func(s *Store) error {
+				return s.Put(ctx, key, store.Record{Name: "R#r1", Fence: 3, Payload: nil})
+			},
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"R#r1"},"f":{"N":"3"},"s":{"N":"0"}},
+			  "ConditionExpression":"attribute_not_exists(pk) OR f < :f OR (f = :f AND s < :s)",
+			  "ExpressionAttributeValues":{":f":{"N":"3"},":s":{"N":"0"}},
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+		{
+			"a pointer has a partition of its own; its time to live is rounded up",
+			func(s *Store) error {
+				_, err := s.PutPointer(ctx, "acme", "key#1", []byte("hi"), 1500*time.Millisecond)
+				return err
+			},
+			`{"TableName":"threads",
+			  "Item":{"pk":{"S":"N#acme#key#1"},"sk":{"S":"N"},"p":{"B":"aGk="},"x":{"N":"1000002"}},
+			  "ConditionExpression":"attribute_not_exists(pk) OR x <= :now",
+			  "ExpressionAttributeValues":{":now":{"N":"1000000"}},
+			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, w := scripted(t, done)
+			if err := tt.write(s); err != nil {
+				t.Fatal(err)
+			}
+			wantJSON(t, tt.want, w.requests[0].body)
+		})
+	}
+}
+
+func TestReadRequests(t *testing.T) {
+	ctx := context.Background()
+	tests := []struct {
+		name string
+		read func(s *Store) error
+		want string
+	}{
+		{
+			"the head is read strongly",
+			func(s *Store) error { _, err := s.Head(ctx, key); return err },
+			`{"TableName":"threads","Key":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"}},"ConsistentRead":true}`,
+		},
+		{
+			"a record is read strongly",
+			func(s *Store) error { _, _, err := s.Get(ctx, key, "D#d1"); return err },
+			`{"TableName":"threads","Key":{"pk":{"S":"T#acme#t1"},"sk":{"S":"D#d1"}},"ConsistentRead":true}`,
+		},
+		{
+			"the log is read strongly, between names",
+			func(s *Store) error { return drain(s.Log(ctx, key, 3, 3)) },
+			`{"TableName":"threads","ConsistentRead":true,
+			  "KeyConditionExpression":"pk = :pk AND sk BETWEEN :from AND :to",
+			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"M#000000000003"},":to":{"S":"M#000000000003"}}}`,
+		},
+		{
+			"a list may lag and goes on behind a name",
+			func(s *Store) error { _, err := s.Records(ctx, key, "R#", "R#b", 10); return err },
+			`{"TableName":"threads","Limit":11,
+			  "KeyConditionExpression":"pk = :pk AND sk BETWEEN :from AND :to",
+			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"R#b"},":to":{"S":"R#\udbff\udfff"}}}`,
+		},
+		{
+			"what is due comes from the index",
+			func(s *Store) error { _, err := s.Overdue(ctx, 7, 60_000, 100); return err },
+			`{"TableName":"threads","IndexName":"due","Limit":100,
+			  "KeyConditionExpression":"g = :g AND d <= :until",
+			  "ExpressionAttributeValues":{":g":{"N":"7"},":until":{"N":"60000"}}}`,
+		},
+		{
+			"a pointer is read strongly",
+			func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
+			`{"TableName":"threads","Key":{"pk":{"S":"N#acme#k"},"sk":{"S":"N"}},"ConsistentRead":true}`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, w := scripted(t, done)
+			if err := tt.read(s); err != nil {
+				t.Fatal(err)
+			}
+			wantJSON(t, tt.want, w.requests[0].body)
+		})
+	}
+}
+
+func drain(log iter.Seq2[store.Record, error]) error {
+	for _, err := range log {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
