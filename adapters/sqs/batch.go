@@ -82,7 +82,7 @@ func inBatches[E any](ctx context.Context, entries []E, id func(E) string,
 func refusal(r types.BatchResultErrorEntry) error {
 	code := core.CodeUnavailable
 	switch {
-	case throttle(aws.ToString(r.Code)):
+	case throttles(aws.ToString(r.Code)):
 		code = core.CodeThrottled
 	case r.SenderFault:
 		code = core.CodeInternal

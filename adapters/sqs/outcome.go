@@ -16,7 +16,7 @@ func outcome(doing string, err error) error {
 	switch {
 	case !errors.As(err, &refused):
 		return core.Errorf(core.CodeUnavailable, "%s: %w", doing, err)
-	case throttle(refused.ErrorCode()):
+	case throttles(refused.ErrorCode()):
 		return core.Errorf(core.CodeThrottled, "%s: %w", doing, err)
 	case errors.As(err, &response) && response.HTTPStatusCode() >= 500:
 		return core.Errorf(core.CodeUnavailable, "%s: %w", doing, err)
@@ -24,7 +24,7 @@ func outcome(doing string, err error) error {
 	return core.Errorf(core.CodeInternal, "%s: %w", doing, err)
 }
 
-func throttle(code string) bool {
+func throttles(code string) bool {
 	switch code {
 	case "RequestThrottled", "ThrottlingException", "Throttling", "OverLimit", "KmsThrottled":
 		return true
