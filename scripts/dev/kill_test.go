@@ -24,6 +24,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/functions/app/crash"
 )
 
 // recovery is how long a restarted host may take from listening to the end of
@@ -64,8 +65,8 @@ func (p place) start(t *testing.T, kill string, count int) *process {
 	t.Helper()
 	c := exec.Command(binary)
 	c.Env = append(os.Environ(),
-		"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+p.data, keyFile+"="+p.keys,
-		killAt+"="+kill, fmt.Sprintf("%s=%d", killCount, count), "OPENAI_API_KEY=", "REVEILLE_AUTH=")
+		"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+p.data, crash.KeyFile+"="+p.keys,
+		crash.KillAt+"="+kill, fmt.Sprintf("%s=%d", crash.KillCount, count), "OPENAI_API_KEY=", "REVEILLE_AUTH=")
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/app/crash"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
@@ -27,13 +28,13 @@ func main() {
 
 // start runs the host until ctx is done.
 func start(ctx context.Context, environ []string) error {
-	s, err := settings.Read(environ, testVariables()...)
+	s, err := settings.Read(environ, crash.Variables()...)
 	if err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	e := env.System()
-	e.Reach = reach(e.Reach)
+	e.Reach = crash.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/crash"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
@@ -31,7 +32,7 @@ type Cloud struct {
 // Open reads the environment and makes the clients. It calls nothing yet. An
 // error names the variable that is missing or wrong.
 func Open() (*Cloud, error) {
-	s, err := settings.Read(os.Environ(), testVariables()...)
+	s, err := settings.Read(os.Environ(), crash.Variables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func Open() (*Cloud, error) {
 		return nil, err
 	}
 	e := env.System()
-	e.Reach = reach(e.Reach)
+	e.Reach = crash.Reach(e.Reach)
 	return &Cloud{
 		Settings: s, Env: e,
 		Store: dynamo.New(table, dynamo.Options{Table: s.Table}), Queue: sqs.New(queue, s.QueueURL),
@@ -62,7 +63,7 @@ func (c *Cloud) Runtime(models map[string]agent.ModelBinding) (*runtime.Runtime,
 		return nil, err
 	}
 	return runtime.Build(runtime.Config{
-		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: testParts(parts), Logger: c.Logger,
+		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: crash.Parts(parts), Logger: c.Logger,
 		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps,
 	})
 }
