@@ -124,24 +124,6 @@ func echoEvents() []core.Event {
 	}
 }
 
-// echoRuntime streams echoEvents and then holds their messages.
-func echoRuntime() *fake {
-	f := &fake{}
-	f.messages = func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
-		return runtime.MessagePage{Messages: echoMessages(), Total: 4}, nil
-	}
-	return f
-}
-
-func echoMessages() []core.Message {
-	return []core.Message{
-		{ID: "m1", Role: core.RoleUser, RunID: runID, Content: []core.Block{{Type: core.BlockText, Text: "echo: hello"}}},
-		{ID: "a1", Role: core.RoleAssistant, RunID: runID, ToolCalls: []core.ToolCall{{ID: "call_1", Name: "echo", Arguments: []byte(`{"text":"hello"}`)}}},
-		{ID: "r1", Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "call_1", Name: "echo", Data: []byte(`{"text":"hello"}`)}},
-		{ID: "a2", Role: core.RoleAssistant, RunID: runID, Content: []core.Block{{Type: core.BlockText, Text: "Echo: hello"}}},
-	}
-}
-
 // newServer is the handler with an identity in the context, as httpapi puts it
 // there.
 func newServer(t *testing.T, f *fake, change ...func(*aisdk.Options)) http.Handler {

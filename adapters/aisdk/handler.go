@@ -58,7 +58,8 @@ func (h *handler) submission(r *http.Request) (mailbox.Submission, error) {
 	if !h.Runtime.HasAgent(s.AgentID) {
 		return s, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
 	}
-	return s, nil
+	s.Messages, err = h.unknown(r.Context(), id, s.Thread.Thread, s.Messages)
+	return s, err
 }
 
 // queued answers a chat request on a transport that cannot stream.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -80,19 +79,22 @@ func (o object) path(key string) string {
 // take removes and returns the value of a key that may be spelled in several
 // ways; found is false when it is absent.
 func (o object) take(names ...string) (path string, raw json.RawMessage, found bool, err error) {
-	path = o.path(names[0])
+	taken := ""
 	for _, name := range names {
 		value, ok := o.values[name]
 		if !ok {
 			continue
 		}
-		delete(o.values, name)
 		if found {
-			return path, nil, false, core.Errorf(core.CodeInvalid, "%s is given as %s and as %s", o.at, strings.TrimPrefix(path, o.at+"."), name)
+			return "", nil, false, core.Errorf(core.CodeInvalid, "%s has both %s and %s", o.at, taken, name)
 		}
-		path, raw, found = o.path(name), value, true
+		delete(o.values, name)
+		taken, raw, found = name, value, true
 	}
-	return path, raw, found, nil
+	if !found {
+		taken = names[0]
+	}
+	return o.path(taken), raw, found, nil
 }
 
 // text takes an optional string.

@@ -68,6 +68,8 @@ func (w *response) finish(r *http.Request) {
 		status, p = http.StatusNotFound, sse.Public(noRoute(r)) // a redirect of ServeMux too
 	case status == http.StatusMethodNotAllowed:
 		p.Error = r.Method + " is not allowed here, allowed are " + w.Header().Get("Allow")
+	case text == "":
+		p.Error = http.StatusText(status)
 	}
 	sse.JSON(w, status, p)
 }

@@ -40,10 +40,10 @@ func parsePosition(text string, runID core.ID) (position, bool) {
 		return p, false
 	}
 	n, err := fmt.Sscanf(offset, "%d.%d.%d-%d-%c", &p.step, &p.attempt, &p.block, &p.end, &p.kind)
-	if _, known := ranks[p.kind]; err != nil || n != 5 || !known {
+	if _, known := ranks[p.kind]; err != nil || n != 5 || !known || p.step < 0 || p.block < 0 || p.end < 0 {
 		return p, false
 	}
-	// Sscanf accepts signs, leading zeros and a tail.
+	// Sscanf accepts plus signs, leading zeros and a tail.
 	return p, offset == fmt.Sprintf("%d.%d.%d-%d-%c", p.step, p.attempt, p.block, p.end, p.kind)
 }
 
@@ -113,14 +113,17 @@ func (r *resume) after(at position, e core.Event) []core.Event {
 		return nil
 	}
 	switch {
-	case at.block > r.last.block:
-		return []core.Event{e}
-	case at.block < r.last.block || at.rank() != 1 || at.end < r.last.end:
+	case at.block != r.last.block:
+		if at.block > r.last.block {
+			return []core.Event{e}
+		}
 		return nil
-	case at.end == r.last.end:
+	case at.rank() != 1 || at.end == r.last.end:
 		if at.kind > r.last.kind {
 			return []core.Event{e}
 		}
+		return nil
+	case at.end < r.last.end:
 		return nil
 	}
 	if have := r.last.end - (at.end - len(e.Delta)); have > 0 && have < len(e.Delta) {

@@ -1,0 +1,59 @@
+package aisdk
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// tail is how many of a thread's newest messages are searched for ones that the
+// client sends again.
+const tail = 200
+
+// unknown drops from several new messages those that the thread has: a client
+// whose first answer never began sends that message again with the next one.
+//
+// The request may itself be a repetition. Then the messages that its first try
+// stored, which are those of the last one's run, stay, so that its content is
+// the same again.
+func (h *handler) unknown(ctx context.Context, id core.Identity, thread string, input []core.Message) ([]core.Message, error) {
+	if len(input) < 2 {
+		return input, nil
+	}
+	runs, err := h.runsOfMessages(ctx, id, thread)
+	if err != nil {
+		return nil, err
+	}
+	last, repeated := runs[input[len(input)-1].ID]
+	return slices.DeleteFunc(input, func(m core.Message) bool {
+		run, known := runs[m.ID]
+		return known && !(repeated && run == last)
+	}), nil
+}
+
+// runsOfMessages returns the run that stored each of the thread's newest user
+// messages; a thread that does not exist has none.
+func (h *handler) runsOfMessages(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
+	info, err := h.Runtime.Thread(ctx, id, thread)
+	switch core.CodeOf(err) {
+	case "":
+	case core.CodeNotFound:
+		return nil, nil
+	default:
+		return nil, hide(err)
+	}
+	q := runtime.MessageQuery{After: uint64(max(info.Messages-tail, 0)), Limit: tail}
+	page, err := h.Runtime.Messages(ctx, id, thread, q)
+	if err != nil {
+		return nil, hide(err)
+	}
+	runs := map[string]core.ID{}
+	for _, m := range page.Messages {
+		if m.Role == core.RoleUser {
+			runs[m.ID] = m.RunID
+		}
+	}
+	return runs, nil
+}

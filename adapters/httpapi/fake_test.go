@@ -1,0 +1,189 @@
+package httpapi_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// fake is a scripted runtime. Every call is recorded; a call without a function
+// finds nothing.
+type fake struct {
+	calls       []string
+	submissions []mailbox.Submission
+
+	submit       func(mailbox.Submission) (mailbox.Receipt, error)
+	stream       func(context.Context, run.Sink) error
+	follow       func(core.Identity, run.Sink) error
+	thread       func(core.Identity) (runtime.ThreadInfo, error)
+	messages     func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error)
+	run          func(core.Identity) (core.Run, error)
+	cancelRun    func(core.Identity) error
+	cancelThread func(core.Identity) error
+}
+
+var errAbsent = core.Errorf(core.CodeNotFound, "partition acme#t1 is empty")
+
+func (f *fake) HasAgent(id string) bool { return id == "demo" || id == "other" }
+
+func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+	f.calls = append(f.calls, "Submit")
+	f.submissions = append(f.submissions, s)
+	if f.submit == nil {
+		return mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID}, nil
+	}
+	return f.submit(s)
+}
+
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
+	f.calls = append(f.calls, "Stream")
+	f.submissions = append(f.submissions, s)
+	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
+	if f.stream == nil {
+		return receipt, play(sink, hello())
+	}
+	return receipt, f.stream(ctx, sink)
+}
+
+func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, sink run.Sink) error {
+	f.calls = append(f.calls, "Follow "+run.String())
+	if f.follow == nil {
+		return errAbsent
+	}
+	return f.follow(id, sink)
+}
+
+func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {
+	f.calls = append(f.calls, "Thread "+thread)
+	if f.thread == nil {
+		return runtime.ThreadInfo{}, errAbsent
+	}
+	return f.thread(id)
+}
+
+func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error) {
+	f.calls = append(f.calls, "Messages "+thread)
+	if f.messages == nil {
+		return runtime.MessagePage{}, errAbsent
+	}
+	return f.messages(id, q)
+}
+
+func (f *fake) Run(_ context.Context, id core.Identity, run core.ID) (core.Run, error) {
+	f.calls = append(f.calls, "Run "+run.String())
+	if f.run == nil {
+		return core.Run{}, errAbsent
+	}
+	return f.run(id)
+}
+
+func (f *fake) CancelRun(_ context.Context, id core.Identity, run core.ID) error {
+	f.calls = append(f.calls, "CancelRun "+run.String())
+	if f.cancelRun == nil {
+		return errAbsent
+	}
+	return f.cancelRun(id)
+}
+
+func (f *fake) CancelThread(_ context.Context, id core.Identity, thread string) (core.ID, error) {
+	f.calls = append(f.calls, "CancelThread "+thread)
+	if f.cancelThread == nil {
+		return core.ID{}, errAbsent
+	}
+	return runID, f.cancelThread(id)
+}
+
+const (
+	runText      = "01890000-0000-7000-8000-000000000001"
+	dispatchText = "01890000-0000-7000-8000-000000000002"
+)
+
+var (
+	runID      = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}
+	dispatchID = core.ID{0x01, 0x89, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 2}
+)
+
+func play(sink run.Sink, events []core.Event) error {
+	for _, e := range events {
+		if sink(e) != nil {
+			return nil // nobody listens; the run goes on
+		}
+	}
+	return nil
+}
+
+// at is an event with its position, offset being "step.attempt.block-end-kind".
+func at(offset string, e core.Event) core.Event {
+	e.Position = runText + "." + offset
+	return e
+}
+
+// hello is a run of one step.
+func hello() []core.Event {
+	return []core.Event{
+		at("1.3.0-0-a", core.Event{Type: core.EventRunStart, RunID: runID, ThreadID: "t1", AgentID: "demo"}),
+		at("1.3.0-0-b", core.Event{Type: core.EventStepStart, Step: 1}),
+		at("1.3.0-3-f", core.Event{Type: core.EventTextDelta, Delta: "Hel"}),
+		at("1.3.0-5-f", core.Event{Type: core.EventTextDelta, Delta: "lo"}),
+		at("1.3.9999-0-k", core.Event{Type: core.EventStepEnd, Step: 1}),
+		at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, RunID: runID, Termination: &core.Termination{Type: core.TerminationNatural}}),
+	}
+}
+
+// newServer is the handler over a fake runtime; everybody is ann of acme.
+func newServer(f *fake, change ...func(*httpapi.Options)) http.Handler {
+	o := httpapi.Options{
+		Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler),
+		Authenticate: func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme", User: "ann"}, nil },
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	return httpapi.New(o)
+}
+
+// do sends a request, with a JSON content type unless a header says otherwise.
+func do(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec
+}
+
+// check compares an answer with a status and a body, which is one line of JSON.
+func check(t *testing.T, rec *httptest.ResponseRecorder, status int, body string) {
+	t.Helper()
+	if rec.Code != status {
+		t.Errorf("status %d, want %d", rec.Code, status)
+	}
+	if diff := cmp.Diff(body, strings.TrimSuffix(rec.Body.String(), "\n")); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+	if got := rec.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q, want JSON", got)
+	}
+}
+
+// silent fails the test if the runtime was called.
+func silent(t *testing.T, f *fake) {
+	t.Helper()
+	if len(f.calls) != 0 {
+		t.Errorf("the runtime was called: %v", f.calls)
+	}
+}

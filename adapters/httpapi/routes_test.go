@@ -1,0 +1,118 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// refuse answers every read with an error of a code.
+func refuse(code core.Code) *fake {
+	err := core.Errorf(code, "partition acme#t1")
+	return &fake{
+		thread: func(core.Identity) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{}, err },
+		messages: func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error) {
+			return runtime.MessagePage{}, err
+		},
+		run: func(core.Identity) (core.Run, error) { return core.Run{}, err },
+	}
+}
+
+func TestWhatIsAbsentOrAnothersIs404(t *testing.T) {
+	const thread, run = `{"error":"thread t1 not found","code":"not_found"}`, `{"error":"run ` + runText + ` not found","code":"not_found"}`
+	tests := []struct{ method, path, call, want string }{
+		{"GET", "/v1/threads/t1", "Thread t1", thread},
+		{"GET", "/v1/threads/t1/messages", "Messages t1", thread},
+		{"POST", "/v1/threads/t1/cancel", "CancelThread t1", thread},
+		{"GET", "/v1/runs/" + runText, "Run " + runText, run},
+		{"POST", "/v1/runs/" + runText + "/cancel", "CancelRun " + runText, run},
+		{"GET", "/v1/runs/" + runText + "/events/stream", "Follow " + runText, run},
+	}
+	for _, test := range tests {
+		t.Run(test.method+" "+test.path, func(t *testing.T) {
+			for _, f := range []*fake{{}, refuse(core.CodeForbidden)} {
+				check(t, do(newServer(f), test.method, test.path, ""), 404, test.want)
+				if diff := cmp.Diff([]string{test.call}, f.calls); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestADeletedThreadIs410(t *testing.T) {
+	check(t, do(newServer(refuse(core.CodeDeleted)), "GET", "/v1/threads/t1", ""), 410, `{"error":"partition acme#t1","code":"deleted"}`)
+}
+
+func TestThread(t *testing.T) {
+	f := &fake{thread: func(id core.Identity) (runtime.ThreadInfo, error) {
+		if id != (core.Identity{Tenant: "acme", User: "ann"}) {
+			t.Errorf("read as %v", id)
+		}
+		return runtime.ThreadInfo{ID: "t1", Owner: "ann", ActiveRun: runID, Status: core.RunWaiting, Queued: 2, Messages: 7}, nil
+	}}
+	check(t, do(newServer(f), "GET", "/v1/threads/t1", ""), 200,
+		`{"thread_id":"t1","owner":"ann","active_run":{"run_id":"`+runText+`","status":"waiting"},"queued":2,"messages":7}`)
+	f.thread = func(core.Identity) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }
+	check(t, do(newServer(f), "GET", "/v1/threads/t1", ""), 200, `{"thread_id":"t1","active_run":null,"queued":0,"messages":0}`)
+}
+
+func TestMessagesComeInPages(t *testing.T) {
+	var asked []runtime.MessageQuery
+	f := &fake{messages: func(_ core.Identity, q runtime.MessageQuery) (runtime.MessagePage, error) {
+		asked = append(asked, q)
+		if q.After == 0 {
+			return runtime.MessagePage{Messages: []core.Message{core.UserMessage("m1", "hi")}, Total: 2, Next: 1}, nil
+		}
+		return runtime.MessagePage{Total: 2}, nil
+	}}
+	h := newServer(f)
+	check(t, do(h, "GET", "/v1/threads/t1/messages", ""), 200,
+		`{"messages":[{"id":"m1","role":"user","content":[{"type":"text","text":"hi"}]}],"total":2,"has_more":true,"next_cursor":"bWVzc2FnZXM6MQ"}`)
+	check(t, do(h, "GET", "/v1/threads/t1/messages?limit=200&cursor=bWVzc2FnZXM6MQ", ""), 200,
+		`{"messages":[],"total":2,"has_more":false,"next_cursor":null}`)
+	if diff := cmp.Diff([]runtime.MessageQuery{{}, {After: 1, Limit: 200}}, asked); diff != "" {
+		t.Errorf("queries (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadMessageQueries(t *testing.T) {
+	const limit, cursor = ` is not a number from 1 to 200`, ` is not one that this route gave`
+	for query, want := range map[string]string{
+		"limit=0":           `limit \"0\"` + limit,
+		"limit=201":         `limit \"201\"` + limit,
+		"limit=":            `limit \"\"` + limit,
+		"limit=ten":         `limit \"ten\"` + limit,
+		"limit=1&limit=2":   `query has the parameter \"limit\" 2 times`,
+		"limt=5":            `query has the unknown parameter \"limt\", allowed are limit, cursor`,
+		"cursor=7":          `cursor \"7\"` + cursor,
+		"cursor=bWVzc2Fn":   `cursor \"bWVzc2Fn\"` + cursor,
+		"cursor=":           `cursor \"\"` + cursor,
+		"cursor=%zz":        `query: invalid URL escape \"%zz\"`,
+		"cursor=a;limit=50": `query: invalid semicolon separator in query`,
+	} {
+		t.Run(query, func(t *testing.T) {
+			f := &fake{}
+			check(t, do(newServer(f), "GET", "/v1/threads/t1/messages?"+query, ""), 400, `{"error":"`+want+`","code":"invalid"}`)
+			silent(t, f)
+		})
+	}
+}
+
+func TestRun(t *testing.T) {
+	f := &fake{run: func(core.Identity) (core.Run, error) {
+		return core.Run{ID: runID, ThreadID: "t1", AgentID: "demo", Status: core.RunDone, Steps: 1, Response: "Hello",
+			Termination: &core.Termination{Type: core.TerminationNatural}, CreatedAt: 5}, nil
+	}}
+	check(t, do(newServer(f), "GET", "/v1/runs/"+runText, ""), 200,
+		`{"run_id":"`+runText+`","thread_id":"t1","agent_id":"demo","status":"done","steps":1,"response":"Hello","termination":{"type":"natural_end"},"created_at":5}`)
+}
+
+func TestCancel(t *testing.T) {
+	f := &fake{cancelRun: func(core.Identity) error { return nil }, cancelThread: func(core.Identity) error { return nil }}
+	check(t, do(newServer(f), "POST", "/v1/runs/"+runText+"/cancel", ""), 202, `{"run_id":"`+runText+`","status":"cancel_requested"}`)
+	check(t, do(newServer(f), "POST", "/v1/threads/t1/cancel", ""), 202, `{"status":"cancel_requested","thread_id":"t1"}`)
+}
