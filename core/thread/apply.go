@@ -72,7 +72,7 @@ const (
 
 // String returns the outcome's name.
 func (o Outcome) String() string {
-	return [...]string{"none", "continue", "yield", "wait", "done"}[o]
+	return name(o, "none", "continue", "yield", "wait", "done")
 }
 
 // Apply answers what a command makes of a thread's head. It does no I/O and
@@ -81,8 +81,12 @@ func Apply(h Head, c Command) (Head, Effects, error) {
 	if h.Schema > SchemaNumber {
 		return h, Effects{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, SchemaNumber, ErrSchema)
 	}
-	if _, again := c.Action.(Delete); h.Deleted && !again {
-		return h, Effects{}, ErrDeleted
+	if h.Deleted {
+		switch c.Action.(type) {
+		case Delete, Notified:
+		default:
+			return h, Effects{}, ErrDeleted
+		}
 	}
 	n := h.clone()
 	effects, err := c.Action.apply(&n, c)
@@ -112,7 +116,7 @@ func (h *Head) due(old int64, c Command) int64 {
 	if !ok {
 		return 0
 	}
-	at = max(at, c.Now+c.Due.Grace)
+	at = max(at, c.Now+c.Due.Grace, 1)
 	if round := c.Due.Round; round > 0 {
 		at = (at + round - 1) / round * round
 	}
@@ -144,12 +148,9 @@ func (h *Head) earliest() (at int64, ok bool) {
 		for _, d := range h.Pending {
 			note(d.AvailableAt)
 		}
-	case h.Run.Status == Closing:
-		note(0)
 	case h.Run.Ready:
 		note(h.Run.AvailableAt)
-	}
-	if h.Claim.Fence == 0 && h.Open() && h.Run.Status == Waiting {
+	case h.Run.Status == Waiting:
 		for _, t := range h.Tickets {
 			if t.Deadline != 0 && t.Decision == 0 {
 				note(t.Deadline)
@@ -161,8 +162,11 @@ func (h *Head) earliest() (at int64, ok bool) {
 
 // wake returns the hint for what could be claimed next, nil when nothing can.
 func (h *Head) wake(now int64) *Hint {
-	if h.Deleted || h.Claim.Fence != 0 {
+	if h.Deleted || h.Live(now) {
 		return nil
+	}
+	if h.Claim.Fence != 0 { // its holder is gone
+		return &Hint{Dispatch: h.Claim.Dispatch}
 	}
 	later := func(dispatch core.ID, at int64) *Hint {
 		if at <= now {
@@ -172,10 +176,10 @@ func (h *Head) wake(now int64) *Hint {
 	}
 	if h.Open() {
 		switch {
-		case h.Run.Status == Closing:
-			return later(h.Run.Dispatch, 0)
 		case h.Run.Ready:
 			return later(h.Run.Dispatch, h.Run.AvailableAt)
+		case h.overdue(now):
+			return later(h.Run.Dispatch, 0)
 		}
 		return nil
 	}
@@ -192,15 +196,12 @@ func (h *Head) wake(now int64) *Hint {
 }
 
 // best is the index of the pending dispatch to open next: lowest priority
-// number first, then earliest, then oldest; -1 when none is available.
+// number first, then in the order of the queue, so that none starves behind
+// later ones of its priority; -1 when none is available.
 func (h *Head) best(now int64) int {
 	best := -1
 	for i, d := range h.Pending {
-		if d.AvailableAt > now {
-			continue
-		}
-		if best < 0 || d.Priority < h.Pending[best].Priority ||
-			d.Priority == h.Pending[best].Priority && d.AvailableAt < h.Pending[best].AvailableAt {
+		if d.AvailableAt <= now && (best < 0 || d.Priority < h.Pending[best].Priority) {
 			best = i
 		}
 	}

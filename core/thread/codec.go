@@ -8,8 +8,8 @@ import (
 )
 
 // The encoded head starts with its schema number; integers are unsigned
-// varints, strings and tables carry their length. A decoder reads exactly what
-// an encoder of the same schema wrote and refuses trailing bytes.
+// varints, strings and tables carry their length. A decoder takes exactly what
+// an encoder of the same schema writes: one form for each head.
 
 // AppendBinary appends the encoded head to b.
 func (h *Head) AppendBinary(b []byte) []byte {
@@ -19,16 +19,17 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.id(h.CommitID)
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
-	w.flags(h.Deleted, h.Erased, h.Run.Ready, h.Run.Parent != nil, h.Notify != nil, h.Open(), h.Claim.Fence != 0)
+	open, held := h.Open(), h.Claim.Fence != 0
+	w.flags(h.Deleted, h.Erased, open && h.Run.Ready, open && h.Run.Parent != nil, h.Notify != nil, open, held, held && h.Claim.Closing)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
 	w.uint(h.Summary)
 	w.time(h.DueAt)
-	if h.Open() {
+	if open {
 		w.run(&h.Run)
 	}
-	if h.Claim.Fence != 0 {
+	if held {
 		w.uint(h.Claim.Fence)
 		w.uint(h.Claim.Epoch)
 		w.id(h.Claim.Dispatch)
@@ -36,36 +37,13 @@ func (h *Head) AppendBinary(b []byte) []byte {
 		w.time(h.Claim.Lease)
 		w.byte(h.Claim.Attempts)
 	}
-	w.uint(uint64(len(h.Pending)))
-	for _, d := range h.Pending {
-		w.id(d.ID)
-		w.id(d.Run)
-		w.byte(d.Priority)
-		w.time(d.AvailableAt)
-		w.uint(d.Dedupe)
-		w.flags(d.Parent != nil)
-		if d.Parent != nil {
-			w.parent(d.Parent)
-		}
-	}
-	w.uint(uint64(len(h.Tickets)))
-	for _, t := range h.Tickets {
-		w.byte(t.Call)
-		w.byte(byte(t.Kind))
-		w.uint(t.ID)
-		w.uint(t.Decision)
-		w.time(t.Deadline)
-	}
-	w.uint(uint64(len(h.Inbox)))
-	for _, e := range h.Inbox {
-		w.id(e.ID)
-		w.uint(uint64(e.Revision))
-		w.byte(byte(e.Kind))
-	}
+	w.tables(h)
 	if h.Notify != nil {
-		w.id(h.Notify.Child)
-		w.parent(&h.Notify.Parent)
-		w.time(h.Notify.Retry)
+		w.notify(h.Notify)
+		w.uint(uint64(len(h.Later)))
+		for i := range h.Later {
+			w.notify(&h.Later[i])
+		}
 	}
 	w.uint(uint64(len(h.Recent)))
 	for _, k := range h.Recent {
@@ -90,45 +68,7 @@ func Decode(b []byte) (Head, error) {
 		return Head{}, fmt.Errorf("schema %d, newest known %d: %w", b[0], SchemaNumber, ErrSchema)
 	}
 	r := reader{b: b}
-	var h Head
-	h.Schema = r.byte()
-	h.Version = r.uint()
-	h.CommitID = r.id()
-	h.Incarnation = r.uint()
-	h.Owner = r.text()
-	flags := r.byte()
-	has := func(bit int) bool { return flags&(1<<bit) != 0 }
-	h.Deleted, h.Erased = has(0), has(1)
-	h.Epoch = r.uint()
-	h.Fence = r.uint()
-	h.Seq = r.uint()
-	h.Summary = r.uint()
-	h.DueAt = r.time()
-	if has(5) {
-		h.Run = r.run(has(2), has(3))
-	}
-	if has(6) {
-		h.Claim = Held{Fence: r.uint(), Epoch: r.uint(), Dispatch: r.id(), Worker: r.text(), Lease: r.time(), Attempts: r.byte()}
-	}
-	for range r.count(MaxPending) {
-		d := Dispatch{ID: r.id(), Run: r.id(), Priority: r.byte(), AvailableAt: r.time(), Dedupe: r.uint()}
-		if r.byte() != 0 {
-			d.Parent = r.parent()
-		}
-		h.Pending = append(h.Pending, d)
-	}
-	for range r.count(MaxTickets) {
-		h.Tickets = append(h.Tickets, Ticket{Call: r.byte(), Kind: TicketKind(r.byte()), ID: r.uint(), Decision: r.uint(), Deadline: r.time()})
-	}
-	for range r.count(MaxInbox) {
-		h.Inbox = append(h.Inbox, InboxEntry{ID: r.id(), Revision: uint32(r.uint()), Kind: InboxKind(r.byte())})
-	}
-	if has(4) {
-		h.Notify = &Notify{Child: r.id(), Parent: *r.parent(), Retry: r.time()}
-	}
-	for range r.count(ringSize) {
-		h.Recent = append(h.Recent, r.fixed())
-	}
+	h := r.head()
 	if r.bad || len(r.b) > 0 {
 		return Head{}, core.Errorf(core.CodeCorrupt, "thread head of %d bytes is malformed", len(b))
 	}
@@ -163,6 +103,41 @@ func (w *writer) parent(p *Parent) {
 	w.byte(p.Call)
 }
 
+func (w *writer) tables(h *Head) {
+	w.uint(uint64(len(h.Pending)))
+	for _, d := range h.Pending {
+		w.id(d.ID)
+		w.id(d.Run)
+		w.byte(d.Priority)
+		w.time(d.AvailableAt)
+		w.uint(d.Dedupe)
+		w.flags(d.Parent != nil)
+		if d.Parent != nil {
+			w.parent(d.Parent)
+		}
+	}
+	w.uint(uint64(len(h.Tickets)))
+	for _, t := range h.Tickets {
+		w.byte(t.Call)
+		w.byte(byte(t.Kind))
+		w.uint(t.ID)
+		w.uint(t.Decision)
+		w.time(t.Deadline)
+	}
+	w.uint(uint64(len(h.Inbox)))
+	for _, e := range h.Inbox {
+		w.id(e.ID)
+		w.uint(uint64(e.Revision))
+		w.byte(byte(e.Kind))
+	}
+}
+
+func (w *writer) notify(n *Notify) {
+	w.id(n.Child)
+	w.parent(&n.Parent)
+	w.time(n.Retry)
+}
+
 func (w *writer) run(r *Run) {
 	w.id(r.ID)
 	w.id(r.Dispatch)
@@ -180,79 +155,4 @@ func (w *writer) run(r *Run) {
 	if r.Parent != nil {
 		w.parent(r.Parent)
 	}
-}
-
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) take(n uint64) []byte {
-	if r.bad || n > uint64(len(r.b)) {
-		r.bad = true
-		return nil
-	}
-	v := r.b[:n]
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) byte() byte {
-	if v := r.take(1); v != nil {
-		return v[0]
-	}
-	return 0
-}
-
-func (r *reader) uint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 || r.bad {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) time() int64 { return int64(r.uint()) }
-
-func (r *reader) fixed() uint64 {
-	if v := r.take(8); v != nil {
-		return binary.BigEndian.Uint64(v)
-	}
-	return 0
-}
-
-func (r *reader) id() (id core.ID) {
-	copy(id[:], r.take(uint64(len(id))))
-	return id
-}
-
-func (r *reader) text() string { return string(r.take(r.uint())) }
-
-func (r *reader) count(limit int) int {
-	n := r.uint()
-	if n > uint64(limit) {
-		r.bad = true
-		return 0
-	}
-	return int(n)
-}
-
-func (r *reader) parent() *Parent {
-	return &Parent{Thread: r.text(), Run: r.id(), Call: r.byte()}
-}
-
-func (r *reader) run(ready, parent bool) Run {
-	v := Run{
-		ID: r.id(), Dispatch: r.id(), Status: Status(r.byte()), Reason: Reason(r.byte()), Cursor: Cursor(r.byte()),
-		Step: uint32(r.uint()), Base: r.uint(), Ready: ready, AvailableAt: r.time(), Attempts: r.byte(),
-	}
-	for range r.count(MaxCalls) {
-		v.Calls = append(v.Calls, CallStatus(r.byte()))
-	}
-	if parent {
-		v.Parent = r.parent()
-	}
-	return v
 }

@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -21,6 +20,7 @@ type CommitTurn struct {
 	Seq      uint64 // of the assistant message
 	Calls    []CallStatus
 	Consumed []InboxRef
+	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
 }
 
 func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
@@ -37,7 +37,7 @@ func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
 	}
 	for i, s := range a.Calls {
 		if s != CallNew && s != CallRunning {
-			return Effects{}, invalid("commit turn: call %d starts with status %d", i, s)
+			return Effects{}, invalid("commit turn: call %d starts as %s", i, s)
 		}
 	}
 	if err := h.consume(a.Consumed); err != nil {
@@ -49,45 +49,38 @@ func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
 	h.Run.Base = a.Seq + 1
 	h.Run.Calls = slices.Clone(a.Calls)
 	h.Claim.Attempts = 0
-	return Effects{}, nil
-}
-
-// Suspend makes tickets visible while siblings of their calls still run, so
-// that a person can answer at once.
-type Suspend struct {
-	Fence   uint64
-	Tickets []Ticket
-}
-
-func (a Suspend) apply(h *Head, c Command) (Effects, error) {
-	if err := h.working(a.Fence); err != nil {
-		return Effects{}, err
-	}
-	return Effects{}, h.suspend(a.Tickets)
+	return Effects{}, h.summarize(a.Summary)
 }
 
 // CommitStep is commit B: it moves the head over the step's records and hands
 // the run on. What it answers in Effects.Outcome counts, not what was asked:
-// Wait becomes Yield when a decision or input has already come, and so does
-// Done with a non-empty inbox.
+// Wait becomes Yield when a decision or a person's input has come meanwhile,
+// and Done when the inbox is not empty.
+//
+// Calls are the statuses that the step leaves, nil for no change. Tickets are
+// the suspensions that it knows of; those that stand already stay as they are.
+// When there are more than places, the last of them get none: their calls are
+// CallNew in the new head, and suspend again when a place is free.
 type CommitStep struct {
 	Fence    uint64
 	Outcome  Outcome // Continue, Yield, Wait or Done
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
-	Tickets  []Ticket // new ones
+	Tickets  []Ticket
 	Consumed []InboxRef
-	Lease    int64 // Continue: the renewed lease, in milliseconds from now
+	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 }
 
 func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
 	if err := h.working(a.Fence); err != nil {
 		return Effects{}, err
 	}
+	before := h.position()
 	if err := h.consume(a.Consumed); err != nil {
 		return Effects{}, err
 	}
-	if err := h.settle(a.Calls); err != nil {
+	if err := h.settle(a.Calls, a.Tickets); err != nil {
 		return Effects{}, err
 	}
 	if err := h.suspend(a.Tickets); err != nil {
@@ -96,18 +89,22 @@ func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
 	if err := h.advance(a.Seq); err != nil {
 		return Effects{}, err
 	}
+	if err := h.summarize(a.Summary); err != nil {
+		return Effects{}, err
+	}
 	outcome, err := h.outcome(a.Outcome)
 	if err != nil {
 		return Effects{}, err
 	}
-	h.Claim.Attempts = 0
+	if h.position() != before {
+		h.Claim.Attempts = 0
+	}
 	switch outcome {
 	case Continue:
 		h.Claim.Lease = max(h.Claim.Lease, c.Now+a.Lease)
 		return Effects{Outcome: outcome}, nil
 	case Yield:
-		h.Claim = Held{}
-		h.Run.Ready = true
+		h.takeBack()
 	case Wait:
 		h.Claim = Held{}
 		h.Run.Status = Waiting
@@ -115,6 +112,20 @@ func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
 		h.finish(c.Now)
 	}
 	return Effects{Outcome: outcome, Hint: h.wake(c.Now)}, nil
+}
+
+// position is everything by which a step can show progress.
+type position struct {
+	seq            uint64
+	cursor         Cursor
+	inbox, tickets int
+	calls          [MaxCalls]CallStatus
+}
+
+func (h *Head) position() position {
+	p := position{seq: h.Seq, cursor: h.Run.Cursor, inbox: len(h.Inbox), tickets: len(h.Tickets)}
+	copy(p.calls[:], h.Run.Calls)
+	return p
 }
 
 // CommitClose ends a closing run: every open call has its synthetic or adopted
@@ -143,78 +154,8 @@ func (a CommitClose) apply(h *Head, c Command) (Effects, error) {
 
 // finish takes the run out of the head.
 func (h *Head) finish(now int64) {
-	if h.Run.Parent != nil {
-		h.Notify = &Notify{Child: h.Run.ID, Parent: *h.Run.Parent, Retry: now}
-	}
+	h.tell(h.Run.Parent, h.Run.ID, now)
 	h.Run, h.Claim, h.Tickets = Run{}, Held{}, nil
-}
-
-// working checks that fence holds the claim of a run that is not ending.
-func (h *Head) working(fence uint64) error {
-	if err := h.held(fence); err != nil {
-		return err
-	}
-	if h.Run.Status == Closing {
-		return ErrClosing
-	}
-	return nil
-}
-
-// consume removes the inbox entries that the step read.
-func (h *Head) consume(refs []InboxRef) error {
-	for _, r := range refs {
-		i := slices.IndexFunc(h.Inbox, func(e InboxEntry) bool { return e.ID == r.ID && e.Revision == r.Revision })
-		if i < 0 {
-			return ErrStale
-		}
-		h.Inbox = slices.Delete(h.Inbox, i, i+1)
-	}
-	return nil
-}
-
-// settle takes the step's word for each call, but for a decision that came
-// while the step still saw the call as suspended.
-func (h *Head) settle(calls []CallStatus) error {
-	if calls == nil {
-		return nil
-	}
-	if len(calls) != len(h.Run.Calls) {
-		return invalid("commit step: %d call statuses for %d calls", len(calls), len(h.Run.Calls))
-	}
-	for i, s := range calls {
-		was := h.Run.Calls[i]
-		if was == CallDone && s != CallDone {
-			return invalid("commit step: call %d already has its result", i)
-		}
-		if s == CallSuspended && (was == CallResuming || was == CallCancelling) {
-			continue
-		}
-		h.Run.Calls[i] = s
-		if s == CallDone {
-			h.Tickets = slices.DeleteFunc(h.Tickets, func(t Ticket) bool { return int(t.Call) == i })
-		}
-	}
-	return nil
-}
-
-// suspend adds tickets and marks their calls.
-func (h *Head) suspend(tickets []Ticket) error {
-	for _, t := range tickets {
-		if int(t.Call) >= len(h.Run.Calls) {
-			return invalid("suspend: call %d of %d", t.Call, len(h.Run.Calls))
-		}
-		if h.Run.Calls[t.Call] == CallDone {
-			return invalid("suspend: call %d already has its result", t.Call)
-		}
-		h.Tickets = slices.DeleteFunc(h.Tickets, func(old Ticket) bool { return old.Call == t.Call })
-		if len(h.Tickets) >= MaxTickets {
-			return fmt.Errorf("%d tickets are open, at most %d: %w", len(h.Tickets), MaxTickets, ErrFull)
-		}
-		t.Decision = 0
-		h.Tickets = append(h.Tickets, t)
-		h.Run.Calls[t.Call] = CallSuspended
-	}
-	return nil
 }
 
 // advance moves the head over the step's records. The log stays gap-free: with
@@ -224,11 +165,11 @@ func (h *Head) advance(seq uint64) error {
 		return invalid("commit: sequence %d is before %d", seq, h.Seq)
 	}
 	if h.Run.Cursor != CursorTools {
-		if seq > h.Seq {
+		if seq > h.Seq { // else nothing is stored, and a run that starts still has its start before it
 			h.Run.Step++
+			h.Run.Cursor = CursorInfer
 		}
 		h.Seq = seq
-		h.Run.Cursor = CursorInfer
 		return nil
 	}
 	if h.Run.OpenCalls() {
@@ -245,31 +186,14 @@ func (h *Head) advance(seq uint64) error {
 	return nil
 }
 
-// outcome says what the asked outcome comes to.
-func (h *Head) outcome(asked Outcome) (Outcome, error) {
-	decided := slices.ContainsFunc(h.Run.Calls, func(s CallStatus) bool { return s == CallResuming || s == CallCancelling })
-	switch asked {
-	case Continue, Yield:
-		return asked, nil
-	case Wait:
-		if decided || len(h.Inbox) > 0 {
-			return Yield, nil
-		}
-		if !slices.Contains(h.Run.Calls, CallSuspended) {
-			return 0, invalid("commit step: nothing to wait for")
-		}
-		if slices.ContainsFunc(h.Run.Calls, func(s CallStatus) bool { return s == CallRunning }) {
-			return 0, invalid("commit step: a call still runs")
-		}
-		return Wait, nil
-	case Done:
-		if h.Run.OpenCalls() {
-			return 0, invalid("commit step: done with open calls")
-		}
-		if len(h.Inbox) > 0 {
-			return Yield, nil
-		}
-		return Done, nil
+// summarize puts a summary in force, never an older one.
+func (h *Head) summarize(upTo uint64) error {
+	switch {
+	case upTo == 0:
+		return nil
+	case upTo <= h.Summary || upTo > h.Seq:
+		return invalid("commit: summary up to sequence %d, the one in force covers %d and the log ends at %d", upTo, h.Summary, h.Seq)
 	}
-	return 0, invalid("commit step: unknown outcome %d", asked)
+	h.Summary = upTo
+	return nil
 }

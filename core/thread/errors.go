@@ -34,3 +34,18 @@ var (
 func invalid(format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, format, args...)
 }
+
+// Termination is what a run that closes for this reason ends with.
+func (r Reason) Termination() *core.Termination {
+	switch r {
+	case ReasonCancelled:
+		return &core.Termination{Type: core.TerminationCancelled}
+	case ReasonSuperseded:
+		return &core.Termination{Type: core.TerminationSuperseded}
+	case ReasonExpired:
+		return &core.Termination{Type: core.TerminationError, Code: "expired", Detail: "a decision did not come in time"}
+	case ReasonDeadLetter:
+		return &core.Termination{Type: core.TerminationError, Code: "dead_letter", Detail: "no progress in 5 attempts"}
+	}
+	return nil
+}

@@ -9,13 +9,14 @@ import (
 // Limits of a head. Each has an error: ErrFull for the tables, ErrTooLarge for
 // the size.
 const (
-	MaxPending  = 8    // queued dispatches
-	MaxTickets  = 8    // open tickets
-	MaxInbox    = 8    // inbox entries
-	MaxCalls    = 32   // tool calls of one turn
-	MaxAttempts = 5    // claims without progress before a run is dead-lettered
-	MaxSize     = 4096 // bytes of an encoded head
-	ringSize    = 16   // remembered dedupe keys
+	MaxPending  = 8              // queued dispatches, with the undelivered notifies of earlier ones
+	MaxTickets  = 8              // open tickets
+	MaxInbox    = 8              // inbox entries
+	MaxCalls    = 32             // tool calls of one turn
+	MaxAttempts = 5              // claims without progress before a run is dead-lettered
+	MaxSize     = 4096           // bytes of an encoded head
+	maxLater    = MaxPending + 1 // the open run's notify comes on top of the queue's
+	ringSize    = 16             // remembered dedupe keys and decisions
 )
 
 // SchemaNumber is the newest head layout that this program understands.
@@ -28,7 +29,7 @@ type Head struct {
 	Version     uint64  // +1 with every write
 	CommitID    core.ID // of the last write: tells an ambiguous answer's truth
 	Incarnation uint64  // part of cache keys; fixed at creation
-	Owner       string  // user that made the thread; empty: anyone of the tenant
+	Owner       string  // user that made the thread, for good; empty: anyone of the tenant
 	Deleted     bool
 	Erased      bool   // the sweep removed what a deleted thread had
 	Epoch       uint64 // +1 with every interrupt and delete
@@ -40,8 +41,9 @@ type Head struct {
 	Pending     []Dispatch
 	Tickets     []Ticket
 	Inbox       []InboxEntry
-	Notify      *Notify
-	Recent      []uint64 // dedupe keys, oldest first
+	Notify      *Notify  // to be delivered next
+	Later       []Notify // after it, oldest first
+	Recent      []uint64 // dedupe keys and decisions, oldest first
 	DueAt       int64    // when the sweep must look at the thread; 0: never
 }
 
@@ -78,7 +80,7 @@ const (
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is the open run.
+// Run is the open run. Exactly one holds of it: a claim, Ready, or Waiting.
 type Run struct {
 	ID       core.ID
 	Dispatch core.ID // that brought it; its queued input is Q#<dispatch>
@@ -92,7 +94,7 @@ type Run struct {
 
 	// The continuation: the run's own next delivery. It is no pending dispatch
 	// and takes none of their places.
-	Ready       bool
+	Ready       bool  // nobody holds it and it can go on, at AvailableAt
 	AvailableAt int64 // 0: at once
 	Attempts    uint8 // claims since the last progress
 }
@@ -125,6 +127,7 @@ type Held struct {
 	Worker   string
 	Lease    int64 // ends here
 	Attempts uint8 // this claim included
+	Closing  bool  // taken to close a run that had been ended before
 }
 
 // Dispatch is queued work: a run that no worker has opened yet.
@@ -141,7 +144,7 @@ type Dispatch struct {
 type Ticket struct {
 	Call     uint8
 	Kind     TicketKind
-	ID       uint64 // hash of the suspension id
+	ID       uint64 // hash of the suspension id; a call that suspends again has another
 	Decision uint64 // hash of the decision id; 0: open
 	Deadline int64  // 0: none
 }
@@ -217,16 +220,55 @@ func (r *Run) OpenCalls() bool {
 	return slices.ContainsFunc(r.Calls, func(s CallStatus) bool { return s != CallDone })
 }
 
+// owned checks that a command comes from the thread's owner. The commands that
+// name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract)
+// do not ask: who knows the head has checked Owner, which never changes, and
+// the sweep ends runs on nobody's behalf.
+func (h *Head) owned(owner string) error {
+	if h.Owner != "" && h.Owner != owner {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// seen reports whether a dedupe key or decision was accepted lately.
+func (h *Head) seen(key uint64) bool { return key != 0 && slices.Contains(h.Recent, key) }
+
+// remember makes seen true for key.
+func (h *Head) remember(key uint64) {
+	if key == 0 {
+		return
+	}
+	if len(h.Recent) >= ringSize {
+		h.Recent = slices.Delete(h.Recent, 0, 1)
+	}
+	h.Recent = append(h.Recent, key)
+}
+
+// clone returns a head that shares no memory with h.
 func (h *Head) clone() Head {
 	n := *h
 	n.Run.Calls = slices.Clone(h.Run.Calls)
+	n.Run.Parent = h.Run.Parent.clone()
 	n.Pending = slices.Clone(h.Pending)
+	for i, d := range n.Pending {
+		n.Pending[i].Parent = d.Parent.clone()
+	}
 	n.Tickets = slices.Clone(h.Tickets)
 	n.Inbox = slices.Clone(h.Inbox)
+	n.Later = slices.Clone(h.Later)
 	n.Recent = slices.Clone(h.Recent)
 	if h.Notify != nil {
 		notify := *h.Notify
 		n.Notify = &notify
 	}
 	return n
+}
+
+func (p *Parent) clone() *Parent {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
 }

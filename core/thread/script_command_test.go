@@ -1,0 +1,239 @@
+package thread_test
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// words is a line of a script: a name, words and key=value pairs.
+type words struct {
+	t     *testing.T
+	line  string
+	name  string
+	plain []string
+	pairs map[string]string
+}
+
+func parse(t *testing.T, line string) words {
+	t.Helper()
+	fields := strings.Fields(line)
+	w := words{t: t, line: line, name: fields[0], pairs: map[string]string{}}
+	for _, f := range fields[1:] {
+		if key, value, ok := strings.Cut(f, "="); ok {
+			w.pairs[key] = value
+		} else {
+			w.plain = append(w.plain, f)
+		}
+	}
+	return w
+}
+
+// action reads the line as a command.
+func (w words) action(now int64) thread.Action {
+	w.t.Helper()
+	fence := uint64(w.number(w.value("fence")))
+	lease := w.duration(w.value("lease"))
+	switch w.name {
+	case "enqueue":
+		return w.enqueue(w.word(0), now)
+	case "enqueue-and-claim":
+		return thread.EnqueueAndClaim{Enqueue: w.enqueue(w.word(0), now), Worker: w.value("worker"), Lease: lease}
+	case "claim":
+		return thread.Claim{Worker: w.word(0), Lease: lease}
+	case "reclaim":
+		return thread.Reclaim{}
+	case "commit-turn":
+		return thread.CommitTurn{Fence: fence, Seq: w.seq(), Calls: w.calls(), Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary")))}
+	case "suspend":
+		return thread.Suspend{Fence: fence, Tickets: w.tickets(now)}
+	case "commit-step":
+		return thread.CommitStep{
+			Fence: fence, Outcome: w.outcome(), Seq: w.seq(), Calls: w.calls(), Tickets: w.tickets(now),
+			Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary"))), Lease: lease,
+		}
+	case "commit-close":
+		return thread.CommitClose{Fence: fence, Seq: w.seq()}
+	case "nack":
+		return thread.Nack{Fence: fence, AvailableAt: w.at("at", now)}
+	case "input":
+		kinds := map[string]thread.InboxKind{"": thread.InboxPerson, "internal": thread.InboxInternal}
+		return thread.Input{ID: id(w.word(0)), Kind: kinds[w.value("kind")], Owner: w.value("owner"), Dedupe: hash(w.value("dedupe"))}
+	case "edit":
+		return thread.Edit{ID: id(w.word(0)), Revision: uint32(w.number(w.value("revision")))}
+	case "retract":
+		return thread.Retract{ID: id(w.word(0))}
+	case "decide":
+		return thread.Decide{
+			Run: id(w.word(0)), Call: uint8(w.number(w.word(1))), Ticket: hash(w.value("ticket")),
+			Decision: hash(w.value("id")), Resume: w.has("resume"),
+		}
+	case "cancel":
+		return thread.Cancel{Run: id(w.word(0))}
+	case "interrupt":
+		a := thread.Interrupt{Owner: w.value("owner")}
+		if d := w.value("enqueue"); d != "" {
+			e := w.enqueue(d, now)
+			a.Enqueue = &e
+		}
+		return a
+	case "extend-lease":
+		return thread.ExtendLease{Fence: fence, Lease: lease}
+	case "notified":
+		return thread.Notified{Child: id(w.word(0))}
+	case "delete":
+		return thread.Delete{Owner: w.value("owner"), Erased: w.has("erased")}
+	}
+	w.t.Fatalf("unknown command: %s", w.line)
+	return nil
+}
+
+func (w words) enqueue(dispatch string, now int64) thread.Enqueue {
+	e := thread.Enqueue{
+		Dispatch: id(dispatch), Run: id(w.value("run")), AvailableAt: w.at("at", now), Dedupe: hash(w.value("dedupe")),
+		Owner: w.value("owner"), RejectBusy: w.has("reject-busy"), Priority: core.DefaultPriority,
+	}
+	if p := w.value("priority"); p != "" {
+		e.Priority = uint8(w.number(p))
+	}
+	if p := w.value("parent"); p != "" {
+		parts := strings.Split(p, "/")
+		e.Parent = &thread.Parent{Thread: parts[0], Run: id(parts[1]), Call: uint8(w.number(parts[2]))}
+	}
+	return e
+}
+
+func (w words) seq() uint64 { return uint64(w.number(w.value("seq"))) }
+
+func (w words) outcome() thread.Outcome {
+	for _, o := range []thread.Outcome{thread.Continue, thread.Yield, thread.Wait, thread.Done} {
+		if w.has(o.String()) {
+			return o
+		}
+	}
+	return 0
+}
+
+func (w words) calls() (calls []thread.CallStatus) {
+	for _, name := range w.list("calls") {
+		name, times, repeated := strings.Cut(name, "*")
+		n := 1
+		if repeated {
+			n = int(w.number(times))
+		}
+		for range n {
+			calls = append(calls, named(w, name, thread.CallNew, thread.CallDone))
+		}
+	}
+	return calls
+}
+
+// tickets reads call:id[:kind[:deadline]].
+func (w words) tickets(now int64) (tickets []thread.Ticket) {
+	for _, text := range w.list("tickets") {
+		parts := strings.Split(text, ":")
+		t := thread.Ticket{Call: uint8(w.number(parts[0])), ID: hash(parts[1])}
+		if len(parts) > 2 {
+			t.Kind = named(w, parts[2], thread.TicketPerson, thread.TicketChild)
+		}
+		if len(parts) > 3 {
+			t.Deadline = now + w.duration(parts[3])
+		}
+		tickets = append(tickets, t)
+	}
+	return tickets
+}
+
+// consumed reads id.revision.
+func (w words) consumed() (refs []thread.InboxRef) {
+	for _, text := range w.list("consumed") {
+		name, revision, _ := strings.Cut(text, ".")
+		refs = append(refs, thread.InboxRef{ID: id(name), Revision: uint32(w.number(revision))})
+	}
+	return refs
+}
+
+func named[T interface {
+	~uint8
+	String() string
+}](w words, name string, first, last T) T {
+	for v := first; v <= last; v++ {
+		if v.String() == name {
+			return v
+		}
+	}
+	w.t.Fatalf("unknown name %q: %s", name, w.line)
+	return first
+}
+
+func (w words) word(i int) string {
+	if i < len(w.plain) {
+		return w.plain[i]
+	}
+	return ""
+}
+
+func (w words) has(word string) bool {
+	for _, p := range w.plain {
+		if p == word {
+			return true
+		}
+	}
+	return false
+}
+
+func (w words) value(key string) string { return w.pairs[key] }
+
+func (w words) list(key string) []string {
+	if w.pairs[key] == "" {
+		return nil
+	}
+	return strings.Split(w.pairs[key], ",")
+}
+
+func (w words) number(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, w.line)
+	}
+	return n
+}
+
+func (w words) duration(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, w.line)
+	}
+	return d.Milliseconds()
+}
+
+func (w words) at(key string, now int64) int64 {
+	if w.pairs[key] == "" {
+		return 0
+	}
+	return now + w.duration(w.pairs[key])
+}
+
+// id makes an id of a name that describe can read back.
+func id(name string) (v core.ID) {
+	copy(v[:], name)
+	return v
+}
+
+// hash does the same for what a head keeps as eight bytes.
+func hash(name string) uint64 {
+	var b [8]byte
+	copy(b[:], name)
+	return binary.BigEndian.Uint64(b[:])
+}
