@@ -26,9 +26,9 @@ func TestWhatIsAbsentOrAnothersIs404(t *testing.T) {
 	tests := []struct{ method, path, call, want string }{
 		{"GET", "/v1/threads/t1", "Thread t1", thread},
 		{"GET", "/v1/threads/t1/messages", "Messages t1", thread},
-		{"POST", "/v1/threads/t1/cancel", "CancelThread t1", thread},
+		{"POST", "/v1/threads/t1/cancel", "CancelThread t1", `{"error":"active run of thread t1 not found","code":"not_found"}`},
 		{"GET", "/v1/runs/" + runText, "Run " + runText, run},
-		{"POST", "/v1/runs/" + runText + "/cancel", "CancelRun " + runText, run},
+		{"POST", "/v1/runs/" + runText + "/cancel", "CancelRun " + runText, `{"error":"active run ` + runText + ` not found","code":"not_found"}`},
 		{"GET", "/v1/runs/" + runText + "/events/stream", "Follow " + runText, run},
 	}
 	for _, test := range tests {

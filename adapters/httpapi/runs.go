@@ -59,7 +59,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 		return err
 	}
 	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
-		return hide(err, "run", runID.String())
+		return hide(err, "active run", runID.String())
 	}
 	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "run_id": runID.String()})
 	return nil

@@ -159,7 +159,7 @@ func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Ident
 		return err
 	}
 	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		return hide(err, "thread", thread)
+		return hide(err, "active run of thread", thread)
 	}
 	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
 	return nil
