@@ -1,0 +1,55 @@
+package awslambda_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/core"
+)
+
+type printer struct{}
+
+func (printer) Work(_ context.Context, w core.WakeUp) error {
+	fmt.Println("working on", w.Key())
+	return nil
+}
+
+// A Lambda function's main does lambda.Start(awslambda.StepHandler(...)).
+func ExampleStepHandler() {
+	handle := awslambda.StepHandler(awslambda.StepOptions{Worker: printer{}})
+	response, _ := handle(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
+		{MessageId: "m1", Body: `{"tenant":"acme","thread":"t-1"}`},
+	}})
+	fmt.Println(len(response.BatchItemFailures), "failures")
+	// Output:
+	// working on acme/t-1
+	// 0 failures
+}
+
+// A Lambda function's main does lambda.Start(awslambda.Stream(...)).
+func ExampleStream() {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := core.IdentityFrom(r.Context())
+		fmt.Fprintf(w, "hello %s of %s", id.User, id.Tenant)
+	})
+	handle := awslambda.Stream(mux, awslambda.HTTPOptions{
+		Identity: func(a awslambda.Authorizer) (core.Identity, bool) {
+			return core.Identity{Tenant: a.Claims["tenant"], User: a.Claims["principalId"]}, a.Kind == awslambda.AuthorizerLambda
+		},
+	})
+	response, _ := handle(context.Background(), json.RawMessage(`{
+		"httpMethod": "GET", "path": "/hello",
+		"requestContext": {"authorizer": {"principalId": "ada", "tenant": "acme"}}
+	}`))
+	stream := response.(*events.APIGatewayProxyStreamingResponse)
+	body, _ := io.ReadAll(stream.Body)
+	fmt.Println(stream.StatusCode, string(body))
+	// Output: 200 hello ada of acme
+}
