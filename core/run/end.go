@@ -2,37 +2,50 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // abort ends the run with an error: what input and results there are stay, open
-// calls get a result that says so, nothing else is run.
+// calls get a result that says so, nothing else is run. A run that was ended
+// meanwhile closes; an end that could not be written is tried again.
 func (w *work) abort(ctx context.Context, termination core.Termination) (Result, error) {
-	ctx, cancel := detached(ctx)
+	free, cancel := detached(ctx)
 	defer cancel()
-	if err := w.settle(ctx, "no result: the run ended first ("+termination.Code+")"); err != nil {
-		return w.giveUp(ctx, err)
+	result, err := w.writeEnd(free, termination)
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.Is(err, thread.ErrFenced):
+		return Result{}, err
+	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
+		return w.close(ctx)
 	}
-	w.consumed = nil
-	w.started = true // write the record
+	return w.nack(ctx, err)
+}
+
+func (w *work) writeEnd(ctx context.Context, termination core.Termination) (Result, error) {
+	calls := w.allDone()
+	if err := w.settle(ctx, "no result: the run ended first ("+termination.Code+")", true); err != nil {
+		return Result{}, err
+	}
 	w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, &termination, w.env.Millis()
-	if err := w.save(ctx, env.PointPutTurn, recordEnd); err != nil {
-		return w.giveUp(ctx, err)
+	if err := w.save(ctx, recordAbort); err != nil {
+		return Result{}, err
 	}
-	action := thread.CommitStep{Fence: w.fence, Outcome: thread.Done, Seq: w.stored() + uint64(len(w.unsaved)), Calls: w.allDone()}
+	action := thread.CommitStep{
+		Fence: w.fence, Outcome: thread.Done, Seq: w.stored() + uint64(len(w.unsaved)), Calls: calls, Consumed: w.consumed,
+	}
 	head, effects, err := w.committer.Commit(ctx, w.key, w.head, action)
 	if err != nil {
-		return w.giveUp(ctx, err)
+		return Result{}, err
 	}
-	return w.announce(effects.Outcome, head, &termination), nil
+	return w.announceEnd(effects.Outcome, head, &termination), nil
 }
 
 // close writes what a closing run still owes: a result for each open call, its
@@ -52,11 +65,11 @@ func (w *work) close(ctx context.Context) (Result, error) {
 	if termination == nil {
 		return Result{}, fmt.Errorf("run is closing for no reason: %w", store.ErrCorrupt)
 	}
-	if err := w.settle(ctx, "no result: the run was ended first ("+string(termination.Type)+")"); err != nil {
+	if err := w.settle(ctx, "no result: the run was ended first ("+string(termination.Type)+")", false); err != nil {
 		return Result{}, err
 	}
 	w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, termination, w.env.Millis()
-	if err := w.save(ctx, env.PointPutTurn, recordClose); err != nil {
+	if err := w.save(ctx, recordClose); err != nil {
 		return Result{}, err
 	}
 	seq := w.stored() + uint64(len(w.unsaved))
@@ -64,23 +77,17 @@ func (w *work) close(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return w.announce(effects.Outcome, head, termination), nil
+	return w.announceEnd(effects.Outcome, head, termination), nil
 }
 
-// giveUp is for an end that could not be written: a run that was ended
-// meanwhile closes, anything else is tried again.
-func (w *work) giveUp(ctx context.Context, err error) (Result, error) {
-	switch {
-	case errors.Is(err, thread.ErrFenced):
-		return Result{}, err
-	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
-		return w.close(ctx)
+// announceEnd tells the stream of an end that no step came to by itself.
+func (w *work) announceEnd(outcome thread.Outcome, head thread.Head, termination *core.Termination) Result {
+	if w.head.Run.Cursor == thread.CursorStart {
+		w.announceStart()
 	}
-	return w.nack(ctx, err)
-}
-
-// announce tells the stream of the end.
-func (w *work) announce(outcome thread.Outcome, head thread.Head, termination *core.Termination) Result {
+	if len(w.head.Run.Calls) > 0 {
+		w.events.emit(core.Event{Type: core.EventStepEnd})
+	}
 	if outcome == thread.Done {
 		w.events.emit(core.Event{Type: core.EventRunFinish, RunID: w.record.ID, Termination: termination})
 	}
@@ -88,54 +95,52 @@ func (w *work) announce(outcome thread.Outcome, head thread.Head, termination *c
 }
 
 // settle brings the log to where the run can end: results for all open calls,
-// or the input of a run that never stored it. It depends on nothing but the
+// or the input of a run that never stored it, and, if asked, what the inbox
+// says. A turn that was not committed is void. It depends on nothing but the
 // head, so it also works when the agent cannot be resolved.
-func (w *work) settle(ctx context.Context, reason string) error {
-	if w.record.ID != w.head.Run.ID {
+func (w *work) settle(ctx context.Context, reason string, inbox bool) error {
+	w.events.step = max(1, int(w.head.Run.Step))
+	begun := w.head.Run.Cursor != thread.CursorStart
+	if w.record.ID != w.head.Run.ID && begun {
 		if err := w.recall(ctx); err != nil {
 			return err
 		}
 	}
-	w.events.step = int(w.head.Run.Step)
+	w.record.Steps, w.record.Response = int(w.head.Run.Step), ""
 	if len(w.head.Run.Calls) > 0 {
-		w.unsaved = nil
+		w.unsaved, w.consumed = nil, nil
 		return w.settleCalls(ctx, reason)
 	}
-	kept := w.unsaved[:0]
-	for _, entry := range w.unsaved { // a turn that was not committed is void
-		if entry.Message != nil && entry.Message.Role == core.RoleUser {
-			kept = append(kept, entry)
-		}
-	}
-	w.unsaved = kept
-	if len(kept) > 0 || w.head.Run.Cursor != thread.CursorStart {
+	if inbox && w.drained {
+		w.unsaved = slices.DeleteFunc(w.unsaved, func(e thread.Entry) bool { return e.Message == nil || e.Message.Role != core.RoleUser })
 		return nil
 	}
-	input, err := w.queued(ctx, w.head.Run.Dispatch, 0)
-	if err != nil {
-		return err
+	w.unsaved, w.consumed = nil, nil
+	if !begun {
+		if err := w.hearInput(ctx); err != nil && !errors.Is(err, store.ErrCorrupt) {
+			return err
+		}
 	}
-	for _, m := range input.Messages {
-		m.RunID = w.head.Run.ID
-		w.unsaved = append(w.unsaved, thread.Entry{Run: m.RunID, Message: &m})
+	if inbox {
+		return w.drain(ctx)
 	}
 	return nil
 }
 
-// recall reads who the run is, without its agent.
+// recall reads who the run is, without its agent. When the record is lost, the
+// input knows the most of it.
 func (w *work) recall(ctx context.Context) error {
-	if w.head.Run.Cursor != thread.CursorStart {
-		return w.readRecord(ctx)
-	}
-	input, err := w.queued(ctx, w.head.Run.Dispatch, 0)
-	if err != nil {
+	err := w.readRecord(ctx)
+	if !errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
-	w.record = core.Run{
-		ID: w.head.Run.ID, ThreadID: w.key.Thread, AgentID: input.AgentID,
-		Dispatch: input.Dispatch, FirstSeq: w.head.Seq + 1, CreatedAt: input.CreatedAt,
+	err = w.hearInput(ctx)
+	w.unsaved = nil
+	w.record.FirstSeq = 0
+	if errors.Is(err, store.ErrCorrupt) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // settleCalls gives every call of the committed turn its one result: the stored
@@ -153,14 +158,7 @@ func (w *work) settleCalls(ctx context.Context, reason string) error {
 	if err := r.adopt(ctx); err != nil {
 		return err
 	}
-	for i := range r.entries {
-		if r.entries[i] == nil {
-			if err := r.answer(ctx, i, tool.Failed(reason)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return r.answerOpen(ctx, reason)
 }
 
 func (w *work) allDone() []thread.CallStatus {
@@ -172,14 +170,4 @@ func (w *work) allDone() []thread.CallStatus {
 		calls[i] = thread.CallDone
 	}
 	return calls
-}
-
-// runRecord is the stored form of a run. Its step number orders the writes of
-// one claim: start, end and close of each step.
-func runRecord(r core.Run, fence uint64, moment uint32) (store.Record, error) {
-	payload, err := json.Marshal(r)
-	if err != nil {
-		return store.Record{}, core.Errorf(core.CodeInternal, "encode run record: %w", err)
-	}
-	return store.Record{Name: store.RunName(r.ID), Fence: fence, Step: uint32(r.Steps)*recordMoments + moment, Payload: payload}, nil
 }

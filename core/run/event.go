@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // emitter hands the events of one claim to its sink, each with its position.
@@ -49,7 +50,7 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 	}
 	event.Step = e.step
 	event.Position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kinds[event.Type])
-	if e.sink(event) != nil {
+	if env.Protect(func() error { return e.sink(event) }) != nil {
 		e.sink = nil // nobody listens any more; the run goes on
 	}
 }

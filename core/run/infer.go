@@ -5,22 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // turnID, callID and resultID derive ids from where a thing stands, so that the
 // order of completion never shows in them.
-func turnID(run core.ID, step int) string { return fmt.Sprintf("%s.%d", run, step) }
+func turnID(run core.ID, step int) string { return run.String() + "." + strconv.Itoa(step) }
 
 func callID(run core.ID, step, index int) string {
-	return fmt.Sprintf("call_%s_%d_%d", run.String()[24:], step, index)
+	return "call_" + run.String()[24:] + "_" + strconv.Itoa(step) + "_" + strconv.Itoa(index)
 }
 
-func resultID(run core.ID, step, index int) string { return fmt.Sprintf("%s.%d.%d", run, step, index) }
+func resultID(run core.ID, step, index int) string {
+	return turnID(run, step) + "." + strconv.Itoa(index)
+}
 
 // infer streams one inference and answers the assistant turn.
 func (w *work) infer(ctx context.Context, number int) (core.Message, error) {
@@ -28,7 +32,7 @@ func (w *work) infer(ctx context.Context, number int) (core.Message, error) {
 		Model: w.agent.ModelName, System: w.agent.Spec.SystemPrompt, Messages: w.conversation.messages,
 		Tools: w.agent.ModelTools, MaxTokens: w.agent.Spec.MaxTokens, Temperature: w.agent.Spec.Temperature,
 	}
-	t := turnBuilder{work: w, number: number, taken: takenCallIDs(w.conversation.messages)}
+	t := turnBuilder{work: w, number: number, id: turnID(w.record.ID, number)}
 	w.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range w.agent.Model.Stream(ctx, request) {
@@ -48,11 +52,17 @@ func (w *work) infer(ctx context.Context, number int) (core.Message, error) {
 	if err == nil && t.stop == "" {
 		err = model.ErrTruncated
 	}
-	if err != nil {
-		return core.Message{}, endWith("model", modelError(err))
+	switch {
+	case err == nil:
+		return t.finish(), nil
+	case passing(err) && w.head.Claim.Attempts < thread.MaxAttempts:
+		return core.Message{}, fmt.Errorf("inference: %w", err)
 	}
-	return t.finish(), nil
+	return core.Message{}, endWith("model", modelError(err))
 }
+
+// passing reports whether another delivery of the step may fare better.
+func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // modelError keeps a provider's panic value out of what a client reads.
 func modelError(err error) error {
@@ -63,26 +73,11 @@ func modelError(err error) error {
 	return err
 }
 
-// takenCallIDs are the call ids of the conversation: a provider may repeat one,
-// and clients tell calls apart by them.
-func takenCallIDs(messages []core.Message) map[string]bool {
-	var taken map[string]bool
-	for _, m := range messages {
-		for _, c := range m.ToolCalls {
-			if taken == nil {
-				taken = make(map[string]bool)
-			}
-			taken[c.ID] = true
-		}
-	}
-	return taken
-}
-
 // turnBuilder collects the deltas of one answer.
 type turnBuilder struct {
 	work   *work
 	number int
-	taken  map[string]bool
+	id     string
 	blocks []core.Block
 	text   strings.Builder // of the open block
 	kind   core.BlockType  // of the open block; "": none
@@ -99,7 +94,7 @@ type callBuilder struct {
 
 func (t *turnBuilder) add(d model.Delta) error {
 	if t.stop != "" && d.Type != model.DeltaUsage && d.Type != model.DeltaStop {
-		return fmt.Errorf("model sent %d more after its stop", d.Type)
+		return fmt.Errorf("model sent a delta of type %d after its stop", d.Type)
 	}
 	switch d.Type {
 	case model.DeltaText:
@@ -119,7 +114,9 @@ func (t *turnBuilder) add(d model.Delta) error {
 			return fmt.Errorf("model sent arguments for call %d, which it has not started", d.Index)
 		}
 		t.calls[i].arguments.WriteString(d.Text)
-		t.emit(core.Event{Type: core.EventToolCallDelta, CallID: t.calls[i].id, Delta: d.Text}, len(t.blocks)+i, t.calls[i].arguments.Len())
+		if d.Text != "" {
+			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: t.calls[i].id, Delta: d.Text}, len(t.blocks)+i, t.calls[i].arguments.Len())
+		}
 	case model.DeltaUsage:
 		usage := d.Usage
 		t.usage = &usage
@@ -155,19 +152,34 @@ func (t *turnBuilder) close() {
 func (t *turnBuilder) start(d model.Delta) {
 	t.close()
 	id := d.CallID
-	if id == "" || t.taken[id] {
+	if id == "" || t.taken(id) {
 		id = callID(t.work.record.ID, t.number, len(t.calls))
 	}
-	if t.taken == nil {
-		t.taken = make(map[string]bool)
-	}
-	t.taken[id] = true
 	t.calls = append(t.calls, callBuilder{index: d.Index, id: id, name: d.Name})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
 }
 
+// taken reports whether the conversation has the call id: a provider may repeat
+// one, and clients tell calls apart by them.
+func (t *turnBuilder) taken(id string) bool {
+	for _, c := range t.calls {
+		if c.id == id {
+			return true
+		}
+	}
+	for _, m := range t.work.conversation.messages {
+		for _, c := range m.ToolCalls {
+			if c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find answers the newest call of the provider's index: some give all the same.
 func (t *turnBuilder) find(index int) int {
-	for i := range t.calls {
+	for i := len(t.calls) - 1; i >= 0; i-- {
 		if t.calls[i].index == index {
 			return i
 		}
@@ -176,7 +188,7 @@ func (t *turnBuilder) find(index int) int {
 }
 
 func (t *turnBuilder) emit(e core.Event, block, end int) {
-	e.MessageID = turnID(t.work.record.ID, t.number)
+	e.MessageID = t.id
 	t.work.events.emitAt(e, block, end)
 }
 
@@ -184,7 +196,7 @@ func (t *turnBuilder) emit(e core.Event, block, end int) {
 func (t *turnBuilder) finish() core.Message {
 	t.close()
 	m := core.Message{
-		ID: turnID(t.work.record.ID, t.number), Role: core.RoleAssistant, Content: t.blocks,
+		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.work.record.ID, Step: t.number, Usage: t.usage, Model: t.work.agent.ModelName,
 		StopReason: t.stop, CreatedAt: t.work.env.Millis(),
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,6 +21,7 @@ type conversation struct {
 	resolution  string // hash of the agent whose keys folded the state
 	seq         uint64
 	run         core.ID // of the newest entry
+	step        int     // of the newest entry that has one
 	messages    []core.Message
 	snapshot    state.Snapshot
 	record      core.Run // of run, when known
@@ -27,9 +29,7 @@ type conversation struct {
 
 // add folds one more entry in.
 func (c *conversation) add(registry *state.Registry, entry thread.Entry) error {
-	if entry.Run != c.run {
-		c.snapshot, c.run = registry.BeginRun(c.snapshot), entry.Run
-	}
+	c.enter(registry, entry.Run, entry.Step)
 	if entry.Message != nil {
 		c.messages = append(c.messages, *entry.Message)
 	}
@@ -44,6 +44,17 @@ func (c *conversation) add(registry *state.Registry, entry thread.Entry) error {
 	return nil
 }
 
+// enter drops the state that ended with an earlier run or step. Step 0 is what
+// comes before a step: its input.
+func (c *conversation) enter(registry *state.Registry, run core.ID, step int) {
+	if run != c.run {
+		c.snapshot, c.run, c.step = registry.BeginRun(c.snapshot), run, 0
+	}
+	if step != 0 && step != c.step {
+		c.snapshot, c.step = registry.BeginStep(c.snapshot), step
+	}
+}
+
 // load reads what the step needs: the run's record, its agent, and the log's
 // tail behind what is cached.
 func (w *work) load(ctx context.Context) error {
@@ -51,18 +62,13 @@ func (w *work) load(ctx context.Context) error {
 	if cached != nil && (cached.incarnation != w.head.Incarnation || cached.seq > w.head.Seq) {
 		cached = nil
 	}
-	var input thread.Queued
-	var err error
 	switch {
 	case w.head.Run.Cursor == thread.CursorStart:
-		if input, err = w.queued(ctx, w.head.Run.Dispatch, 0); err != nil {
+		w.started = true
+		if err := w.hearInput(ctx); err != nil {
 			return err
 		}
-		w.started = true
-		w.record = core.Run{
-			ID: w.head.Run.ID, ThreadID: w.key.Thread, AgentID: input.AgentID, Status: core.RunRunning,
-			Dispatch: input.Dispatch, FirstSeq: w.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: w.env.Millis(),
-		}
+		w.record.StartedAt = w.env.Millis()
 	case cached != nil && cached.record.ID == w.head.Run.ID:
 		w.record = cached.record
 	default:
@@ -70,6 +76,7 @@ func (w *work) load(ctx context.Context) error {
 			return err
 		}
 	}
+	var err error
 	if w.agent, err = w.agents.Resolve(w.record.AgentID); err != nil {
 		return endWith("resolution", err)
 	}
@@ -80,10 +87,15 @@ func (w *work) load(ctx context.Context) error {
 	if err := w.readTail(ctx, cached); err != nil {
 		return err
 	}
-	for _, m := range input.Messages {
-		w.say(m)
+	if w.head.Run.Cursor != thread.CursorTools { // an open tool round comes first
+		if err := w.drain(ctx); err != nil {
+			return err
+		}
 	}
-	return w.drain(ctx)
+	for _, entry := range w.unsaved {
+		w.conversation.messages = append(w.conversation.messages, *entry.Message)
+	}
+	return nil
 }
 
 // readRecord reads the run's record; the first step stored it.
@@ -98,7 +110,7 @@ func (w *work) readRecord(ctx context.Context) error {
 	if err := json.Unmarshal(record.Payload, &w.record); err != nil {
 		return core.Errorf(core.CodeCorrupt, "decode run record: %w", err)
 	}
-	w.record.Status, w.record.Termination, w.record.FinishedAt, w.record.Response = core.RunRunning, nil, 0, ""
+	w.reopen()
 	return nil
 }
 
@@ -121,9 +133,7 @@ func (w *work) readTail(ctx context.Context, cached *conversation) error {
 			}
 		}
 	}
-	if c.run != w.head.Run.ID {
-		c.snapshot, c.run = w.agent.Engine.Registry().BeginRun(c.snapshot), w.head.Run.ID
-	}
+	c.enter(w.agent.Engine.Registry(), w.head.Run.ID, 0)
 	w.conversation = c
 	w.record.Usage, w.record.Steps = core.Usage{}, int(w.head.Run.Step)
 	for _, m := range slices.Backward(c.messages) {
@@ -150,30 +160,44 @@ func (w *work) queued(ctx context.Context, id core.ID, revision uint32) (thread.
 	return thread.DecodeQueued(record.Payload)
 }
 
-// drain reads the inbox: what it says comes before the next inference. While a
-// tool round is open it waits.
-func (w *work) drain(ctx context.Context) error {
-	if w.head.Run.Cursor == thread.CursorTools {
-		return nil
+// hearInput makes the record of a run that has none yet, and says its input.
+func (w *work) hearInput(ctx context.Context) error {
+	w.record = core.Run{
+		ID: w.head.Run.ID, ThreadID: w.key.Thread, Status: core.RunRunning,
+		Dispatch: w.head.Run.Dispatch, FirstSeq: w.head.Seq + 1, StartedAt: w.record.StartedAt,
 	}
-	for _, entry := range w.head.Inbox {
-		input, err := w.queued(ctx, entry.ID, entry.Revision)
-		if err != nil {
-			return err
-		}
-		for _, m := range input.Messages {
-			w.say(m)
-		}
-		w.consumed = append(w.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision})
+	input, err := w.queued(ctx, w.head.Run.Dispatch, 0)
+	if err != nil {
+		return err
 	}
+	w.record.AgentID, w.record.CreatedAt = input.AgentID, input.CreatedAt
+	w.say(input.Messages)
 	return nil
 }
 
-// say appends a message to the conversation, to be stored with the next commit.
-func (w *work) say(m core.Message) {
-	m.RunID = w.head.Run.ID
-	w.unsaved = append(w.unsaved, thread.Entry{Run: m.RunID, Step: m.Step, Message: &m})
-	w.conversation.messages = append(w.conversation.messages, m)
+// drain reads the inbox: what it says comes before the next inference.
+func (w *work) drain(ctx context.Context) error {
+	for _, entry := range w.head.Inbox {
+		input, err := w.queued(ctx, entry.ID, entry.Revision)
+		switch {
+		case errors.Is(err, store.ErrCorrupt): // there is nothing to read, and never will be
+			w.log.ErrorContext(ctx, "input is lost", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
+		case err != nil:
+			return err
+		}
+		w.say(input.Messages)
+		w.consumed = append(w.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision})
+	}
+	w.drained = true
+	return nil
+}
+
+// say adds messages that are to be stored with the next commit.
+func (w *work) say(messages []core.Message) {
+	for _, m := range messages {
+		m.RunID = w.head.Run.ID
+		w.unsaved = append(w.unsaved, thread.Entry{Run: m.RunID, Message: &m})
+	}
 }
 
 // cache keeps the conversations of the threads that this process stepped last.

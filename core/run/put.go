@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,16 +20,20 @@ const (
 
 // put stores records concurrently; all must succeed.
 func (w *work) put(ctx context.Context, at env.Point, records ...store.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
 	w.env.Reach(at, env.Before)
 	defer w.env.Reach(at, env.After)
 	if len(records) == 1 {
 		return w.putOne(ctx, records[0])
 	}
-	group, _ := w.env.Group(ctx)
-	for _, record := range records {
+	group, shared := w.env.Group(ctx)
+	for _, record := range records[1:] {
 		group.Go(func(ctx context.Context) error { return w.putOne(ctx, record) })
 	}
-	return group.Wait()
+	err := w.putOne(shared, records[0])
+	return errors.Join(err, group.Wait())
 }
 
 func (w *work) putOne(ctx context.Context, record store.Record) error {
@@ -37,10 +42,18 @@ func (w *work) putOne(ctx context.Context, record store.Record) error {
 		if err == nil {
 			return nil
 		}
-		code := core.CodeOf(err)
-		passing := code == core.CodeThrottled || code == core.CodeUnavailable
-		if !passing || failures == putFailures || w.env.Sleep(ctx, w.env.Jitter(putBase<<failures)) != nil {
+		if refused(err) || failures == putFailures || w.env.Sleep(ctx, w.env.Jitter(putBase<<failures)) != nil {
 			return fmt.Errorf("put %s: %w", record.Name, err)
 		}
 	}
+}
+
+// refused reports whether a put failed for good. Anything else may pass, and
+// the same bytes can always be put again.
+func refused(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:
+		return true
+	}
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

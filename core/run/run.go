@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -97,6 +98,7 @@ type Claim struct {
 type Result struct {
 	Outcome thread.Outcome
 	Head    thread.Head // after the commit; the next Claim of a Continue
+	Retry   bool        // nothing was committed: the step will be tried again
 }
 
 // Step takes one step of the claimed run and commits it, emitting events as
@@ -129,9 +131,12 @@ type work struct {
 	conversation *conversation
 	started      bool           // this step is the run's first: its record is not stored yet
 	fresh        bool           // this claim committed the turn: no result can be stored yet
+	announced    bool           // run_start was emitted
+	drained      bool           // consumed and unsaved hold what the inbox said
 	unsaved      []thread.Entry // entries after head.Seq that are not put yet
 	consumed     []thread.InboxRef
 	pending      pendingCommand
+	after        *effects // of the commit, to be run when the claim is handed on
 }
 
 // ended is an error that ends the run instead of the delivery.
@@ -154,43 +159,48 @@ func (w *work) run(ctx context.Context) (Result, error) {
 		return w.close(ctx)
 	}
 	group, watched := w.env.Group(ctx)
-	stepCtx, cancel := context.WithCancelCause(watched)
-	group.Go(func(ctx context.Context) error {
-		w.watch(ctx, cancel)
-		return nil
-	})
+	group.Go(w.watch)
 	var result Result
 	err := env.Protect(func() (err error) {
-		result, err = w.step(stepCtx)
+		result, err = w.step(watched)
 		return err
 	})
-	if err != nil && stepCtx.Err() != nil {
-		if cause := context.Cause(stepCtx); core.CodeOf(cause) != core.CodeInternal {
+	if err != nil && watched.Err() != nil {
+		if cause := context.Cause(watched); core.CodeOf(cause) != core.CodeInternal {
 			err = cause // what the watch saw
 		}
 	}
 	group.Cancel()
 	_ = group.Wait()
-	cancel(nil)
-	if err == nil {
-		return result, nil
+	if err != nil {
+		return w.recover(ctx, err)
 	}
-	return w.recover(ctx, err)
+	w.runEffects(ctx)
+	return result, nil
 }
 
 // recover decides what a failed step comes to.
 func (w *work) recover(ctx context.Context, err error) (Result, error) {
 	w.cache.drop(w.key)
+	over := ctx.Err() != nil
 	var end *ended
+	if !errors.As(err, &end) && errors.Is(err, store.ErrCorrupt) {
+		err = endWith("corrupt", err) // trying again reads the same
+	}
 	switch {
+	case errors.As(err, &end):
+		if !over {
+			w.log.WarnContext(ctx, "run ends with an error", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
+			return w.abort(ctx, end.termination)
+		}
 	case errors.Is(err, thread.ErrFenced):
 		return Result{}, err
+	case errors.Is(err, thread.ErrDeleted):
+		return Result{}, errors.Join(thread.ErrFenced, err)
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
 		return w.close(ctx)
-	case errors.As(err, &end) && ctx.Err() == nil:
-		w.log.WarnContext(ctx, "run ends with an error", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
-		return w.abort(ctx, end.termination)
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && w.claim.Whole:
+	}
+	if over && errors.Is(ctx.Err(), context.DeadlineExceeded) && w.claim.Whole {
 		return w.abort(ctx, core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	w.log.WarnContext(ctx, "step failed, it will be tried again", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
@@ -201,12 +211,17 @@ func (w *work) recover(ctx context.Context, err error) (Result, error) {
 // own time is over.
 const afterDeadline = 4 * time.Second
 
-// detached returns a context for handing work back when ctx may be over.
+// detached returns a context for storing what is done and handing back the rest
+// when ctx is over, or ends meanwhile.
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx.Err() == nil {
-		return context.WithCancel(ctx)
+	free := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(free, deadline.Add(afterDeadline))
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), afterDeadline)
+	if ctx.Err() != nil {
+		return context.WithTimeout(free, afterDeadline)
+	}
+	return context.WithCancel(ctx)
 }
 
 // Retries of a failed delivery: full jitter over base * 2^attempts.
@@ -218,48 +233,45 @@ const (
 // nack gives the work back: at once when only the time was over, after a
 // backoff when something failed.
 func (w *work) nack(ctx context.Context, cause error) (Result, error) {
-	over := ctx.Err() != nil
+	var at int64
+	if ctx.Err() == nil {
+		delay := w.env.Jitter(min(backoffCap, backoffBase<<min(w.head.Claim.Attempts, 7)))
+		var failure *model.Error
+		if errors.As(cause, &failure) {
+			delay = max(delay, failure.RetryAfter)
+		}
+		at = w.env.Millis() + delay.Milliseconds()
+	}
 	ctx, cancel := detached(ctx)
 	defer cancel()
-	var at int64
-	if !over {
-		limit := min(backoffCap, backoffBase<<min(w.head.Claim.Attempts, 7))
-		at = w.env.Millis() + w.env.Jitter(limit).Milliseconds()
-	}
 	head, _, err := w.committer.Commit(ctx, w.key, w.head, thread.Nack{Fence: w.fence, AvailableAt: at})
 	if err != nil {
 		return Result{}, errors.Join(cause, err)
 	}
-	return Result{Outcome: thread.Yield, Head: head}, nil
+	return Result{Outcome: thread.Yield, Head: head, Retry: true}, nil
 }
 
-// watch looks at the head while the step runs: it renews the lease and stops
-// the step when the run was ended or the claim lost.
-func (w *work) watch(ctx context.Context, stop context.CancelCauseFunc) {
-	for {
-		if w.env.Sleep(ctx, w.poll) != nil {
-			return
-		}
+// watch looks at the head while the step runs: it renews the lease, and its
+// error stops the step when the run was ended or the claim lost.
+func (w *work) watch(ctx context.Context) error {
+	for w.env.Sleep(ctx, w.poll) == nil {
 		head, err := w.committer.Head(ctx, w.key)
 		switch {
 		case err != nil:
 			continue // liveness only: the commit will tell
 		case head.Claim.Fence != w.fence:
-			stop(thread.ErrFenced)
-			return
+			return thread.ErrFenced
 		case head.Claim.Epoch != head.Epoch:
-			stop(thread.ErrSuperseded)
-			return
+			return thread.ErrSuperseded
 		case head.Run.Status == thread.Closing:
-			stop(thread.ErrClosing)
-			return
+			return thread.ErrClosing
 		}
 		if left := head.Claim.Lease - w.env.Millis(); left < w.lease.Milliseconds()/3 {
 			_, _, err := w.committer.Commit(ctx, w.key, head, thread.ExtendLease{Fence: w.fence, Lease: w.lease.Milliseconds()})
 			if errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrClosing) || errors.Is(err, thread.ErrSuperseded) {
-				stop(err)
-				return
+				return err
 			}
 		}
 	}
+	return nil
 }

@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
@@ -13,7 +15,10 @@ import (
 )
 
 // pendingCommand collects what hooks answered since the last stored record.
-type pendingCommand struct{ command state.Command }
+type pendingCommand struct {
+	command state.Command
+	base    uint64 // the state's revision at that record
+}
 
 // take empties the collection; nil when there is nothing to store.
 func (p *pendingCommand) take() *state.Command {
@@ -35,8 +40,9 @@ func (w *work) step(ctx context.Context) (Result, error) {
 	}
 	number := int(w.head.Run.Step) + 1
 	w.events.step = number
+	w.conversation.enter(w.agent.Engine.Registry(), w.record.ID, number)
 	if w.started {
-		w.events.emit(core.Event{Type: core.EventRunStart, ThreadID: w.key.Thread, RunID: w.record.ID, AgentID: w.record.AgentID})
+		w.announceStart()
 		if err := w.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
 			return Result{}, err
 		}
@@ -68,19 +74,22 @@ func (w *work) step(ctx context.Context) (Result, error) {
 	if err := w.commitTurn(ctx, turn); err != nil {
 		return Result{}, err
 	}
-	for _, check := range w.stop {
-		if termination := check(w.agent, number, turn, w.record.Usage); termination != nil {
-			if err := w.leaveOpenCalls(ctx, turn, "not executed: "+termination.Code); err != nil {
-				return Result{}, err
-			}
-			return w.finish(ctx, thread.Done, termination)
-		}
-	}
 	return w.tools(ctx)
+}
+
+// announceStart emits the run's first event, once.
+func (w *work) announceStart() {
+	if !w.announced {
+		w.announced = true
+		w.events.emit(core.Event{Type: core.EventRunStart, ThreadID: w.key.Thread, RunID: w.record.ID, AgentID: w.record.AgentID})
+	}
 }
 
 // phase runs a phase's hooks and folds their command in.
 func (w *work) phase(ctx context.Context, c plugin.Context) error {
+	if w.pending.command.IsZero() {
+		w.pending.base = w.conversation.snapshot.Revision()
+	}
 	result, err := w.agent.Engine.Phase(ctx, w.env, w.context(c))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -90,6 +99,9 @@ func (w *work) phase(ctx context.Context, c plugin.Context) error {
 	}
 	w.conversation.snapshot = result.Snapshot
 	w.pending.command.Append(result.Command)
+	if !w.pending.command.Batch.IsZero() { // it is stored as one, however many phases it took
+		w.conversation.snapshot = result.Snapshot.At(w.pending.base + 1)
+	}
 	return nil
 }
 
@@ -104,11 +116,9 @@ func (w *work) context(c plugin.Context) plugin.Context {
 // sequences, then the head moves over them and reserves the results' places.
 func (w *work) commitTurn(ctx context.Context, turn core.Message) error {
 	if n := len(turn.ToolCalls); n > thread.MaxCalls {
-		w.unsaved = w.unsaved[:len(w.unsaved)-1]
-		w.conversation.messages = w.conversation.messages[:len(w.conversation.messages)-1]
 		return endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", n, thread.MaxCalls))
 	}
-	if err := w.save(ctx, env.PointPutTurn, recordStart); err != nil {
+	if err := w.save(ctx, recordStart); err != nil {
 		return err
 	}
 	calls := make([]thread.CallStatus, len(turn.ToolCalls))
@@ -144,12 +154,13 @@ func (w *work) stored() uint64 { return w.head.Seq + uint64(len(w.head.Run.Calls
 const (
 	recordStart = iota
 	recordEnd
+	recordAbort
 	recordClose
 	recordMoments
 )
 
 // save puts the unsaved entries, and the run's record when it is new or ends.
-func (w *work) save(ctx context.Context, at env.Point, moment uint32) error {
+func (w *work) save(ctx context.Context, moment uint32) error {
 	records := make([]store.Record, 0, len(w.unsaved)+1)
 	for i, entry := range w.unsaved {
 		payload, err := entry.Encode()
@@ -159,14 +170,29 @@ func (w *work) save(ctx context.Context, at env.Point, moment uint32) error {
 		records = append(records, store.Record{Name: store.LogName(w.stored() + 1 + uint64(i)), Fence: w.fence, Payload: payload})
 	}
 	if w.started || moment != recordStart {
-		record, err := runRecord(w.record, w.fence, moment)
+		record, err := w.runRecord(moment)
 		if err != nil {
 			return err
 		}
 		records = append(records, record)
 		w.started = false
 	}
-	return w.put(ctx, at, records...)
+	err := w.put(ctx, env.PointPutTurn, records...)
+	if errors.Is(err, store.ErrTooLarge) {
+		return endWith("too_large", err)
+	}
+	return err
+}
+
+// runRecord is the stored form of the run. Its step number orders the writes of
+// one claim.
+func (w *work) runRecord(moment uint32) (store.Record, error) {
+	payload, err := json.Marshal(w.record)
+	if err != nil {
+		return store.Record{}, core.Errorf(core.CodeInternal, "encode run record: %w", err)
+	}
+	step := w.claim.Head.Run.Step*recordMoments + moment
+	return store.Record{Name: store.RunName(w.record.ID), Fence: w.fence, Step: step, Payload: payload}, nil
 }
 
 // finish ends the step: its last phases, its remaining records, commit B.
@@ -185,7 +211,7 @@ func (w *work) finish(ctx context.Context, outcome thread.Outcome, termination *
 
 // commitStep is commit B.
 func (w *work) commitStep(ctx context.Context, outcome thread.Outcome, termination *core.Termination) (Result, error) {
-	effects := w.pending.command.Effects
+	after := w.pending.command.Effects
 	if command := w.pending.take(); command != nil {
 		w.unsaved = append(w.unsaved, thread.Entry{Run: w.record.ID, Step: w.events.step, Command: command})
 	}
@@ -195,15 +221,12 @@ func (w *work) commitStep(ctx context.Context, outcome thread.Outcome, terminati
 		w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, termination, w.env.Millis()
 		w.record.Response = lastText(w.conversation.messages, w.record.ID)
 	}
-	action := thread.CommitStep{Fence: w.fence, Outcome: outcome, Seq: w.stored() + uint64(len(w.unsaved)), Consumed: w.consumed, Lease: w.lease.Milliseconds()}
-	if n := len(w.head.Run.Calls); n > 0 {
-		action.Calls = make([]thread.CallStatus, n)
-		for i := range action.Calls {
-			action.Calls[i] = thread.CallDone
-		}
-	}
-	if err := w.save(ctx, env.PointPutTurn, moment); err != nil {
+	if err := w.save(ctx, moment); err != nil {
 		return Result{}, err
+	}
+	action := thread.CommitStep{
+		Fence: w.fence, Outcome: outcome, Seq: w.stored() + uint64(len(w.unsaved)),
+		Calls: w.allDone(), Consumed: w.consumed, Lease: w.lease.Milliseconds(),
 	}
 	if outcome == thread.Yield && w.claim.Keep {
 		action.Outcome = thread.Continue
@@ -217,12 +240,34 @@ func (w *work) commitStep(ctx context.Context, outcome thread.Outcome, terminati
 	if applied.Outcome == thread.Done {
 		w.events.emit(core.Event{Type: core.EventRunFinish, RunID: w.record.ID, Response: w.record.Response, Termination: termination})
 	} else {
-		w.record.Status, w.record.Termination, w.record.FinishedAt, w.record.Response = core.RunRunning, nil, 0, ""
+		w.reopen()
 		w.conversation.record = w.record
 	}
-	w.cache.put(w.key, w.conversation)
-	if err := w.agent.Engine.RunEffects(ctx, w.context(plugin.Context{}), effects); err != nil {
-		w.log.ErrorContext(ctx, "effects failed; what was committed stands", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.record.ID, "error", err)
+	if len(after) > 0 {
+		w.after = &effects{w.context(plugin.Context{}), after}
 	}
+	w.cache.put(w.key, w.conversation) // from here on it may be another step's
 	return Result{Outcome: applied.Outcome, Head: head}, nil
+}
+
+// reopen takes back that the run is done.
+func (w *work) reopen() {
+	w.record.Status, w.record.Termination, w.record.FinishedAt, w.record.Response = core.RunRunning, nil, 0, ""
+}
+
+// effects are what a committed step is to do in the world.
+type effects struct {
+	context plugin.Context
+	list    []state.Effect
+}
+
+// runEffects acts after the commit. Neither a lost claim nor a cancel stops it:
+// what was committed stands.
+func (w *work) runEffects(ctx context.Context) {
+	if w.after == nil {
+		return
+	}
+	if err := w.agent.Engine.RunEffects(ctx, w.after.context, w.after.list); err != nil {
+		w.log.ErrorContext(ctx, "effects failed; what was committed stands", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
+	}
 }

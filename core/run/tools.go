@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -31,24 +30,33 @@ func (w *work) tools(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	blocked, runnable, err := r.gate(ctx)
+	end, runnable := w.judge(r.turn), []int(nil)
+	if end != nil {
+		err = r.answerOpen(ctx, "not executed: "+end.Code)
+	} else if end, runnable, err = r.gate(ctx); err == nil {
+		err = r.executeAll(ctx, runnable)
+	}
 	if err != nil {
-		return Result{}, err
-	}
-	group, _ := w.env.Group(ctx)
-	for _, i := range runnable {
-		group.Go(func(ctx context.Context) error { return r.execute(ctx, i) })
-	}
-	if err := group.Wait(); err != nil {
 		return Result{}, err
 	}
 	if err := r.fold(); err != nil {
 		return Result{}, err
 	}
-	if blocked != nil {
-		return w.finish(ctx, thread.Done, blocked)
+	if end != nil {
+		return w.finish(ctx, thread.Done, end)
 	}
 	return w.finish(ctx, thread.Yield, nil)
+}
+
+// judge asks the stop policies about the committed turn. A claim that takes the
+// round over asks again, and gets the same answer.
+func (w *work) judge(turn core.Message) *core.Termination {
+	for _, check := range w.stop {
+		if termination := check(w.agent, w.events.step, turn, w.record.Usage); termination != nil {
+			return termination
+		}
+	}
+	return nil
 }
 
 // openRound finds the committed turn and, when an earlier claim may have run
@@ -105,24 +113,38 @@ func (r *round) adopt(ctx context.Context) error {
 func (r *round) gate(ctx context.Context) (blocked *core.Termination, runnable []int, err error) {
 	w := r.work
 	for i, call := range r.turn.ToolCalls {
-		if r.entries[i] != nil {
+		stored := r.entries[i]
+		if stored != nil && !stored.Message.ToolResult.IsError {
 			continue
 		}
 		if blocked != nil {
-			if err := r.answer(ctx, i, tool.Failed("not executed: an earlier call was blocked")); err != nil {
+			if stored == nil {
+				err = r.answer(ctx, i, tool.Failed("not executed: an earlier call was blocked"))
+			}
+			if err != nil {
 				return nil, nil, err
 			}
 			continue
 		}
+		if refused, err := r.refuse(ctx, i); err != nil {
+			return nil, nil, err
+		} else if refused {
+			continue
+		}
 		verdict, err := w.agent.Engine.Gate(ctx, w.context(plugin.Context{Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &call}))
 		if err != nil {
-			return nil, nil, endWith("plugin", fmt.Errorf("gate of call %s: %w", call.ID, err))
+			return nil, nil, r.phaseError(ctx, "gate", call, err)
 		}
-		switch verdict.Kind {
-		case plugin.VerdictBlock:
+		text := "blocked: " + verdict.Reason
+		switch {
+		case verdict.Kind == plugin.VerdictBlock && stored == nil:
 			blocked = &core.Termination{Type: core.TerminationBlocked, Detail: verdict.Reason}
-			err = r.answer(ctx, i, tool.Failed("blocked: "+verdict.Reason))
-		case plugin.VerdictSetResult:
+			err = r.answer(ctx, i, tool.Failed(text))
+		case verdict.Kind == plugin.VerdictBlock && stored.Message.ToolResult.Message == text:
+			// An earlier claim blocked it and died before its commit.
+			blocked = &core.Termination{Type: core.TerminationBlocked, Detail: verdict.Reason}
+		case stored != nil: // it ran and failed
+		case verdict.Kind == plugin.VerdictSetResult:
 			err = r.conclude(ctx, i, tool.Result{ToolResult: *verdict.Result}, w.conversation.snapshot, state.Command{})
 		default:
 			runnable = append(runnable, i)
@@ -134,88 +156,16 @@ func (r *round) gate(ctx context.Context) (blocked *core.Termination, runnable [
 	return blocked, runnable, nil
 }
 
-// execute runs one call between its phases and stores its result at once.
-func (r *round) execute(ctx context.Context, i int) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
-	before, err := w.agent.Engine.Phase(ctx, w.env, w.context(plugin.Context{Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &call}))
-	if err != nil {
-		return r.phaseError(ctx, core.PhaseBeforeToolExecute, call, err)
+// executeAll runs calls at the same time.
+func (r *round) executeAll(ctx context.Context, calls []int) error {
+	if len(calls) == 1 {
+		return env.Protect(func() error { return r.execute(ctx, calls[0]) })
 	}
-	t, ok := w.agent.Tools[call.Name]
-	if !ok {
-		return r.conclude(ctx, i, tool.Failed(fmt.Sprintf("tool %q not found", call.Name)), before.Snapshot, before.Command)
+	group, _ := r.work.env.Group(ctx)
+	for _, i := range calls {
+		group.Go(func(ctx context.Context) error { return r.execute(ctx, i) })
 	}
-	w.env.Reach(env.PointTool, env.Before)
-	result, err := tool.Execute(ctx, t, tool.Call{
-		ID: call.ID, Name: call.Name, Arguments: call.Arguments, Key: r.key(i),
-		Thread: w.key, Run: w.record.ID, Step: w.events.step, Snapshot: before.Snapshot,
-	})
-	w.env.Reach(env.PointTool, env.After)
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // its outcome was cut short: another claim decides
-	}
-	if err != nil {
-		return endWith("tool", fmt.Errorf("tool %s: %w", call.Name, err))
-	}
-	return r.conclude(ctx, i, result, before.Snapshot, before.Command)
-}
-
-func (r *round) phaseError(ctx context.Context, phase core.Phase, call core.ToolCall, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return endWith("plugin", fmt.Errorf("phase %s of call %s: %w", phase, call.ID, err))
-}
-
-// key is the call's idempotency key; the provider's call ids can repeat.
-func (r *round) key(i int) string {
-	return fmt.Sprintf("%s/%d/%d", r.work.record.ID, r.work.head.Run.Base-1, i)
-}
-
-// conclude runs AfterToolExecute and stores the result with every command that
-// came with the call.
-func (r *round) conclude(ctx context.Context, i int, result tool.Result, snapshot state.Snapshot, command state.Command) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
-	result.CallID, result.Name = call.ID, call.Name
-	c := w.context(plugin.Context{Phase: core.PhaseAfterToolExecute, Turn: &r.turn, Call: &call, Result: &result.ToolResult})
-	c.Snapshot = snapshot
-	command.Append(result.Command)
-	after, err := w.agent.Engine.Phase(ctx, w.env, c)
-	if err != nil {
-		return r.phaseError(ctx, core.PhaseAfterToolExecute, call, err)
-	}
-	command.Append(after.Command)
-	result.Command = command
-	return r.answer(ctx, i, result)
-}
-
-// answer stores the result of call i at its reserved sequence.
-func (r *round) answer(ctx context.Context, i int, result tool.Result) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
-	result.CallID, result.Name = call.ID, call.Name
-	entry := thread.Entry{Run: w.record.ID, Step: w.events.step, Message: &core.Message{
-		ID: resultID(w.record.ID, w.events.step, i), Role: core.RoleTool, ToolResult: &result.ToolResult,
-		RunID: w.record.ID, Step: w.events.step, CreatedAt: w.env.Millis(),
-	}}
-	if !result.Command.IsZero() {
-		entry.Command = &result.Command
-	}
-	payload, err := entry.Encode()
-	if err != nil {
-		return err
-	}
-	record := store.Record{Name: store.LogName(w.head.Run.Base + uint64(i)), Fence: w.fence, Payload: payload}
-	if err := w.put(ctx, env.PointPutResult, record); err != nil {
-		if errors.Is(err, store.ErrTooLarge) && !result.IsError {
-			return r.answer(ctx, i, tool.Failed("result too large to store: "+err.Error()))
-		}
-		return err
-	}
-	r.keep(i, entry)
-	return nil
+	return group.Wait()
 }
 
 // keep notes a stored result and announces results in call order.
@@ -241,17 +191,6 @@ func (r *round) fold() error {
 		}
 	}
 	return nil
-}
-
-// leaveOpenCalls answers every call of the turn without running it.
-func (w *work) leaveOpenCalls(ctx context.Context, turn core.Message, reason string) error {
-	r := &round{work: w, turn: turn, entries: make([]*thread.Entry, len(turn.ToolCalls))}
-	for i := range turn.ToolCalls {
-		if err := r.answer(ctx, i, tool.Failed(reason)); err != nil {
-			return err
-		}
-	}
-	return r.fold()
 }
 
 // atMostOnce reports whether the tool must never be started twice.

@@ -1,0 +1,326 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// noWaker drops every hint: these tests step by hand.
+type noWaker struct{}
+
+func (noWaker) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
+
+// backend is a store whose operations a test may replace.
+type backend struct {
+	store.Backend
+	put func(ctx context.Context, key core.ThreadKey, r store.Record) error
+	get func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
+	set func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error)
+}
+
+func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	if b.put != nil {
+		return b.put(ctx, key, r)
+	}
+	return b.Backend.Put(ctx, key, r)
+}
+
+func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if b.get != nil {
+		return b.get(ctx, key, name)
+	}
+	return b.Backend.Get(ctx, key, name)
+}
+
+func (b *backend) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+	if b.set != nil {
+		return b.set(ctx, key, next)
+	}
+	return b.Backend.CompareAndSet(ctx, key, next)
+}
+
+// modelFunc is a model.
+type modelFunc func(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error]
+
+func (f modelFunc) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	return f(ctx, request)
+}
+
+// answers is a model whose nth inference of a conversation says the nth list of
+// deltas: assistant turns count. A delta of no type is an error.
+func answers(turns ...[]model.Delta) modelFunc {
+	return func(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+		n := 0
+		for _, m := range request.Messages {
+			if m.Role == core.RoleAssistant {
+				n++
+			}
+		}
+		return func(yield func(model.Delta, error) bool) {
+			for _, d := range turns[n] {
+				if d.Type == 0 {
+					yield(model.Delta{}, &model.Error{Kind: model.KindInvalid, Message: d.Text})
+					return
+				}
+				if !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func text(s string) []model.Delta {
+	return []model.Delta{{Type: model.DeltaText, Text: s}, {Type: model.DeltaStop, Stop: core.StopEndTurn}}
+}
+
+// calls is a turn of tool calls, given as name, arguments, name, arguments ...
+func calls(pairs ...string) (deltas []model.Delta) {
+	for i := 0; i < len(pairs); i += 2 {
+		deltas = append(deltas,
+			model.Delta{Type: model.DeltaToolStart, Index: i / 2, Name: pairs[i]},
+			model.Delta{Type: model.DeltaToolArgument, Index: i / 2, Text: pairs[i+1]})
+	}
+	return append(deltas, model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse})
+}
+
+// toolFunc is a tool that takes any arguments.
+type toolFunc struct {
+	name     string
+	delivery tool.Delivery
+	run      func(ctx context.Context, call tool.Call) (tool.Result, error)
+}
+
+func (f toolFunc) Spec() tool.Spec             { return tool.Spec{Name: f.name, Delivery: f.delivery} }
+func (f toolFunc) Check(json.RawMessage) error { return nil }
+func (f toolFunc) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	return f.run(ctx, c)
+}
+
+// pluginFunc is a plugin.
+type pluginFunc struct {
+	id       string
+	register func(r *plugin.Registrar)
+}
+
+func (f pluginFunc) ID() string { return f.id }
+func (f pluginFunc) Register(r *plugin.Registrar) error {
+	f.register(r)
+	return nil
+}
+
+// options is what a test may change of its world.
+type options struct {
+	model   model.Model
+	tools   []tool.Tool
+	plugins []plugin.Plugin
+	stop    []run.StopCheck
+	env     *env.Env
+	agents  run.Agents
+}
+
+// world is a stepper with its mailbox on a memory store.
+type world struct {
+	box     *mailbox.Service
+	stepper *run.Stepper
+	store   *backend
+}
+
+var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
+
+func newWorld(tb testing.TB, o options) *world {
+	tb.Helper()
+	o = o.complete(tb)
+	w := &world{store: &backend{Backend: memory.New()}}
+	var err error
+	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: noWaker{}, Logger: quiet}); err != nil {
+		tb.Fatal(err)
+	}
+	w.stepper = newStepper(tb, w, o)
+	return w
+}
+
+// other is a stepper of another process on the same store.
+func (w *world) other(tb testing.TB, o options) *run.Stepper {
+	tb.Helper()
+	return newStepper(tb, w, o.complete(tb))
+}
+
+func (o options) complete(tb testing.TB) options {
+	tb.Helper()
+	if o.env == nil {
+		o.env = env.System()
+	}
+	if o.model == nil {
+		o.model = scripted.New(o.env)
+	}
+	parts := agent.Parts{
+		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
+		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
+		Plugins: o.plugins,
+		Specs:   []agent.Spec{{ID: "demo", Model: "m"}},
+	}
+	for _, p := range o.plugins {
+		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
+	}
+	if o.agents == nil {
+		registry, err := agent.NewRegistry(parts)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		o.agents = registry
+	}
+	return o
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
+	tb.Helper()
+	s, err := run.New(run.Options{Env: o.env, Threads: w.store, Committer: w.box, Agents: o.agents, Stop: o.stop, Logger: quiet})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func echoTool(tb testing.TB) tool.Tool {
+	tb.Helper()
+	type arguments struct {
+		Text string `json:"text"`
+	}
+	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+			return tool.JSON(map[string]string{"text": a.Text})
+		})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return echo
+}
+
+func (w *world) submit(tb testing.TB, key core.ThreadKey, text string, mode mailbox.Mode) mailbox.Receipt {
+	tb.Helper()
+	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
+		Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Mode: mode,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return receipt
+}
+
+func (w *world) take(tb testing.TB, key core.ThreadKey) thread.Head {
+	tb.Helper()
+	head, claimed, err := w.box.Claim(tb.Context(), key)
+	if err != nil || !claimed {
+		tb.Fatalf("claim: %v, claimed %v", err, claimed)
+	}
+	return head
+}
+
+func (w *world) head(tb testing.TB, key core.ThreadKey) thread.Head {
+	tb.Helper()
+	head, err := w.box.Head(tb.Context(), key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return head
+}
+
+// finish claims and steps the thread whenever it is due until it never is
+// again, in the time of a synctest bubble.
+func (w *world) finish(tb testing.TB, key core.ThreadKey, sink run.Sink) {
+	tb.Helper()
+	for range 100 {
+		head := w.head(tb, key)
+		if head.DueAt == 0 {
+			return
+		}
+		if wait := head.DueAt - time.Now().UnixMilli(); wait > 0 {
+			time.Sleep(time.Duration(wait) * time.Millisecond)
+		}
+		head, claimed, err := w.box.Claim(tb.Context(), key)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if !claimed {
+			continue
+		}
+		if _, err := w.stepper.Step(tb.Context(), run.Claim{Key: key, Head: head}, sink); err != nil && !errors.Is(err, thread.ErrFenced) {
+			tb.Fatal(err)
+		}
+	}
+	tb.Fatal("the thread is still due after 100 claims")
+}
+
+// log is the committed log, one line an entry, and checks that it has no gap.
+func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
+	tb.Helper()
+	entries, err := store.ReadLog(tb.Context(), w.store, key, 1, w.head(tb, key).Seq)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var lines []string
+	for _, e := range entries {
+		line := "state"
+		if m := e.Message; m != nil {
+			line = string(m.Role) + ": " + m.Text()
+			for _, c := range m.ToolCalls {
+				line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// end is how a finished run ended, as JSON, and its response.
+func (w *world) end(tb testing.TB, key core.ThreadKey, receipt mailbox.Receipt) string {
+	tb.Helper()
+	r, ok, err := w.box.Run(tb.Context(), key, w.head(tb, key), receipt.RunID, receipt.DispatchID)
+	if err != nil || !ok {
+		tb.Fatalf("run: %v, found %v", err, ok)
+	}
+	b, err := json.Marshal(r.Termination)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("%s %d %s %q", r.Status, r.Steps, b, r.Response)
+}
+
+// events collects a stream, one line an event.
+type events struct{ lines []string }
+
+func (e *events) sink(event core.Event) error {
+	line := string(event.Type)
+	for _, part := range []string{event.Name, event.Delta, string(event.Arguments), string(event.Result)} {
+		if part != "" {
+			line += " " + part
+		}
+	}
+	if event.Termination != nil {
+		line += " " + string(event.Termination.Type)
+	}
+	e.lines = append(e.lines, line)
+	return nil
+}
