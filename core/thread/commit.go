@@ -30,7 +30,7 @@ func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
 	switch {
 	case h.Run.Cursor == CursorTools:
 		return Effects{}, invalid("commit turn: the tool round of step %d is still open", h.Run.Step)
-	case a.Seq <= h.Seq:
+	case a.Seq <= h.Seq || a.Seq > MaxSeq-MaxCalls:
 		return Effects{}, invalid("commit turn: sequence %d is not after %d", a.Seq, h.Seq)
 	case len(a.Calls) == 0 || len(a.Calls) > MaxCalls:
 		return Effects{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", len(a.Calls), MaxCalls)
@@ -161,7 +161,7 @@ func (h *Head) finish(now int64) {
 // advance moves the head over the step's records. The log stays gap-free: with
 // an open call nothing after the turn becomes visible.
 func (h *Head) advance(seq uint64) error {
-	if seq < h.Seq {
+	if seq < h.Seq || seq > MaxSeq {
 		return invalid("commit: sequence %d is before %d", seq, h.Seq)
 	}
 	if h.Run.Cursor != CursorTools {

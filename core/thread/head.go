@@ -9,14 +9,15 @@ import (
 // Limits of a head. Each has an error: ErrFull for the tables, ErrTooLarge for
 // the size.
 const (
-	MaxPending  = 8              // queued dispatches, with the undelivered notifies of earlier ones
-	MaxTickets  = 8              // open tickets
-	MaxInbox    = 8              // inbox entries
-	MaxCalls    = 32             // tool calls of one turn
-	MaxAttempts = 5              // claims without progress before a run is dead-lettered
-	MaxSize     = 4096           // bytes of an encoded head
-	maxLater    = MaxPending + 1 // the open run's notify comes on top of the queue's
-	ringSize    = 16             // remembered dedupe keys and decisions
+	MaxPending  = 8               // queued dispatches, with the undelivered notifies of earlier ones
+	MaxTickets  = 8               // open tickets
+	MaxInbox    = 8               // inbox entries
+	MaxCalls    = 32              // tool calls of one turn
+	MaxAttempts = 5               // claims without progress before a run is dead-lettered
+	MaxSize     = 4096            // bytes of an encoded head
+	MaxSeq      = 999_999_999_999 // the names of log records have twelve digits
+	maxLater    = MaxPending + 1  // the open run's notify comes on top of the queue's
+	ringSize    = 16              // remembered dedupe keys and decisions
 )
 
 // SchemaNumber is the newest head layout that this program understands.
