@@ -93,6 +93,22 @@ func inputRecord(in thread.Queued) (store.Record, error) {
 	}, nil
 }
 
+// consumed lists the inbox entries that an action takes for good: their audits
+// are how a late retry of their submission learns that it was accepted.
+func consumed(action thread.Action, run core.ID) (audits []thread.Audit) {
+	var refs []thread.InboxRef
+	switch a := action.(type) {
+	case thread.CommitTurn:
+		refs = a.Consumed
+	case thread.CommitStep:
+		refs = a.Consumed
+	}
+	for _, r := range refs {
+		audits = append(audits, thread.Audit{Dispatch: r.ID, Run: run, Status: core.DispatchAcked})
+	}
+	return audits
+}
+
 func auditRecord(a thread.Audit) (store.Record, error) {
 	b, err := json.Marshal(auditEntry{Run: a.Run, Status: a.Status})
 	if err != nil {
@@ -101,7 +117,8 @@ func auditRecord(a thread.Audit) (store.Record, error) {
 	return store.Record{Name: store.AuditName(a.Dispatch), Payload: b}, nil
 }
 
+// auditEntry is the payload of A#<dispatch>.
 type auditEntry struct {
-	Run    core.ID             `json:"run"`
+	Run    core.ID             `json:"run"` // for an inbox entry: the run that was to read it
 	Status core.DispatchStatus `json:"status"`
 }

@@ -113,7 +113,8 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 			s.hint(ctx, key, next, effects.Hint, where.hint)
 			return next, effects, nil
 		}
-		stored, ok, err := s.write(ctx, key, next, effects, where.head)
+		before := append(effects.Before, consumed(action, head.Run.ID)...)
+		stored, ok, err := s.write(ctx, key, next, before, where.head)
 		if err == nil && (ok || stored.CommitID == id) {
 			s.hint(ctx, key, next, effects.Hint, where.hint)
 			return next, effects, nil
@@ -132,6 +133,9 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 				s.hint(ctx, key, next, effects.Hint, where.hint)
 				return next, effects, nil
 			}
+			if s.wasRead(ctx, key, action) {
+				return stored, thread.Effects{Unchanged: true, Duplicate: true}, nil
+			}
 		} else if refusals++; refusals > maxRefusals {
 			return head, thread.Effects{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", key, refusals)
 		}
@@ -139,9 +143,20 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 	}
 }
 
+// wasRead reports whether an input whose write had no answer has already been
+// read by a step, so that its place in the inbox no longer shows it.
+func (s *Service) wasRead(ctx context.Context, key core.ThreadKey, action thread.Action) bool {
+	input, ok := action.(thread.Input)
+	if !ok {
+		return false
+	}
+	_, ok, err := s.audit(ctx, key, input.ID)
+	return ok && err == nil
+}
+
 // write stores what comes before the head, then the head.
-func (s *Service) write(ctx context.Context, key core.ThreadKey, next thread.Head, effects thread.Effects, at env.Point) (stored thread.Head, ok bool, err error) {
-	for _, audit := range effects.Before {
+func (s *Service) write(ctx context.Context, key core.ThreadKey, next thread.Head, before []thread.Audit, at env.Point) (stored thread.Head, ok bool, err error) {
+	for _, audit := range before {
 		record, err := auditRecord(audit)
 		if err != nil {
 			return thread.Head{}, false, err

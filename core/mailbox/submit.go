@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -40,9 +41,14 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	receipt := Receipt{ThreadID: sub.Thread.Thread, RunID: run, DispatchID: dispatch, Duplicate: known}
+	receipt := Receipt{ThreadID: sub.Thread.Thread, RunID: run, DispatchID: dispatch}
+	if err := open(head, sub.User); err != nil {
+		return Receipt{}, head, fmt.Errorf("thread %s: %w", sub.Thread, err)
+	}
 	if known {
-		if found, err := s.accepted(ctx, sub.Thread, head, run, dispatch); found || err != nil {
+		reader, found, err := s.accepted(ctx, sub.Thread, head, run, dispatch)
+		if found || err != nil {
+			receipt.RunID, receipt.Duplicate = reader, true
 			return receipt, head, err
 		}
 	}
@@ -57,15 +63,26 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if _, steered := action.(thread.Input); steered && errors.Is(err, thread.ErrNotFound) {
 		// The run that was to read it has just ended: queue it.
 		head, effects, err = s.Commit(ctx, sub.Thread, head, enqueue(sub, run, dispatch))
-	} else if steered && err == nil {
+	} else if steered && err == nil && head.Open() {
 		receipt.RunID = head.Run.ID
 	}
 	if err != nil {
 		return Receipt{}, head, err
 	}
 	receipt.Running = effects.Claimed
-	receipt.Duplicate = receipt.Duplicate || effects.Duplicate
+	receipt.Duplicate = effects.Duplicate
 	return receipt, head, nil
+}
+
+// open refuses a thread that is deleted or another user's.
+func open(head thread.Head, user string) error {
+	switch {
+	case head.Deleted:
+		return thread.ErrDeleted
+	case head.Owner != "" && head.Owner != user:
+		return thread.ErrForbidden
+	}
+	return nil
 }
 
 // identify gives the submission its ids: those of its key, if that was used
@@ -98,22 +115,22 @@ func (s *Service) identify(ctx context.Context, sub Submission) (run, dispatch c
 }
 
 // accepted reports whether an earlier try of the same submission got as far as
-// the head, and if so hints again in case that try died before its hint.
-func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (bool, error) {
-	if _, ok := head.RunStatus(run); ok {
+// the head, and which run reads it. If it waits there, it is hinted again in case
+// that try died before its hint.
+func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (core.ID, bool, error) {
+	_, waits := head.RunStatus(run)
+	if slices.ContainsFunc(head.Inbox, func(e thread.InboxEntry) bool { return e.ID == dispatch }) {
+		run, waits = head.Run.ID, true
+	}
+	if waits {
 		s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: dispatch, Epoch: head.Epoch}, 0, env.PointHint)
-		return true, nil
+		return run, true, nil
 	}
-	for _, name := range []string{store.RunName(run), store.AuditName(dispatch)} {
-		_, ok, err := s.store.Get(ctx, key, name)
-		if err != nil {
-			return false, fmt.Errorf("read %s: %w", name, err)
-		}
-		if ok {
-			return true, nil
-		}
+	if _, ok, err := s.store.Get(ctx, key, store.RunName(run)); ok || err != nil {
+		return run, ok, err
 	}
-	return false, nil
+	audit, ok, err := s.audit(ctx, key, dispatch)
+	return audit.Run, ok, err
 }
 
 // prepare stores what the head write will make visible.
@@ -128,13 +145,13 @@ func (s *Service) prepare(ctx context.Context, sub Submission, run, dispatch cor
 	}
 	s.env.Reach(env.PointPutInput, env.Before)
 	defer s.env.Reach(env.PointPutInput, env.After)
-	group, _ := s.env.Group(ctx)
+	group, shared := s.env.Group(ctx)
 	group.Go(func(ctx context.Context) error {
 		_, err := s.store.PutPointer(ctx, sub.Thread.Tenant, runPointer(run), value, 0)
 		return err
 	})
-	group.Go(func(ctx context.Context) error { return s.store.Put(ctx, sub.Thread, record) })
-	if err := group.Wait(); err != nil {
+	err = s.store.Put(shared, sub.Thread, record)
+	if err := errors.Join(err, group.Wait()); err != nil {
 		return fmt.Errorf("store queued input: %w", err)
 	}
 	return nil

@@ -129,8 +129,13 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 		if err := json.Unmarshal(record.Payload, &r); err != nil {
 			return r, false, core.Errorf(core.CodeCorrupt, "decode run %s: %w", run, err)
 		}
-	} else if r, err = s.queued(ctx, key, run, dispatch); err != nil {
-		return r, false, err
+	} else {
+		if live && run == head.Run.ID {
+			dispatch = head.Run.Dispatch // the caller's may be that of an input that the run got later
+		}
+		if r, err = s.queued(ctx, key, run, dispatch); err != nil {
+			return r, false, err
+		}
 	}
 	if live {
 		r.Status = status
@@ -144,19 +149,27 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 	if found {
 		return r, true, nil
 	}
-	audit, ok, err := s.store.Get(ctx, key, store.AuditName(dispatch))
-	if err != nil || !ok {
+	audit, ok, err := s.audit(ctx, key, dispatch)
+	if err != nil || !ok || audit.Run != run {
 		return r, false, err
 	}
-	var entry auditEntry
-	if err := json.Unmarshal(audit.Payload, &entry); err != nil {
-		return r, false, core.Errorf(core.CodeCorrupt, "decode audit of %s: %w", dispatch, err)
-	}
 	r.Status, r.Termination = core.RunDone, &core.Termination{Type: core.TerminationCancelled}
-	if entry.Status == core.DispatchSuperseded {
+	if audit.Status == core.DispatchSuperseded {
 		r.Termination.Type = core.TerminationSuperseded
 	}
 	return r, true, nil
+}
+
+// audit reads how a dispatch or inbox entry ended that no run record tells of.
+func (s *Service) audit(ctx context.Context, key core.ThreadKey, dispatch core.ID) (a auditEntry, ok bool, err error) {
+	record, ok, err := s.store.Get(ctx, key, store.AuditName(dispatch))
+	if err != nil || !ok {
+		return a, false, err
+	}
+	if err := json.Unmarshal(record.Payload, &a); err != nil {
+		return a, false, core.Errorf(core.CodeCorrupt, "decode audit of %s: %w", dispatch, err)
+	}
+	return a, true, nil
 }
 
 // queued builds the record of a run that no step has opened, from its input.

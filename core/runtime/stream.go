@@ -3,12 +3,10 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -22,63 +20,88 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	if err := r.known(s); err != nil {
 		return mailbox.Receipt{}, err
 	}
-	receipt, head, claimed, err := r.mailbox.SubmitAndClaim(ctx, s)
+	work, cancel := detach(ctx)
+	defer cancel()
+	receipt, head, claimed, err := r.mailbox.SubmitAndClaim(work, s)
 	if err != nil {
 		return receipt, err
 	}
-	if !claimed {
-		return receipt, r.followRun(ctx, s.Thread, receipt.RunID, receipt.DispatchID, sink)
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
+	if claimed {
+		if f.next, err = r.inline(work, s.Thread, head, &f.reader); err != nil {
+			r.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", s.Thread.Tenant, "thread", s.Thread.Thread, "run", receipt.RunID, "error", err)
+		}
+		f.reader.restart(receipt.RunID)
 	}
-	finished, err := r.inline(ctx, s.Thread, head, sink)
-	if err != nil || finished {
-		return receipt, err
-	}
-	return receipt, r.rest(ctx, s.Thread, receipt, sink)
+	return receipt, f.follow(ctx)
 }
 
-// inline steps in a loop under one claim. finished says that the run's last
-// event was emitted.
-func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, sink run.Sink) (finished bool, err error) {
-	work, cancel := detach(ctx)
-	defer cancel()
-	watched := func(e core.Event) error {
-		finished = finished || e.Type == core.EventRunFinish
-		return sink(e)
-	}
+// inline steps in a loop under one claim. It answers the sequence at which what
+// the reader has not seen whole begins.
+func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, to *reader) (next uint64, err error) {
+	runID := head.Run.ID
 	for {
-		result, err := r.stepper.Step(work, run.Claim{Key: key, Head: head, Keep: r.timeLeft(work)}, watched)
-		if errors.Is(err, thread.ErrFenced) {
-			return finished, nil
+		next = head.Seq + 1
+		result, err := r.stepper.Step(ctx, run.Claim{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
+		switch {
+		case errors.Is(err, thread.ErrFenced):
+			return next, nil
+		case err != nil || result.Retry || result.Outcome == thread.Done:
+			return next, err
 		}
-		if err != nil {
-			return finished, err
-		}
+		head, next = result.Head, result.Head.Seq+1
 		if result.Outcome == thread.Continue {
-			head = result.Head
 			continue
 		}
-		if result.Outcome != thread.Yield || !r.timeLeft(work) {
-			return finished, nil
+		if result.Outcome != thread.Yield || !r.timeLeft(ctx) {
+			return next, nil
 		}
-		// The step was given back, or input came at the end: go on if we may.
-		next, claimed, err := r.mailbox.Claim(work, key)
-		if err != nil || !claimed || next.Run.ID != head.Run.ID {
-			return finished, err
+		// Input came at the end: go on, under the next claim.
+		claimed := false
+		if head, claimed, err = r.mailbox.Claim(ctx, key); err != nil || !claimed {
+			return next, err
 		}
-		head = next
+		if head.Run.ID != runID { // ours is over, this is the next one: take its step and leave it to the queue
+			_, err := r.stepper.Step(ctx, run.Claim{Key: key, Head: head}, nil)
+			return next, err
+		}
 	}
 }
 
-// rest ends a stream whose run went on elsewhere: it follows while time is left.
-func (r *Runtime) rest(ctx context.Context, key core.ThreadKey, receipt mailbox.Receipt, sink run.Sink) error {
-	if !r.timeLeft(ctx) || ctx.Err() != nil {
-		_ = sink(core.Event{Type: core.EventRunYield, RunID: receipt.RunID})
-		return nil
+// reader is the sink of one stream. It is never called again after it failed,
+// and sees one run_start and one last event.
+type reader struct {
+	sink    run.Sink
+	gone    bool // nobody listens, or the last event was emitted
+	started bool // run_start was emitted
+	partial bool // part of a step was shown that is not committed
+}
+
+func (d *reader) take(e core.Event) error {
+	switch e.Type {
+	case core.EventRunStart:
+		if d.started {
+			return nil
+		}
+		d.started = true
+	case core.EventStepEnd:
+		d.partial = false
+	default:
+		d.partial = true
 	}
-	if sink(core.Event{Type: core.EventStepRestarted, RunID: receipt.RunID}) != nil {
-		return nil
+	if d.gone {
+		return errReaderGone
 	}
-	return r.followRun(ctx, key, receipt.RunID, receipt.DispatchID, sink)
+	err := d.sink(e)
+	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
+	return err
+}
+
+// restart says that the step shown in part comes again.
+func (d *reader) restart(runID core.ID) {
+	if d.partial && !d.gone {
+		_ = d.take(core.Event{Type: core.EventStepRestarted, RunID: runID}) // take remembers who is gone
+	}
 }
 
 // detach keeps a context's values and deadline, not its cancellation: a client
@@ -98,80 +121,6 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, s
 	if err != nil {
 		return err
 	}
-	return r.followRun(ctx, key, runID, dispatch, sink)
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, reader: reader{sink: sink}}
+	return f.follow(ctx)
 }
-
-// followRun feeds a stream from commits.
-func (r *Runtime) followRun(ctx context.Context, key core.ThreadKey, runID, dispatch core.ID, sink run.Sink) error {
-	var replayer *run.Replayer
-	next := uint64(0)
-	for {
-		head, err := r.mailbox.Head(ctx, key)
-		if err != nil {
-			return err
-		}
-		record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return core.Errorf(core.CodeNotFound, "run %s not found", runID)
-		}
-		if record.Status != core.RunCreated {
-			if replayer == nil {
-				replayer = run.NewReplayer(record, sink)
-			}
-			if next == 0 {
-				next = record.FirstSeq // 0 until the first step has committed
-			}
-			next, err = r.replay(ctx, key, runID, next, head.Seq, replayer)
-			if errors.Is(err, errReaderGone) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if record.Status == core.RunDone || record.Status == core.RunWaiting || !r.timeLeft(ctx) {
-			if replayer == nil {
-				replayer = run.NewReplayer(record, sink)
-			}
-			_ = replayer.Finish(record) // its error is a reader that went away
-			return nil
-		}
-		if r.env.Sleep(ctx, r.follow) != nil {
-			return nil
-		}
-	}
-}
-
-// replay emits the run's records from next up to seq and answers where the next
-// one will be.
-func (r *Runtime) replay(ctx context.Context, key core.ThreadKey, runID core.ID, next, seq uint64, replayer *run.Replayer) (uint64, error) {
-	if next == 0 || next > seq {
-		return next, nil
-	}
-	for record, err := range r.store.Log(ctx, key, next, seq) {
-		if err != nil {
-			return next, fmt.Errorf("read log of %s: %w", key, err)
-		}
-		if record.Name != store.LogName(next) {
-			return next, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, next, store.ErrCorrupt)
-		}
-		entry, err := thread.DecodeEntry(record.Payload)
-		if err != nil {
-			return next, err
-		}
-		if entry.Run != runID {
-			return next, nil // the next run has begun
-		}
-		if replayer.Add(entry, record.Fence) != nil {
-			return next, errReaderGone
-		}
-		next++
-	}
-	return next, nil
-}
-
-// errReaderGone ends a follow whose reader went away; nobody is told.
-var errReaderGone = errors.New("reader is gone")

@@ -1,0 +1,118 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// follower feeds a stream from commits.
+type follower struct {
+	*Runtime
+	key           core.ThreadKey
+	run, dispatch core.ID
+	reader        reader
+	next          uint64 // sequence of the next record to show; 0: the run's first
+	replayer      *run.Replayer
+}
+
+// errReaderGone ends a follow whose reader went away; nobody is told.
+var errReaderGone = errors.New("reader is gone")
+
+// follow shows what is committed until the run is done or waits, or the time is
+// over. Once something was shown, it ends the stream rather than fail.
+func (f *follower) follow(ctx context.Context) error {
+	for !f.reader.gone {
+		record, over, err := f.show(ctx)
+		if errors.Is(err, errReaderGone) {
+			return nil
+		}
+		if err != nil && !f.reader.started {
+			return err
+		}
+		if err != nil {
+			f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		}
+		if err != nil || over || !f.timeLeft(ctx) || f.env.Sleep(ctx, f.Runtime.follow) != nil {
+			f.finish(record, over)
+		}
+	}
+	return nil
+}
+
+// finish emits the stream's last event; an error is a reader that went away.
+func (f *follower) finish(record core.Run, over bool) {
+	if !over {
+		_ = f.reader.take(core.Event{Type: core.EventRunYield, RunID: f.run})
+	} else {
+		f.begin(record)
+		_ = f.replayer.Finish(record)
+	}
+	f.reader.gone = true
+}
+
+func (f *follower) begin(record core.Run) {
+	if f.replayer == nil {
+		f.replayer = run.NewReplayer(record, f.reader.take)
+	}
+}
+
+// show emits what was committed since the last time. over says that nothing
+// will follow: the run is done, with its closing records, or waits.
+func (f *follower) show(ctx context.Context) (record core.Run, over bool, err error) {
+	head, err := f.mailbox.Head(ctx, f.key)
+	if err != nil {
+		return record, false, err
+	}
+	record, ok, err := f.mailbox.Run(ctx, f.key, head, f.run, f.dispatch)
+	if err != nil {
+		return record, false, err
+	}
+	if !ok {
+		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
+	}
+	if record.Status == core.RunCreated {
+		return record, false, nil
+	}
+	f.begin(record)
+	if f.next == 0 {
+		f.next = record.FirstSeq // 0 until the first step has committed
+	}
+	if err := f.replay(ctx, head.Seq); err != nil {
+		return record, false, err
+	}
+	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
+	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
+}
+
+// replay emits the run's records up to seq.
+func (f *follower) replay(ctx context.Context, seq uint64) error {
+	if f.next == 0 || f.next > seq {
+		return nil
+	}
+	for record, err := range f.store.Log(ctx, f.key, f.next, seq) {
+		if err != nil {
+			return fmt.Errorf("read log of %s: %w", f.key, err)
+		}
+		if record.Name != store.LogName(f.next) {
+			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", f.key, record.Name, f.next, store.ErrCorrupt)
+		}
+		entry, err := thread.DecodeEntry(record.Payload)
+		if err != nil {
+			return err
+		}
+		if entry.Run != f.run {
+			return nil // the next run has begun
+		}
+		if f.replayer.Add(entry, record.Fence) != nil {
+			return errReaderGone
+		}
+		f.next++
+	}
+	return nil
+}
