@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/model"
+)
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		header http.Header
+		body   string
+		want   model.Error
+	}{
+		{"rate limit", 429, http.Header{"Retry-After": {"20"}, "X-Request-Id": {"req_1"}}, `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`,
+			model.Error{Kind: model.KindRateLimited, Status: 429, RetryAfter: 20 * time.Second, Message: "openai: status 429: Rate limit reached (request req_1)"}},
+		{"milliseconds go first", 429, http.Header{"Retry-After": {"2"}, "Retry-After-Ms": {"1250.5"}}, `{"error":{"message":"slow"}}`,
+			model.Error{Kind: model.KindRateLimited, Status: 429, RetryAfter: 1250500 * time.Microsecond, Message: "openai: status 429: slow"}},
+		{"no quota", 429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`,
+			model.Error{Kind: model.KindQuota, Status: 429, Message: "openai: status 429: You exceeded your current quota"}},
+		{"no quota by type", 429, nil, `{"error":{"message":"x","type":"insufficient_quota","code":null}}`,
+			model.Error{Kind: model.KindQuota, Status: 429, Message: "openai: status 429: x"}},
+		{"no credit", 402, nil, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`,
+			model.Error{Kind: model.KindQuota, Status: 402, Message: "openai: status 402: Insufficient Balance"}},
+		{"wrong key, quoted", 401, nil, `{"error":{"message":"Incorrect API key provided: sk-secret-0123456789.","code":"invalid_api_key"}}`,
+			model.Error{Kind: model.KindUnauthorized, Status: 401, Message: "openai: status 401: Incorrect API key provided: ***."}},
+		{"forbidden", 403, nil, `{"error":{"message":"region"}}`, model.Error{Kind: model.KindUnauthorized, Status: 403, Message: "openai: status 403: region"}},
+		{"moderated", 403, nil, `{"error":{"message":"Your chosen model requires moderation and your input was flagged","code":403}}`,
+			model.Error{Kind: model.KindFiltered, Status: 403, Message: "openai: status 403: Your chosen model requires moderation and your input was flagged"}},
+		{"unknown model", 404, nil, `{"error":{"message":"no such model","code":"model_not_found"}}`, model.Error{Kind: model.KindNotFound, Status: 404, Message: "openai: status 404: no such model"}},
+		{"context by code", 400, nil, `{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}`,
+			model.Error{Kind: model.KindOverflow, Status: 400, Message: "openai: status 400: too long"}},
+		{"context by text", 400, nil, `{"error":{"message":"This model's Maximum context length is 8192 tokens","code":400}}`,
+			model.Error{Kind: model.KindOverflow, Status: 400, Message: "openai: status 400: This model's Maximum context length is 8192 tokens"}},
+		{"too large", 413, nil, `too large`, model.Error{Kind: model.KindOverflow, Status: 413, Message: "openai: status 413: too large"}},
+		{"filtered", 400, nil, `{"error":{"message":"blocked","code":"content_policy_violation"}}`, model.Error{Kind: model.KindFiltered, Status: 400, Message: "openai: status 400: blocked"}},
+		{"invalid", 400, nil, `{"error":{"message":"bad safety_identifier","type":"invalid_request_error"}}`, model.Error{Kind: model.KindInvalid, Status: 400, Message: "openai: status 400: bad safety_identifier"}},
+		{"unprocessable, fields at the top", 422, nil, `{"object":"error","message":"extra field"}`, model.Error{Kind: model.KindInvalid, Status: 422, Message: "openai: status 422: extra field"}},
+		{"timeout", 408, nil, ``, model.Error{Kind: model.KindTimeout, Status: 408, Message: "openai: status 408: "}},
+		{"conflict", 409, nil, ``, model.Error{Kind: model.KindProvider, Status: 409, Message: "openai: status 409: "}},
+		{"server error", 500, nil, `{"error":"oops"}`, model.Error{Kind: model.KindProvider, Status: 500, Message: "openai: status 500: oops"}},
+		{"bad gateway in HTML", 502, http.Header{"Content-Type": {"text/html"}}, "<html>\n  <h1>502</h1>\n</html>\n", model.Error{Kind: model.KindProvider, Status: 502, Message: "openai: status 502: <html> <h1>502</h1> </html>"}},
+		{"unavailable", 503, http.Header{"Retry-After": {"1.5"}}, `{"error":{"message":"busy"}}`, model.Error{Kind: model.KindOverloaded, Status: 503, RetryAfter: 1500 * time.Millisecond, Message: "openai: status 503: busy"}},
+		{"gateway timeout", 504, nil, ``, model.Error{Kind: model.KindTimeout, Status: 504, Message: "openai: status 504: "}},
+		{"overloaded", 529, nil, ``, model.Error{Kind: model.KindOverloaded, Status: 529, Message: "openai: status 529: "}},
+		{"a redirect is not followed", 307, http.Header{"Location": {"/v2"}}, ``, model.Error{Kind: model.KindInvalid, Status: 307, Message: "openai: status 307: "}},
+		{"an error with 200", 200, http.Header{"Content-Type": {"application/json"}}, `{"error":{"message":"busy","code":503}}`, model.Error{Kind: model.KindOverloaded, Status: 503, Message: "openai: status 503: busy"}},
+		{"a whole answer, not a stream", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"object":"chat.completion","choices":[]}`,
+			model.Error{Kind: model.KindInvalid, Message: "openai: answered application/json where a stream was asked for"}},
+		{"a web page", 200, http.Header{"Content-Type": {"text/html"}}, `<html>`, model.Error{Kind: model.KindInvalid, Message: "openai: answered text/html where a stream was asked for"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				for name, values := range test.header {
+					w.Header()[name] = values
+				}
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			})
+			if diff := cmp.Diff(&test.want, failed(t, m)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// failed returns the error of a stream that has nothing else.
+func failed(t *testing.T, m *Model) *model.Error {
+	t.Helper()
+	var e *model.Error
+	for d, err := range m.Stream(t.Context(), request) {
+		if err == nil {
+			t.Fatalf("delta %+v, want an error", d)
+		}
+		if !errors.As(err, &e) {
+			t.Fatalf("error %v is no *model.Error", err)
+		}
+	}
+	return e
+}
+
+func TestErrorsInsideAStreamAreClassedWithoutAStatus(t *testing.T) {
+	tests := []struct {
+		name, body string
+		want       model.ErrorKind
+	}{
+		{"server", `{"error":{"type":"server_error","message":"x"}}`, model.KindProvider},
+		{"rate", `{"error":{"code":"rate_limit_exceeded","message":"x"}}`, model.KindRateLimited},
+		{"overloaded", `{"error":{"type":"overloaded_error","message":"x"}}`, model.KindOverloaded},
+		{"status in the code", `{"error":{"code":429,"message":"x"}}`, model.KindRateLimited},
+		{"invalid", `{"error":{"type":"invalid_request_error","code":"tool_use_failed","message":"x"}}`, model.KindInvalid},
+		{"context", `{"error":{"type":"invalid_request_error","message":"reduce the length of the messages"}}`, model.KindOverflow},
+		{"unknown", `{"error":{"code":"weird","message":"x"}}`, model.KindProvider},
+		{"text", `{"error":"x"}`, model.KindProvider},
+		{"no message", `{"error":{"a":1}}`, model.KindProvider},
+		{"no object", `{"error":[1]}`, model.KindProvider},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if e := failed(t, serve(t, answers(data(test.body)))); e.Kind != test.want {
+				t.Errorf("kind %q, want %q", e.Kind, test.want)
+			}
+		})
+	}
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(500)
+		_, _ = io.WriteString(w, strings.Repeat("é", 100_000))
+	})
+	want := "openai: status 500: " + strings.Repeat("é", 248) + "..."
+	if got := failed(t, m).Message; got != want {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name, seconds, millis string
+		want                  time.Duration
+	}{
+		{"none", "", "", 0},
+		{"seconds", "7", "", 7 * time.Second},
+		{"fraction", "0.25", "", 250 * time.Millisecond},
+		{"date", "Sat, 21 Nov 2026 10:00:30 GMT", "", 30 * time.Second},
+		{"date in the past", "Sat, 21 Nov 2026 09:00:00 GMT", "", 0},
+		{"far date", "Sat, 21 Nov 2099 09:00:00 GMT", "", 24 * time.Hour},
+		{"negative", "-3", "", 0},
+		{"huge", "1e300", "", 24 * time.Hour},
+		{"not a number", "NaN", "", 0},
+		{"nonsense", "soon", "", 0},
+		{"milliseconds", "7", "1500", 1500 * time.Millisecond},
+		{"bad milliseconds", "7", "x", 7 * time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := http.Header{}
+			h.Set("Retry-After", test.seconds)
+			h.Set("Retry-After-Ms", test.millis)
+			if got := retryAfter(h, now); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNoResponse(t *testing.T) {
+	t.Run("refused", func(t *testing.T) {
+		server := httptest.NewServer(http.NotFoundHandler())
+		server.Close()
+		m, err := New(Options{BaseURL: server.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := failed(t, m); e.Kind != model.KindProvider || !strings.HasPrefix(e.Message, "openai: no response: dial tcp") {
+			t.Errorf("kind %q, message %q", e.Kind, e.Message)
+		}
+	})
+	t.Run("late headers", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client go
+			<-r.Context().Done()
+		}))
+		defer server.Close()
+		m, err := New(Options{BaseURL: server.URL, HTTPClient: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: time.Millisecond}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := failed(t, m); e.Kind != model.KindTimeout || !model.Transient(e) {
+			t.Errorf("kind %q, message %q", e.Kind, e.Message)
+		}
+	})
+}

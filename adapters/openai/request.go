@@ -1,0 +1,143 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// The request as the API spells it. Field and tool order never vary, since a
+// provider's prompt cache compares bytes.
+type (
+	chatRequest struct {
+		Model               string        `json:"model"`
+		Messages            []chatMessage `json:"messages"`
+		Tools               []chatTool    `json:"tools,omitempty"`
+		MaxTokens           int           `json:"max_tokens,omitempty"`
+		MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
+		Temperature         *float64      `json:"temperature,omitempty"`
+		Stream              bool          `json:"stream"`
+		StreamOptions       streamOptions `json:"stream_options"`
+	}
+	streamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	chatMessage struct {
+		Role       string     `json:"role"`
+		Content    *string    `json:"content"` // null beside tool calls only
+		ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+		ToolCallID string     `json:"tool_call_id,omitempty"`
+	}
+	chatCall struct {
+		ID       string           `json:"id"`
+		Type     string           `json:"type"`
+		Function chatCallFunction `json:"function"`
+	}
+	chatCallFunction struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	chatTool struct {
+		Type     string       `json:"type"`
+		Function chatFunction `json:"function"`
+	}
+	chatFunction struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+)
+
+// encode returns the body of a request. A request that has no wire form is a
+// *model.Error of KindInvalid.
+func encode(request model.Request, dialect Dialect) ([]byte, error) {
+	chat := chatRequest{
+		Model:         request.Model,
+		Temperature:   request.Temperature,
+		Stream:        true,
+		StreamOptions: streamOptions{IncludeUsage: true},
+	}
+	if request.Model == "" {
+		return nil, invalid("the request names no model")
+	}
+	if dialect == DialectOpenAI {
+		chat.MaxCompletionTokens = request.MaxTokens
+	} else {
+		chat.MaxTokens = request.MaxTokens
+	}
+	if request.System != "" {
+		chat.Messages = append(chat.Messages, chatMessage{Role: "system", Content: &request.System})
+	}
+	for _, m := range request.Messages {
+		wire, err := encodeMessage(m)
+		if err != nil {
+			return nil, err
+		}
+		chat.Messages = append(chat.Messages, wire)
+	}
+	for _, tool := range request.Tools {
+		chat.Tools = append(chat.Tools, encodeTool(tool))
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(chat); err != nil {
+		return nil, invalid(fmt.Sprintf("encode the request: %v", err))
+	}
+	return b.Bytes(), nil
+}
+
+func encodeMessage(m core.Message) (chatMessage, error) {
+	text := m.Text()
+	wire := chatMessage{Role: string(m.Role), Content: &text}
+	switch m.Role {
+	case core.RoleUser:
+	case core.RoleAssistant:
+		for _, call := range m.ToolCalls {
+			wire.ToolCalls = append(wire.ToolCalls, chatCall{
+				ID:       call.ID,
+				Type:     "function",
+				Function: chatCallFunction{Name: call.Name, Arguments: arguments(call.Arguments)},
+			})
+		}
+		if text == "" && len(m.ToolCalls) > 0 {
+			wire.Content = nil
+		}
+	case core.RoleTool:
+		if m.ToolResult == nil {
+			return chatMessage{}, invalid(fmt.Sprintf("tool message %q has no result", core.Excerpt(m.ID)))
+		}
+		wire.ToolCallID = m.ToolResult.CallID
+	default:
+		return chatMessage{}, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
+	}
+	return wire, nil
+}
+
+// arguments returns the text of a call's arguments as the model wrote it.
+// Arguments that were no JSON are kept as a JSON string and go out as its text.
+func arguments(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && text != "" {
+		return text
+	}
+	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
+		return "{}"
+	}
+	return string(raw)
+}
+
+func encodeTool(tool model.Tool) chatTool {
+	parameters := tool.Parameters
+	if len(parameters) == 0 {
+		parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return chatTool{Type: "function", Function: chatFunction{Name: tool.Name, Description: tool.Description, Parameters: parameters}}
+}
+
+func invalid(message string) error {
+	return &model.Error{Kind: model.KindInvalid, Message: "openai: " + message}
+}
