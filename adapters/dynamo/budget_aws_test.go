@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,58 +25,99 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// TestStepBudget holds the mean of 20 background steps to what a step may cost.
-// Every step takes 10 s of the clock, so that the due index moves as often as
-// in a busy thread. Answers have 500 B, tool results 2 KB, after compression.
-func TestStepBudget(t *testing.T) {
-	const steps = 20
-	tests := []struct {
-		name        string
-		calls       func(last core.Role) int // of a turn, by the last message before it
-		prepare     func(t *testing.T, b *bench)
-		write, read float64
-	}{
-		{"two tool results of 2 KB", func(core.Role) int { return 2 },
-			func(*testing.T, *bench) {}, 11.4, 1},
-		{"a text that ends a run", func(last core.Role) int { return map[core.Role]int{core.RoleUser: 1}[last] },
-			func(t *testing.T, b *bench) { b.submit(t); b.step(t) }, 5, 1},
-		{"a text that is a whole run, with its queued input", func(core.Role) int { return 0 },
-			func(t *testing.T, b *bench) { b.submit(t) }, 6, 2},
+// meteredSteps is how many background steps a mean is taken of. Every step takes
+// 10 s of the clock, so that the due index moves as often as in a busy thread.
+// Answers have 500 B, tool results 2 KB, after compression.
+const meteredSteps = 20
+
+// metered are the steps whose cost is budgeted.
+var metered = []struct {
+	name        string
+	calls       func(last core.Role) int // of a turn, by the last message before it
+	prepare     func(t testing.TB, b *bench)
+	write, read float64
+}{
+	{"two tool results of 2 KB", func(core.Role) int { return 2 },
+		func(testing.TB, *bench) {}, 11.4, 1},
+	{"a text that ends a run", func(last core.Role) int { return map[core.Role]int{core.RoleUser: 1}[last] },
+		func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, 5, 1},
+	{"a text that is a whole run, with its queued input", func(core.Role) int { return 0 },
+		func(t testing.TB, b *bench) { b.submit(t, 1) }, 6, 2},
+}
+
+// histories are the lengths of thread, in messages, at which a step must cost
+// the same.
+var histories = []int{10, 1000}
+
+// meter answers the mean cost of a step on a thread that holds so many messages
+// already.
+func meter(t testing.TB, calls func(core.Role) int, prepare func(testing.TB, *bench), history int) (mean dynamo.Units, kinds map[string]dynamo.Units) {
+	t.Helper()
+	b := newBench(t, chatter{calls: calls, text: 500})
+	b.submit(t, history)
+	for range 2 { // warm: both steps of a run, or the start of an endless one
+		if len(b.hints) > 0 {
+			b.step(t)
+		}
 	}
-	for _, tt := range tests {
+	b.meter.Reset()
+	var sum dynamo.Units
+	for range meteredSteps {
+		prepare(t, b)
+		prepared := b.meter.Total()
+		b.step(t)
+		after := b.meter.Total()
+		sum.Write += after.Write - prepared.Write
+		sum.Read += after.Read - prepared.Read
+	}
+	return dynamo.Units{Write: sum.Write / meteredSteps, Read: sum.Read / meteredSteps}, b.meter.Units()
+}
+
+// TestStepBudget holds a step to what it may cost, however long its thread is.
+func TestStepBudget(t *testing.T) {
+	for _, tt := range metered {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, chatter{calls: tt.calls, text: 500})
-			b.submit(t)
-			for range 2 { // warm: both steps of a run, or the start of an endless one
-				if len(b.hints) > 0 {
-					b.step(t)
+			var costs []dynamo.Units
+			for _, history := range histories {
+				cost, kinds := meter(t, tt.calls, tt.prepare, history)
+				if cost.Write > tt.write || cost.Read > tt.read {
+					t.Errorf("at %d messages a step costs %.2f WCU and %.2f RRU, at most %.1f and %.1f are allowed; by kind: %+v",
+						history, cost.Write, cost.Read, tt.write, tt.read, kinds)
 				}
+				costs = append(costs, cost)
 			}
-			cost := dynamo.Units{}
-			for range steps {
-				tt.prepare(t, b)
-				before := b.meter.Total()
-				b.step(t)
-				after := b.meter.Total()
-				cost.Write += after.Write - before.Write
-				cost.Read += after.Read - before.Read
-			}
-			t.Logf("%.2f WCU and %.2f RRU a step", cost.Write/steps, cost.Read/steps)
-			if got := cost.Write / steps; got > tt.write {
-				t.Errorf("a step writes %.2f units, at most %.1f are allowed; by kind: %+v", got, tt.write, b.meter.Units())
-			}
-			if got := cost.Read / steps; got > tt.read {
-				t.Errorf("a step reads %.2f units, at most %.1f are allowed; by kind: %+v", got, tt.read, b.meter.Units())
+			if costs[0] != costs[1] {
+				t.Errorf("a step costs %+v at %d messages and %+v at %d", costs[0], histories[0], costs[1], histories[1])
 			}
 		})
 	}
 }
 
+// BenchmarkStepUnits prints what TestStepBudget asserts.
+func BenchmarkStepUnits(b *testing.B) {
+	for _, m := range metered {
+		for _, history := range histories {
+			b.Run(fmt.Sprintf("%s, %d messages", m.name, history), func(b *testing.B) {
+				var cost dynamo.Units
+				for b.Loop() {
+					cost, _ = meter(b, m.calls, m.prepare, history)
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(cost.Write, "WCU/step")
+				b.ReportMetric(cost.Read, "RRU/step")
+			})
+		}
+	}
+}
+
+// noon is where the clock starts, so that the due index moves the same each time.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 // bench is a runtime on a metered table, with a queue that the test works off.
 type bench struct {
 	*runtime.Runtime
 	meter *dynamo.Meter
-	clock atomic.Int64 // added to the wall clock, in nanoseconds
+	clock atomic.Int64 // since noon, in nanoseconds
 
 	mu    sync.Mutex
 	hints []core.WakeUp
@@ -91,7 +133,7 @@ func (b *bench) Wake(_ context.Context, w core.WakeUp, delay time.Duration) erro
 	return nil
 }
 
-func newBench(t *testing.T, answers chatter) *bench {
+func newBench(t testing.TB, answers chatter) *bench {
 	t.Helper()
 	_, table := client(t)
 	b := &bench{meter: dynamo.NewMeter(http.DefaultTransport)}
@@ -100,7 +142,7 @@ func newBench(t *testing.T, answers chatter) *bench {
 		t.Fatal(err)
 	}
 	e := env.System()
-	e.Now = func() time.Time { return time.Now().Add(time.Duration(b.clock.Load())) }
+	e.Now = func() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
 	lookup, err := tool.Typed(tool.Spec{Name: "lookup", Description: "Answers 2 KB that cannot be compressed."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text(noise(2048)), nil })
 	if err != nil {
@@ -121,11 +163,12 @@ func newBench(t *testing.T, answers chatter) *bench {
 	return b
 }
 
-func (b *bench) submit(t *testing.T) {
+// submit enqueues a run of so many user messages.
+func (b *bench) submit(t testing.TB, messages int) {
 	t.Helper()
 	_, err := b.Submit(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, AgentID: "demo",
-		Messages: []core.Message{core.UserMessage("", "go on")},
+		Messages: slices.Repeat([]core.Message{core.UserMessage("", "go on")}, messages),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +176,7 @@ func (b *bench) submit(t *testing.T) {
 }
 
 // step works the next hint, 10 s after the last.
-func (b *bench) step(t *testing.T) {
+func (b *bench) step(t testing.TB) {
 	t.Helper()
 	b.mu.Lock()
 	if len(b.hints) == 0 {

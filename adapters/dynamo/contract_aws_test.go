@@ -19,7 +19,7 @@ import (
 
 // client reaches the endpoint that the environment names and makes a table that
 // lives as long as the test.
-func client(t *testing.T) (*dynamodb.Client, string) {
+func client(t testing.TB) (*dynamodb.Client, string) {
 	t.Helper()
 	if os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "" {
 		t.Fatal("AWS_ENDPOINT_URL_DYNAMODB is not set: these tests need an endpoint; make test-aws starts one and sets it")
