@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -103,6 +104,8 @@ func (w *world) drain(t testing.TB) (n int) {
 	}
 }
 
+func binding(m model.Model) agent.ModelBinding { return agent.ModelBinding{Model: m, Name: "scripted"} }
+
 var local = core.Identity{Tenant: "local"}
 
 func submission(thread, text string) mailbox.Submission {
@@ -115,7 +118,12 @@ func submission(thread, text string) mailbox.Submission {
 // transcript prints a thread's messages, one line each.
 func (w *world) transcript(t testing.TB, thread string) []string {
 	t.Helper()
-	page, err := w.Messages(t.Context(), local, thread, runtime.MessageQuery{Limit: 200})
+	return transcript(t, w.Runtime, thread)
+}
+
+func transcript(t testing.TB, r *runtime.Runtime, thread string) []string {
+	t.Helper()
+	page, err := r.Messages(t.Context(), local, thread, runtime.MessageQuery{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,281 @@
+package runtime_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+var parallelTranscript = []string{
+	`user: parallel: a, b`,
+	`assistant: [echo {"text":"a"}][echo {"text":"b"}]`,
+	`tool: {"text":"a"}`,
+	`tool: {"text":"b"}`,
+	`assistant: Echo: a, b`,
+}
+
+// TestFaultAtEveryOperation runs the same input for every operation that its run
+// makes of the store, with a fault there.
+func TestFaultAtEveryOperation(t *testing.T) {
+	ways := []struct {
+		name       string
+		steps      int
+		inline     bool
+		operations int // without a fault, the watch apart
+	}{
+		{"one step a delivery", 1, false, 21},
+		{"steps under one claim", 3, false, 19},
+		{"inline", 1, true, 17},
+	}
+	for _, way := range ways {
+		for _, fault := range faults {
+			t.Run(way.name+"/"+fault.name, func(t *testing.T) {
+				k := 0
+				for reached := true; reached && !t.Failed(); {
+					k++
+					synctest.Test(t, func(t *testing.T) { reached = faultAt(t, fault, k, way.steps, way.inline) })
+				}
+				if k-1 != way.operations {
+					t.Errorf("the run made %d operations, want %d", k-1, way.operations)
+				}
+			})
+		}
+	}
+}
+
+// faultAt reports whether the run came to operation k.
+func faultAt(t *testing.T, fault fault, k, steps int, inline bool) bool {
+	r := newRig(t)
+	way := &faulty{Backend: r.store, fault: fault, at: k}
+	process := r.process("first", way, func(c *runtime.Config) { c.Steps = steps })
+	s := submission("t1", "parallel: a, b")
+	s.Key = "once"
+	var seen stream
+	start := func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) }
+	if inline {
+		start = func() (mailbox.Receipt, error) { return process.Stream(t.Context(), s, seen.sink) }
+	}
+	var receipt mailbox.Receipt
+	var refused error
+	var wait sync.WaitGroup
+	wait.Go(func() { receipt, refused = start() })
+	if !inline {
+		wait.Wait()
+	}
+	for hint, ok := r.queue.take(); ok && !way.isDead(); hint, ok = r.queue.take() {
+		if err := process.Work(t.Context(), hint); err != nil && !way.isDead() {
+			_ = r.queue.Wake(t.Context(), hint, time.Minute) // it comes again
+		}
+	}
+	synctest.Wait()
+	if way.isDead() {
+		process = r.process("second", r.store)
+	}
+	r.settle(process, s.Thread)
+	wait.Wait()
+	if refused != nil { // the client tries again
+		var err error
+		if receipt, err = process.Submit(t.Context(), s); err != nil {
+			t.Fatalf("operation %d: submit again: %v", k, err)
+		}
+		r.settle(process, s.Thread)
+	} else if inline {
+		seen.check(t, k)
+	}
+	checkParallel(t, r, receipt, k, fault.crash)
+	return way.reached()
+}
+
+// checkParallel checks what a run of "parallel: a, b" leaves behind.
+func checkParallel(t *testing.T, r *rig, receipt mailbox.Receipt, k int, crashed bool) {
+	t.Helper()
+	reader := r.process("reader", r.store)
+	if diff := cmp.Diff(parallelTranscript, transcript(t, reader, "t1")); diff != "" {
+		t.Errorf("operation %d: transcript (-want +got):\n%s", k, diff)
+	}
+	for _, call := range []string{"t1 a", "t1 b"} {
+		if n := r.runs[call]; n != 1 && !(crashed && n == 2) {
+			t.Errorf("operation %d: call %q was executed %d times", k, call, n)
+		}
+	}
+	head, err := r.store.Head(t.Context(), core.ThreadKey{Tenant: "local", Thread: "t1"})
+	if err != nil || head.Busy() || head.Claim.Fence != 0 || head.DueAt != 0 {
+		t.Errorf("operation %d: head %+v, %v", k, head, err)
+	}
+	record, err := reader.Run(t.Context(), local, receipt.RunID)
+	if err != nil || record.Status != core.RunDone || record.Steps != 2 || record.Response != "Echo: a, b" {
+		t.Errorf("operation %d: run %+v, %v", k, record, err)
+	}
+}
+
+// stream remembers the types of a stream's events and what it said in the end.
+type stream struct{ types []core.EventType }
+
+func (s *stream) sink(e core.Event) error {
+	s.types = append(s.types, e.Type)
+	return nil
+}
+
+// check says that the stream has one start and one end.
+func (s *stream) check(t *testing.T, k int) {
+	t.Helper()
+	starts, ends := 0, 0
+	for _, e := range s.types {
+		switch e {
+		case core.EventRunStart:
+			starts++
+		case core.EventRunFinish, core.EventRunYield:
+			ends++
+		}
+	}
+	last := s.types[len(s.types)-1]
+	if starts > 1 || ends != 1 || last != core.EventRunFinish && last != core.EventRunYield {
+		t.Errorf("operation %d: the stream is %v", k, s.types)
+	}
+}
+
+func TestLostHintsAreFoundBySweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		s := submission("t1", "parallel: a, b")
+		r.queue.lost = true
+		if _, err := process.Submit(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // a step each
+			r.queue.lost = false
+			if n, err := process.Sweep(t.Context()); n != 1 || err != nil {
+				t.Fatalf("sweep woke %d threads, %v; want 1", n, err)
+			}
+			r.queue.lost = true
+			hint, _ := r.queue.take()
+			if err := process.Work(t.Context(), hint); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(parallelTranscript, transcript(t, process, "t1")); diff != "" {
+			t.Error(diff)
+		}
+		if n, err := process.Sweep(t.Context()); n != 0 || err != nil {
+			t.Errorf("sweep woke %d threads of none, %v", n, err)
+		}
+	})
+}
+
+// TestDoubledHintsAtTwoWorkers delivers every hint three times from eight
+// goroutines, in an order that the seed shuffles.
+func TestDoubledHintsAtTwoWorkers(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { doubledHints(t, rand.New(rand.NewPCG(seed, 0))) })
+		})
+	}
+}
+
+func doubledHints(t *testing.T, random *rand.Rand) {
+	r := newRig(t)
+	models := func(c *runtime.Config) {
+		c.Agents.Models["m"] = binding(exclusive{scripted.New(env.System()), r})
+	}
+	workers := []*runtime.Runtime{r.process("one", r.store, models), r.process("two", r.store, models)}
+	var keys []core.ThreadKey
+	var names []string
+	for i := range 5 {
+		name := fmt.Sprint("t", i)
+		s := submission(name, "parallel: a"+name+", b"+name)
+		keys, names = append(keys, s.Thread), append(names, name)
+		if _, err := workers[0].Submit(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		deliver(t, r, workers, random)
+		time.Sleep(time.Second)
+	}
+	r.settle(workers[0], keys...)
+	for _, name := range names {
+		want := []string{
+			"user: parallel: a" + name + ", b" + name,
+			`assistant: [echo {"text":"a` + name + `"}][echo {"text":"b` + name + `"}]`,
+			`tool: {"text":"a` + name + `"}`, `tool: {"text":"b` + name + `"}`,
+			"assistant: Echo: a" + name + ", b" + name,
+		}
+		if diff := cmp.Diff(want, transcript(t, workers[1], name)); diff != "" {
+			t.Errorf("thread %s (-want +got):\n%s", name, diff)
+		}
+	}
+	for call, n := range r.runs {
+		if n != 1 {
+			t.Errorf("call %q was executed %d times", call, n)
+		}
+	}
+}
+
+// deliver gives every queued hint to the workers three times.
+func deliver(t *testing.T, r *rig, workers []*runtime.Runtime, random *rand.Rand) {
+	var hints []core.WakeUp
+	for hint, ok := r.queue.take(); ok; hint, ok = r.queue.take() {
+		hints = append(hints, hint, hint, hint)
+	}
+	random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })
+	var wait sync.WaitGroup
+	for g := range 8 {
+		wait.Go(func() {
+			for i := g; i < len(hints); i += 8 {
+				if err := workers[(i+g)%2].Work(t.Context(), hints[i]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// The submission is acknowledged once, however often and late it comes again.
+func TestSameKeyIsTheSameRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		s := submission("t1", "echo: hello")
+		s.Key = "k"
+		first, err := process.Submit(t.Context(), s)
+		if err != nil || first.Duplicate {
+			t.Fatalf("first: %+v, %v", first, err)
+		}
+		queued, err := process.Submit(t.Context(), s)
+		if err != nil || !queued.Duplicate || queued.RunID != first.RunID {
+			t.Errorf("while queued: %+v, %v", queued, err)
+		}
+		r.settle(process, s.Thread)
+		done, err := process.Submit(t.Context(), s)
+		if err != nil || !done.Duplicate || done.RunID != first.RunID {
+			t.Errorf("when done: %+v, %v", done, err)
+		}
+		r.settle(process, s.Thread)
+		if diff := cmp.Diff(echoTranscript, transcript(t, process, "t1")); diff != "" {
+			t.Error(diff)
+		}
+		other := s
+		other.Messages = []core.Message{core.UserMessage("", "echo: other")}
+		if _, err := process.Submit(t.Context(), other); core.CodeOf(err) != core.CodeConflict {
+			t.Errorf("other content under the key: %v, want code conflict", err)
+		}
+		elsewhere := s
+		elsewhere.Thread.Thread = "t2"
+		if receipt, err := process.Submit(t.Context(), elsewhere); err != nil || receipt.Duplicate {
+			t.Errorf("the key on another thread: %+v, %v", receipt, err)
+		}
+	})
+}
