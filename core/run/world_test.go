@@ -324,3 +324,5 @@ func (e *events) sink(event core.Event) error {
 	e.lines = append(e.lines, line)
 	return nil
 }
+
+type iterator = iter.Seq2[model.Delta, error]
