@@ -244,7 +244,8 @@ func TestClosingRunKeepsWhatIsStored(t *testing.T) {
 		w := newWorld(t, options{})
 		receipt := w.submit(t, key, "parallel: a, b", mailbox.ModeQueue)
 		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-			if r.Name == store.LogName(4) { // the second result
+			if r.Name == store.LogName(4) { // the second result, after the first
+				time.Sleep(time.Second)
 				return context.Canceled
 			}
 			return w.store.Backend.Put(ctx, key, r)

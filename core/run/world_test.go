@@ -173,23 +173,28 @@ func (o options) complete(tb testing.TB) options {
 	if o.model == nil {
 		o.model = scripted.New(o.env)
 	}
+	if o.agents == nil {
+		o.agents = newRegistry(tb, o, "demo")
+	}
+	return o
+}
+
+func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
+	tb.Helper()
 	parts := agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: "demo", Model: "m"}},
+		Specs:   []agent.Spec{{ID: id, Model: "m"}},
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
 	}
-	if o.agents == nil {
-		registry, err := agent.NewRegistry(parts)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		o.agents = registry
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return o
+	return registry
 }
 
 var quiet = slog.New(slog.DiscardHandler)

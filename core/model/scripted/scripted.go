@@ -149,7 +149,7 @@ func (s *script) say(text string) error {
 // call streams calls of a tool, the arguments of each in two deltas.
 func (s *script) call(name string, arguments ...any) error {
 	for i, a := range arguments {
-		text, err := json.Marshal(a)
+		text, err := core.EncodeJSON(a)
 		if err != nil {
 			return fmt.Errorf("scripted arguments: %w", err)
 		}
