@@ -47,7 +47,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 	}}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	const want = `{"messages":[` +
-		`{"id":"m1","role":"user","parts":[{"type":"text","text":"\u003chi\u003e"}]},` +
+		`{"id":"m1","role":"user","parts":[{"type":"text","text":"<hi>"}]},` +
 		`{"id":"01890000-0000-7000-8000-000000000001","role":"assistant","parts":[` +
 		`{"type":"step-start"},` +
 		`{"type":"reasoning","text":"hm","state":"done"},` +

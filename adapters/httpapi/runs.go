@@ -144,7 +144,7 @@ func (w *eventWriter) send(e core.Event) error {
 	if e.Position != "" && e.Type != core.EventRunYield && !suspended {
 		w.last = e.Position
 	}
-	data, err := json.Marshal(e)
+	data, err := core.EncodeJSON(e)
 	if err != nil {
 		return core.Errorf(core.CodeInternal, "encode event: %w", err)
 	}

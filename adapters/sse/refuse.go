@@ -2,7 +2,6 @@ package sse
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -100,7 +99,7 @@ func Log(log *slog.Logger, err error) {
 
 // JSON answers a value as JSON.
 func JSON(w http.ResponseWriter, status int, value any) {
-	body, err := json.Marshal(value)
+	body, err := core.EncodeJSON(value)
 	if err != nil {
 		status, body = http.StatusInternalServerError, []byte(`{"error":"internal error","code":"internal"}`)
 	}

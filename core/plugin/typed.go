@@ -18,7 +18,7 @@ type Action[P any] struct {
 // Schedule appends the action to the command. The only error is a payload that
 // JSON cannot express.
 func (a Action[P]) Schedule(c *state.Command, payload P) error {
-	raw, err := json.Marshal(payload)
+	raw, err := core.EncodeJSON(payload)
 	if err != nil {
 		return fmt.Errorf("encoding the payload of action %q: %w", a.Name, err)
 	}
@@ -51,7 +51,7 @@ type Effect[P any] struct {
 // Emit appends the effect to the command. The only error is a payload that JSON
 // cannot express.
 func (e Effect[P]) Emit(c *state.Command, payload P) error {
-	raw, err := json.Marshal(payload)
+	raw, err := core.EncodeJSON(payload)
 	if err != nil {
 		return fmt.Errorf("encoding the payload of effect %q: %w", e.Name, err)
 	}

@@ -51,7 +51,7 @@ func (k Key[V, U]) Read(s Snapshot) (V, error) {
 // Update appends an update to the command. The only error is a U that JSON
 // cannot express; the command is unchanged then.
 func (k Key[V, U]) Update(c *Command, update U) error {
-	raw, err := json.Marshal(update)
+	raw, err := core.EncodeJSON(update)
 	if err != nil {
 		return fmt.Errorf("encoding an update of state key %q: %w", k.Name, err)
 	}
@@ -83,7 +83,7 @@ func (k Key[V, U]) apply(value, update json.RawMessage) (json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(k.Apply(v, u))
+	raw, err := core.EncodeJSON(k.Apply(v, u))
 	if err != nil {
 		return nil, fmt.Errorf("encoding the value of state key %q: %w", k.Name, err)
 	}

@@ -3,6 +3,8 @@ package thread
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -19,7 +21,7 @@ type Entry struct {
 
 // Encode returns the entry's stored form. The same entry gives the same bytes.
 func (e Entry) Encode() ([]byte, error) {
-	b, err := json.Marshal(e)
+	b, err := core.EncodeJSON(e)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInternal, "encode log entry: %w", err)
 	}
@@ -29,10 +31,21 @@ func (e Entry) Encode() ([]byte, error) {
 // DecodeEntry reads a stored entry; anything else is core.CodeCorrupt.
 func DecodeEntry(b []byte) (Entry, error) {
 	var e Entry
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	if err := decodeStrictly(b, &e); err != nil {
 		return Entry{}, core.Errorf(core.CodeCorrupt, "decode log entry: %w", err)
 	}
 	return e, nil
+}
+
+// decodeStrictly reads one JSON value without unknown fields and nothing else.
+func decodeStrictly(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more than one JSON value")
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package thread
 
 import (
-	"bytes"
-	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -19,7 +17,7 @@ type Queued struct {
 
 // Encode returns the stored form. The same input gives the same bytes.
 func (q Queued) Encode() ([]byte, error) {
-	b, err := json.Marshal(q)
+	b, err := core.EncodeJSON(q)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInternal, "encode queued input: %w", err)
 	}
@@ -29,9 +27,7 @@ func (q Queued) Encode() ([]byte, error) {
 // DecodeQueued reads a stored input; anything else is core.CodeCorrupt.
 func DecodeQueued(b []byte) (Queued, error) {
 	var q Queued
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil {
+	if err := decodeStrictly(b, &q); err != nil {
 		return Queued{}, core.Errorf(core.CodeCorrupt, "decode queued input: %w", err)
 	}
 	return q, nil

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,7 +20,7 @@ type Result struct {
 
 // JSON returns a result whose data is v; the error is v's that JSON cannot express.
 func JSON(v any) (Result, error) {
-	data, err := json.Marshal(v)
+	data, err := core.EncodeJSON(v)
 	if err != nil {
 		return Result{}, fmt.Errorf("encoding the result: %w", err)
 	}
@@ -30,7 +29,7 @@ func JSON(v any) (Result, error) {
 
 // Text returns a result whose data is the text as a JSON string.
 func Text(text string) Result {
-	data, _ := json.Marshal(text) // a string always encodes
+	data, _ := core.EncodeJSON(text) // a string always encodes
 	return Result{ToolResult: core.ToolResult{Data: data}}
 }
 
