@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Stops what scripts/aws-up.sh started, if it did.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+pid=.reveille/aws.pid
+rm -f .reveille/aws.env
+if [ ! -s "$pid" ]; then exit; fi
+process=$(cat "$pid")
+# The number may meanwhile belong to another process.
+running() { ps -o command= -p "$process" 2>/dev/null | grep -q 'moto\.server'; }
+if running; then
+	kill "$process"
+	for _ in $(seq 50); do
+		running || break
+		sleep 0.1
+	done
+	if running; then kill -KILL "$process"; fi
+	echo "aws-down: moto stopped"
+fi
+rm -f "$pid"

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Gives `make test-aws` a DynamoDB and an SQS endpoint: writes .reveille/aws.env,
+# to be sourced. Those that the environment already names are used as they are;
+# else a moto server is started on a free port of 127.0.0.1, or on that of the
+# first argument. A server that is still up from before is used again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+port=${1:-0}
+environment=.reveille/aws.env
+pid=.reveille/aws.pid
+log=.reveille/aws.log
+mkdir -p .reveille
+umask 077 # the keys in the environment file may be real
+
+if ! command -v curl >/dev/null; then
+	echo "aws-up: curl is not on PATH" >&2
+	exit 1
+fi
+
+# answers asks for any HTTP answer, an error among them.
+answers() { curl --silent --output /dev/null --max-time 5 "$1"; }
+
+# write_environment keeps a region and keys that are set.
+write_environment() {
+	cat >"$environment" <<-END
+		export AWS_ENDPOINT_URL_DYNAMODB='$1'
+		export AWS_ENDPOINT_URL_SQS='$2'
+		export AWS_REGION='${AWS_REGION:-us-east-1}'
+		export AWS_ACCESS_KEY_ID='${AWS_ACCESS_KEY_ID:-test}'
+		export AWS_SECRET_ACCESS_KEY='${AWS_SECRET_ACCESS_KEY:-test}'
+	END
+	if [ -n "${AWS_SESSION_TOKEN:-}" ]; then echo "export AWS_SESSION_TOKEN='$AWS_SESSION_TOKEN'" >>"$environment"; fi
+}
+
+# url prints where the server listens, which it tells before it does: it may have
+# chosen the port.
+url() { sed -n 's/.*Running on \(http:[^ ]*\).*/\1/p' "$log" | head -n 1; }
+
+# ours says whether the process that we started still runs.
+ours() { [ -s "$pid" ] && ps -o command= -p "$(cat "$pid")" 2>/dev/null | grep -q 'moto\.server'; }
+
+dynamodb=${AWS_ENDPOINT_URL_DYNAMODB:-}
+sqs=${AWS_ENDPOINT_URL_SQS:-}
+if [ -n "$dynamodb$sqs" ]; then
+	for name in AWS_ENDPOINT_URL_DYNAMODB AWS_ENDPOINT_URL_SQS; do
+		if [ -z "${!name:-}" ]; then
+			echo "aws-up: $name is not set but the other one is: set both or none" >&2
+			exit 1
+		fi
+		if ! answers "${!name}"; then
+			echo "aws-up: nothing answers at $name=${!name}" >&2
+			exit 1
+		fi
+	done
+	write_environment "$dynamodb" "$sqs"
+	echo "aws-up: using $dynamodb and $sqs"
+	exit
+fi
+
+if ours; then
+	at=$(url)
+	if [ -n "$at" ] && answers "$at"; then
+		write_environment "$at" "$at"
+		echo "aws-up: moto is still up at $at"
+		exit
+	fi
+	scripts/aws-down.sh
+fi
+
+python=$(scripts/aws-python.sh)
+nohup "$python" -m moto.server --host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
+echo $! >"$pid"
+for _ in $(seq 300); do
+	at=$(url)
+	if [ -n "$at" ] && answers "$at"; then
+		write_environment "$at" "$at"
+		echo "aws-up: moto at $at (source .reveille/aws.env)"
+		exit
+	fi
+	ours || break
+	sleep 0.1
+done
+echo "aws-up: the moto server did not start:" >&2
+cat "$log" >&2
+scripts/aws-down.sh
+exit 1

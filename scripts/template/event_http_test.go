@@ -1,0 +1,151 @@
+package template
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/settings"
+	"github.com/reveille-run/reveille/functions/app/web"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// nobody takes wake-ups.
+type nobody struct{}
+
+func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
+
+// deployed is the handler that api and stream serve, as wired there but for the
+// store and the queue. It keeps who asked.
+func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity) {
+	t.Helper()
+	e := env.System()
+	bound, err := models.Bind(e, models.Keys{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := app.Parts(bound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: nobody{}, Agents: parts, Logger: quiet, Worker: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cloud.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
+	verified, err := c.Authenticate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked = &core.Identity{}
+	return web.Handler(web.Options{
+		Runtime: rt, Env: e, Logger: quiet, Buffered: buffered, StreamURL: "https://abcdefghij.lambda-url.us-east-1.on.aws",
+		Authenticate: func(r *http.Request) (core.Identity, error) {
+			id, err := verified(r)
+			*asked = id
+			return id, err
+		},
+	}), asked
+}
+
+func TestStreamedRequests(t *testing.T) {
+	ada := core.Identity{Tenant: "default", User: "AIDACKCEVSQ6C2EXAMPLE"}
+	tests := []struct {
+		file  string
+		check func(t *testing.T) // that the sample is of its type
+		parts func(answer any) (int, string, io.Reader)
+		holds []string
+		last  string
+	}{
+		{
+			file:  "stream-url.json",
+			check: func(t *testing.T) { sample[events.APIGatewayV2HTTPRequest](t, "stream-url.json") }, // that of function URLs lacks routeKey
+			parts: func(answer any) (int, string, io.Reader) {
+				r := answer.(*events.LambdaFunctionURLStreamingResponse)
+				return r.StatusCode, r.Headers["Content-Type"], r.Body
+			},
+			holds: []string{`"toolName":"echo"`, `"delta":"hello"`},
+			last:  "data: [DONE]",
+		},
+		{
+			file:  "stream-rest.json",
+			check: func(t *testing.T) { sample[events.APIGatewayProxyRequest](t, "stream-rest.json") },
+			parts: func(answer any) (int, string, io.Reader) {
+				r := answer.(*events.APIGatewayProxyStreamingResponse)
+				return r.StatusCode, r.Headers["Content-Type"], r.Body
+			},
+			holds: []string{`"event_type":"run_start"`, `"event_type":"tool_call_done"`},
+			last:  `"event_type":"run_finish"`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			tt.check(t)
+			h, asked := deployed(t, false)
+			answer, err := awslambda.Stream(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, contentType, body := tt.parts(answer)
+			defer answer.(io.Closer).Close()
+			text, err := io.ReadAll(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status != 200 || contentType != "text/event-stream" {
+				t.Errorf("answer %d %s", status, contentType)
+			}
+			for _, part := range tt.holds {
+				if !strings.Contains(string(text), part) {
+					t.Errorf("no %s in\n%s", part, text)
+				}
+			}
+			frames := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+			if last := frames[len(frames)-1]; !strings.Contains(last, tt.last) {
+				t.Errorf("the last event is %s", last)
+			}
+			if diff := cmp.Diff(ada, *asked); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestBufferedRequest(t *testing.T) {
+	sample[events.APIGatewayV2HTTPRequest](t, "api.json")
+	h, asked := deployed(t, true)
+	answer, err := awslambda.Buffered(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", "api.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := answer.(events.APIGatewayV2HTTPResponse)
+	if response.StatusCode != 202 {
+		t.Errorf("answer %d %s", response.StatusCode, response.Body)
+	}
+	queued := decode[struct {
+		ThreadID string `json:"thread_id"`
+	}](t, []byte(response.Body))
+	if queued.ThreadID != "t2" {
+		t.Errorf("answer %s", response.Body)
+	}
+	if diff := cmp.Diff(core.Identity{Tenant: "default", User: "AIDACKCEVSQ6C2EXAMPLE"}, *asked); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,197 @@
+package template
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A rule says what is wrong with a template.
+type rule func(t *testing.T, of template) []string
+
+// rules hold for whatever functions the template has.
+func rules() []rule {
+	return []rule{batches, redrive, retries, transferModes, frontTimes, schedules, loops}
+}
+
+func broken(t *testing.T, of template) []string {
+	t.Helper()
+	var found []string
+	for _, r := range rules() {
+		found = append(found, r(t, of)...)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// queue is what we look at of an AWS::SQS::Queue.
+type queue struct {
+	VisibilityTimeout      int
+	MessageRetentionPeriod int
+	SqsManagedSseEnabled   bool
+	RedrivePolicy          *struct {
+		Target   string `json:"deadLetterTargetArn"`
+		Receives int    `json:"maxReceiveCount"`
+	}
+}
+
+func queues(t *testing.T, of template) map[string]queue {
+	t.Helper()
+	return resources[queue](t, of, "AWS::SQS::Queue")
+}
+
+// eachEvent calls f for every event of a type.
+func eachEvent(t *testing.T, of template, kind string, f func(where string, of function, e event)) {
+	t.Helper()
+	for id, function := range functions(t, of) {
+		for name, e := range function.Events {
+			if e.Type == kind {
+				f(id+"."+name, function, e)
+			}
+		}
+	}
+}
+
+// batches: Lambda refuses more than ten messages without a window, and forgets
+// which ones failed unless it is told to ask.
+func batches(t *testing.T, of template) (found []string) {
+	eachEvent(t, of, "SQS", func(where string, _ function, e event) {
+		p := e.Properties
+		if p.BatchSize < 1 || p.BatchSize > 10 && p.MaximumBatchingWindowInSeconds < 1 {
+			found = append(found, fmt.Sprintf("%s: batch of %d with a window of %d s", where, p.BatchSize, p.MaximumBatchingWindowInSeconds))
+		}
+		if !slices.Equal(p.FunctionResponseTypes, []string{"ReportBatchItemFailures"}) {
+			found = append(found, fmt.Sprintf("%s: answers %v", where, p.FunctionResponseTypes))
+		}
+	})
+	return found
+}
+
+// redrive: a message must stay hidden for six times the time that its function
+// has, or a throttled mapping uses its receives up.
+func redrive(t *testing.T, of template) (found []string) {
+	all := queues(t, of)
+	eachEvent(t, of, "SQS", func(where string, f function, e event) {
+		id := strings.TrimSuffix(strings.TrimPrefix(e.Properties.Queue, "!GetAtt "), ".Arn")
+		q, ok := all[id]
+		if !ok {
+			found = append(found, fmt.Sprintf("%s: there is no queue %q", where, e.Properties.Queue))
+		} else if q.VisibilityTimeout < 6*f.Timeout {
+			found = append(found, fmt.Sprintf("%s: %s hides messages for %d s, six times the timeout is %d s", where, id, q.VisibilityTimeout, 6*f.Timeout))
+		}
+	})
+	return found
+}
+
+// retries: what ran out of receives must be kept longer than it was kept before.
+func retries(t *testing.T, of template) (found []string) {
+	all := queues(t, of)
+	for id, q := range all {
+		if q.RedrivePolicy == nil {
+			continue
+		}
+		target := strings.TrimSuffix(strings.TrimPrefix(q.RedrivePolicy.Target, "!GetAtt "), ".Arn")
+		dead, ok := all[target]
+		switch {
+		case !ok || target == id:
+			found = append(found, fmt.Sprintf("%s: dead letters go to %q", id, q.RedrivePolicy.Target))
+		case q.RedrivePolicy.Receives != 5:
+			found = append(found, fmt.Sprintf("%s: dead after %d receives", id, q.RedrivePolicy.Receives))
+		case dead.MessageRetentionPeriod <= q.MessageRetentionPeriod:
+			found = append(found, fmt.Sprintf("%s: keeps dead letters for %d s", target, dead.MessageRetentionPeriod))
+		case dead.RedrivePolicy != nil:
+			found = append(found, fmt.Sprintf("%s: gives dead letters up", target))
+		}
+	}
+	return found
+}
+
+// transferModes: SAM takes any text and buffers all but one.
+func transferModes(t *testing.T, of template) (found []string) {
+	eachEvent(t, of, "Api", func(where string, _ function, e event) {
+		if got := e.Properties.ResponseTransferMode; got != "RESPONSE_STREAM" {
+			found = append(found, fmt.Sprintf("%s: transfer mode %q is buffered", where, got))
+		}
+	})
+	return found
+}
+
+// frontTimes: a front end must wait as long as its function may take.
+func frontTimes(t *testing.T, of template) (found []string) {
+	check := func(where string, f function, e event) {
+		if e.Properties.TimeoutInMillis != f.Timeout*1000 {
+			found = append(found, fmt.Sprintf("%s: waits %d ms for a function of %d s", where, e.Properties.TimeoutInMillis, f.Timeout))
+		}
+	}
+	eachEvent(t, of, "Api", check)
+	eachEvent(t, of, "HttpApi", check)
+	return found
+}
+
+var rate = regexp.MustCompile(`^rate\((1 (minute|hour|day)|([2-9]|[1-9][0-9]+) (minutes|hours|days))\)$`)
+
+// schedules: the grammar has a singular, and SAM names a schedule after its
+// event alone unless it is told not to, so that a second stack cannot be made.
+func schedules(t *testing.T, of template) (found []string) {
+	eachEvent(t, of, "ScheduleV2", func(where string, _ function, e event) {
+		if !rate.MatchString(e.Properties.ScheduleExpression) {
+			found = append(found, fmt.Sprintf("%s: %q is no rate", where, e.Properties.ScheduleExpression))
+		}
+		if !e.Properties.OmitName {
+			found = append(found, fmt.Sprintf("%s: has a fixed name", where))
+		}
+	})
+	return found
+}
+
+// loops: a function that sends to the queue that invokes it is a loop, which
+// Lambda ends after 16 rounds.
+func loops(t *testing.T, of template) (found []string) {
+	eachEvent(t, of, "SQS", func(where string, f function, _ event) {
+		if f.RecursiveLoop != "Allow" {
+			found = append(found, fmt.Sprintf("%s: recursion is %q", where, f.RecursiveLoop))
+		}
+	})
+	return found
+}
+
+func TestRulesHold(t *testing.T) {
+	for _, problem := range broken(t, read(t)) {
+		t.Error(problem)
+	}
+}
+
+func TestRulesFindSeededFaults(t *testing.T) {
+	text := readText(t, "template.yaml")
+	tests := []struct{ name, old, new, want string }{
+		{"batch without window", "BatchSize: 10", "BatchSize: 11", "StepFunction.WakeUps: batch of 11 with a window of 0 s"},
+		{"no partial answer", "FunctionResponseTypes: [ReportBatchItemFailures]", "FunctionResponseTypes: []", "StepFunction.WakeUps: answers []"},
+		{"short visibility", "VisibilityTimeout: 720", "VisibilityTimeout: 719", "StepFunction.WakeUps: Queue hides messages for 719 s, six times the timeout is 720 s"},
+		{"longer function", "Timeout: 60", "Timeout: 61", "SweepFunction.DeadWakeUps: DeadLetterQueue hides messages for 360 s, six times the timeout is 366 s"},
+		{"unknown queue", "Queue: !GetAtt Queue.Arn", "Queue: !GetAtt Quay.Arn", `StepFunction.WakeUps: there is no queue "!GetAtt Quay.Arn"`},
+		{"own dead letters", "deadLetterTargetArn: !GetAtt DeadLetterQueue.Arn", "deadLetterTargetArn: !GetAtt Queue.Arn", `Queue: dead letters go to "!GetAtt Queue.Arn"`},
+		{"more receives", "maxReceiveCount: 5", "maxReceiveCount: 6", "Queue: dead after 6 receives"},
+		{"short-lived dead letters", "MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600", "DeadLetterQueue: keeps dead letters for 345600 s"},
+		{"the integration's word for streaming", "ResponseTransferMode: RESPONSE_STREAM", "ResponseTransferMode: STREAM", `StreamFunction.Any: transfer mode "STREAM" is buffered`},
+		{"impatient front end", "TimeoutInMillis: 900000", "TimeoutInMillis: 300000", "StreamFunction.Any: waits 300000 ms for a function of 900 s"},
+		{"plural of one", "rate(1 minute)", "rate(1 minutes)", `SweepFunction.EveryMinute: "rate(1 minutes)" is no rate`},
+		{"singular of five", "rate(1 minute)", "rate(5 minute)", `SweepFunction.EveryMinute: "rate(5 minute)" is no rate`},
+		{"fixed name", "OmitName: true", "OmitName: false", "SweepFunction.EveryMinute: has a fixed name"},
+		{"ended loop", "RecursiveLoop: Allow # a run", "RecursiveLoop: Terminate # a run", `StepFunction.WakeUps: recursion is "Terminate"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if !strings.Contains(text, tt.old) {
+				t.Fatalf("template.yaml has no %q", tt.old)
+			}
+			got := broken(t, parse(t, strings.Replace(text, tt.old, tt.new, 1)))
+			if diff := cmp.Diff([]string{tt.want}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package template
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/functions/app/settings"
+)
+
+// local are the settings that only the local host has.
+var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_SWEEP_INTERVAL"}
+
+func TestEverySettingIsDeployed(t *testing.T) {
+	of := read(t)
+	got := slices.Collect(maps.Keys(of.Globals.Function.Environment.Variables))
+	for _, f := range functions(t, of) {
+		for name := range f.Environment.Variables {
+			if !slices.Contains(got, name) {
+				got = append(got, name)
+			}
+		}
+	}
+	got = append(got, local...)
+	slices.Sort(got)
+	if diff := cmp.Diff(known(t), got); diff != "" {
+		t.Errorf("settings of the code (-) and of the template or the local host (+):\n%s", diff)
+	}
+}
+
+// known reads the names out of the source of package settings.
+func known(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "app", "settings", "settings.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`^"((REVEILLE|OPENAI)_[A-Z_]*[A-Z])"$`)
+	var names []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && name.MatchString(literal.Value) {
+			names = append(names, strings.Trim(literal.Value, `"`))
+		}
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
+
+func TestWhichFunctionGetsWhichVariables(t *testing.T) {
+	of := read(t)
+	got := map[string]map[string]any{"Globals": of.Globals.Function.Environment.Variables}
+	for id, f := range functions(t, of) {
+		got[id] = f.Environment.Variables
+	}
+	provider := map[string]any{
+		"OPENAI_API_KEY":  `!If ["HasModelKey","!Sub {{resolve:secretsmanager:${ModelKeySecret}}}",""]`,
+		"OPENAI_BASE_URL": "!Ref ModelBaseUrl",
+	}
+	want := map[string]map[string]any{
+		"Globals": {
+			"REVEILLE_AUTH":                 "!Ref Auth",
+			"REVEILLE_LEASE":                "30s",
+			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
+			"REVEILLE_MODEL":                "!Ref Model",
+			"REVEILLE_QUEUE_URL":            "!Ref Queue",
+			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
+			"REVEILLE_TABLE":                "!Ref Threads",
+		},
+		"ApiFunction": {
+			"REVEILLE_STREAM_URL": `!Sub ["https://${Host}",{"Host":"!Select [2,\"!Split [\\\"/\\\",\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\"]\"]"}]`,
+		},
+		"StreamFunction": provider,
+		"StepFunction":   provider,
+		"SweepFunction":  nil, // it calls no model
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// environ resolves the global variables with the parameters' defaults, but for
+// those given.
+func environ(of template, given map[string]string) []string {
+	var pairs []string
+	for name, value := range of.Globals.Function.Environment.Variables {
+		text := fmt.Sprint(value)
+		if id, ok := strings.CutPrefix(text, "!Ref "); ok {
+			text = "of-" + id
+			if p, ok := of.Parameters[id]; ok {
+				text = fmt.Sprint(p.Default)
+			}
+			if v, ok := given[id]; ok {
+				text = v
+			}
+		}
+		pairs = append(pairs, name+"="+text)
+	}
+	return pairs
+}
+
+func TestDefaultsAreAccepted(t *testing.T) {
+	got, err := settings.Read(environ(read(t), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Auth != "gateway" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
+		got.Table != "of-Threads" || got.QueueURL != "of-Queue" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestParametersAllowWhatTheCodeAllows(t *testing.T) {
+	of := read(t)
+	for _, id := range []string{"Auth", "LogLevel"} {
+		for _, value := range of.Parameters[id].AllowedValues {
+			if _, err := settings.Read(environ(of, map[string]string{id: fmt.Sprint(value)})); err != nil {
+				t.Errorf("%s %v: %v", id, value, err)
+			}
+		}
+	}
+	steps := of.Parameters["Steps"]
+	for value, ok := range map[int]bool{*steps.MinValue: true, *steps.MaxValue: true, *steps.MinValue - 1: false, *steps.MaxValue + 1: false} {
+		if _, err := settings.Read(environ(of, map[string]string{"Steps": strconv.Itoa(value)})); ok != (err == nil) {
+			t.Errorf("Steps %d: %v", value, err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package template
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/dynamo"
+)
+
+// wire answers like DynamoDB and keeps what it was asked, by operation.
+type wire map[string]map[string]any
+
+// RoundTrip implements http.RoundTripper.
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	w[operation] = body
+	answer := `{}`
+	if operation == "DescribeTable" {
+		answer = `{"Table":{"TableStatus":"ACTIVE"}}`
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(answer)),
+	}, nil
+}
+
+// TestTableIsWhatTheAdapterMakes compares the template with the requests by which
+// the adapter makes its table: CloudFormation spells properties as the API does.
+func TestTableIsWhatTheAdapterMakes(t *testing.T) {
+	sent := wire{}
+	client, err := dynamo.NewClient(dynamo.Config{Transport: sent, Getenv: func(string) string { return "test" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dynamo.CreateTable(t.Context(), client, "any"); err != nil {
+		t.Fatal(err)
+	}
+	want := sent["CreateTable"]
+	delete(want, "TableName") // CloudFormation chooses it
+	want["TimeToLiveSpecification"] = sent["UpdateTimeToLive"]["TimeToLiveSpecification"]
+	// What only a deployment has.
+	want["PointInTimeRecoverySpecification"] = map[string]any{"PointInTimeRecoveryEnabled": true}
+	want["SSESpecification"] = map[string]any{"SSEEnabled": true}
+
+	of := read(t)
+	if diff := cmp.Diff(want, decode[map[string]any](t, of.Resources["Threads"].Properties)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableOutlivesItsStack(t *testing.T) {
+	r := read(t).Resources["Threads"]
+	if r.Type != "AWS::DynamoDB::Table" || r.DeletionPolicy != "Retain" || r.UpdateReplacePolicy != "Retain" {
+		t.Errorf("Threads is %s, deletion %q, replacement %q", r.Type, r.DeletionPolicy, r.UpdateReplacePolicy)
+	}
+}
+
+func TestQueuesAreEncrypted(t *testing.T) {
+	for id, q := range queues(t, read(t)) {
+		if !q.SqsManagedSseEnabled {
+			t.Errorf("%s is not", id)
+		}
+	}
+}
