@@ -15,31 +15,30 @@ import (
 
 // transition applies a command and checks everything that holds for every
 // command on every head. The answer is Apply's.
-func transition(h thread.Head, c thread.Command) (thread.Head, thread.Effects, error, []string) {
-	var broken []string
+func transition(h thread.Head, c thread.Command) (next thread.Head, effects thread.Effects, broken []string, err error) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			broken = append(broken, fmt.Sprintf(format, args...))
 		}
 	}
-	before := h.AppendBinary(nil)
-	next, effects, err := thread.Apply(h, c)
-	after := next.AppendBinary(nil)
+	before := h.AppendBinary(make([]byte, 0, 512))
+	next, effects, err = thread.Apply(h, c)
+	after := next.AppendBinary(make([]byte, 0, 512))
 	again, _, _ := thread.Apply(h, c)
-	check(bytes.Equal(after, again.AppendBinary(nil)), "the same command gives two heads")
+	check(bytes.Equal(after, again.AppendBinary(make([]byte, 0, 512))), "the same command gives two heads")
 	if !effects.Unchanged && err == nil {
 		scribble(&again)
 	}
-	check(bytes.Equal(before, h.AppendBinary(nil)) && bytes.Equal(after, next.AppendBinary(nil)), "two heads share memory")
+	check(bytes.Equal(before, h.AppendBinary(make([]byte, 0, 512))) && bytes.Equal(after, next.AppendBinary(nil)), "two heads share memory")
 	if err != nil {
 		check(bytes.Equal(before, after), "refused (%v), yet the head changed", err)
 		check(reflect.DeepEqual(effects, thread.Effects{}), "refused (%v), yet there are effects", err)
 		check(!errors.Is(err, thread.ErrTooLarge), "refused for its size")
-		return next, effects, err, broken
+		return next, effects, broken, err
 	}
 	if effects.Unchanged {
 		check(bytes.Equal(before, after), "unchanged, yet the head changed")
-		return next, effects, nil, broken
+		return next, effects, broken, nil
 	}
 	checkOrder(check, h, next, c, effects)
 	checkParts(check, next)
@@ -51,7 +50,7 @@ func transition(h thread.Head, c thread.Command) (thread.Head, thread.Effects, e
 	if !reflect.DeepEqual(decoded, withoutEmpty(next)) {
 		check(false, "the codec loses something:\n%s", cmp.Diff(next, decoded, cmpopts.EquateEmpty()))
 	}
-	return next, effects, nil, broken
+	return next, effects, broken, nil
 }
 
 // withoutEmpty makes empty tables nil, as a decoder leaves them.

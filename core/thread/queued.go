@@ -1,7 +1,6 @@
 package thread
 
 import (
-
 	"github.com/reveille-run/reveille/core"
 )
 

@@ -145,4 +145,4 @@ func (s *stage) apply(action thread.Action) string {
 
 func (s *stage) describe() string { return describeHead(s.head) }
 
-func encode(h thread.Head) string { return string(h.AppendBinary(nil)) }
+func encode(h thread.Head) string { return string(h.AppendBinary(make([]byte, 0, 512))) }

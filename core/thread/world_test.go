@@ -15,7 +15,8 @@ import (
 // plausible, and checks every transition. Then the commands stop, and a worker
 // that only looks when the thread is due must bring it to rest.
 func TestRandomCommandsKeepTheInvariants(t *testing.T) {
-	worlds := 1500
+	t.Parallel()
+	worlds := 600
 	if testing.Short() {
 		worlds = 150
 	}
@@ -73,7 +74,7 @@ func newWorld(r *rand.Rand) *world {
 func (w *world) do(a thread.Action) (thread.Effects, error) {
 	h := w.head
 	c := thread.Command{Now: w.now, CommitID: w.fresh(), Due: w.due, Action: a}
-	next, e, err, broken := transition(h, c)
+	next, e, broken, err := transition(h, c)
 	w.history = append(w.history, event{a, e, err, w.now, next})
 	w.broken = append(w.broken, broken...)
 	w.head = next
