@@ -14,14 +14,18 @@ func (id ID) IsZero() bool { return id == ID{} }
 
 // String returns the canonical lower-case UUID form.
 func (id ID) String() string {
-	var b [36]byte
+	b := id.text()
+	return string(b[:])
+}
+
+func (id ID) text() (b [36]byte) {
 	hex.Encode(b[:8], id[:4])
 	hex.Encode(b[9:13], id[4:6])
 	hex.Encode(b[14:18], id[6:8])
 	hex.Encode(b[19:23], id[8:10])
 	hex.Encode(b[24:], id[10:])
 	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
-	return string(b[:])
+	return b
 }
 
 // MarshalText implements encoding.TextMarshaler; the zero id is empty text.
@@ -29,7 +33,8 @@ func (id ID) MarshalText() ([]byte, error) {
 	if id.IsZero() {
 		return []byte{}, nil
 	}
-	return []byte(id.String()), nil
+	b := id.text()
+	return b[:], nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler; empty text is the zero id.

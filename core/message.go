@@ -78,6 +78,9 @@ func (m Message) Text() string {
 	if m.Role == RoleTool && m.ToolResult != nil {
 		return m.ToolResult.Text()
 	}
+	if len(m.Content) == 1 && m.Content[0].Type == BlockText {
+		return m.Content[0].Text
+	}
 	var b strings.Builder
 	for _, block := range m.Content {
 		if block.Type == BlockText {

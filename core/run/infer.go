@@ -26,13 +26,13 @@ func resultID(run core.ID, step, index int) string {
 	return turnID(run, step) + "." + strconv.Itoa(index)
 }
 
-// infer streams one inference and answers the assistant turn.
-func (w *work) infer(ctx context.Context, number int) (core.Message, error) {
+// infer streams one inference and answers the assistant turn, whose id is given.
+func (w *work) infer(ctx context.Context, number int, id string) (core.Message, error) {
 	request := model.Request{
 		Model: w.agent.ModelName, System: w.agent.Spec.SystemPrompt, Messages: w.conversation.messages,
 		Tools: w.agent.ModelTools, MaxTokens: w.agent.Spec.MaxTokens, Temperature: w.agent.Spec.Temperature,
 	}
-	t := turnBuilder{work: w, number: number, id: turnID(w.record.ID, number)}
+	t := turnBuilder{work: w, number: number, id: id}
 	w.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range w.agent.Model.Stream(ctx, request) {

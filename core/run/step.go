@@ -47,15 +47,16 @@ func (w *work) step(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
+	id := turnID(w.record.ID, number)
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if phase == core.PhaseStepStart {
-			w.events.emit(core.Event{Type: core.EventStepStart, MessageID: turnID(w.record.ID, number)})
+			w.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
 		}
 		if err := w.phase(ctx, plugin.Context{Phase: phase}); err != nil {
 			return Result{}, err
 		}
 	}
-	turn, err := w.infer(ctx, number)
+	turn, err := w.infer(ctx, number, id)
 	if err != nil {
 		return Result{}, err
 	}

@@ -174,7 +174,9 @@ func (s *script) send(d model.Delta) {
 
 func countWords(messages []core.Message) (n int) {
 	for _, m := range messages {
-		n += len(strings.Fields(m.Text()))
+		for range strings.FieldsSeq(m.Text()) {
+			n++
+		}
 	}
 	return n
 }
