@@ -1,0 +1,369 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// backend is a store whose write of heads a test may replace.
+type backend struct {
+	store.Backend
+	set func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error)
+	put func(ctx context.Context, key core.ThreadKey, r store.Record) error
+}
+
+func (b *backend) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+	if b.set != nil {
+		return b.set(ctx, key, next)
+	}
+	return b.Backend.CompareAndSet(ctx, key, next)
+}
+
+func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	if b.put != nil {
+		return b.put(ctx, key, r)
+	}
+	return b.Backend.Put(ctx, key, r)
+}
+
+// hints remembers what was sent.
+type hints []string
+
+func (h *hints) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
+	*h = append(*h, fmt.Sprint(w.Thread, " ", delay))
+	return nil
+}
+
+type world struct {
+	*mailbox.Service
+	store *backend
+	hints *hints
+}
+
+var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
+	var err error
+	w.Service, err = mailbox.New(mailbox.Options{
+		Env: env.System(), Store: w.store, Waker: w.hints, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func input(text string, mode mailbox.Mode) mailbox.Submission {
+	return mailbox.Submission{Thread: key, User: "ann", AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Mode: mode}
+}
+
+func (w *world) submit(t *testing.T, s mailbox.Submission) mailbox.Receipt {
+	t.Helper()
+	receipt, err := w.Submit(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+// claim takes the thread and answers its head.
+func (w *world) claim(t *testing.T) thread.Head {
+	t.Helper()
+	head, claimed, err := w.Claim(t.Context(), key)
+	if err != nil || !claimed {
+		t.Fatalf("claim: %v, %v", claimed, err)
+	}
+	return head
+}
+
+func (w *world) commit(t *testing.T, action thread.Action) thread.Head {
+	t.Helper()
+	head, _, err := w.Commit(t.Context(), key, thread.Head{}, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+func (w *world) status(t *testing.T, r mailbox.Receipt) string {
+	t.Helper()
+	head, err := w.Head(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, ok, err := w.Run(t.Context(), key, head, r.RunID, r.DispatchID)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case !ok:
+		return "unknown"
+	case run.Termination != nil:
+		return string(run.Status) + " " + string(run.Termination.Type)
+	}
+	return string(run.Status)
+}
+
+func TestModesOnABusyThread(t *testing.T) {
+	tests := []struct {
+		mode          mailbox.Mode
+		first, second string // statuses afterwards
+		code          core.Code
+		inbox         int
+	}{
+		{mode: "", first: "running", second: "created"},
+		{mode: mailbox.ModeQueue, first: "running", second: "created"},
+		{mode: mailbox.ModeInterrupt, first: "done superseded", second: "created"},
+		{mode: mailbox.ModeSteer, first: "running", second: "running", inbox: 1},
+		{mode: mailbox.ModeReject, first: "running", code: core.CodeBusy},
+		{mode: "none", first: "running", code: core.CodeInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.mode), func(t *testing.T) {
+			w := newWorld(t)
+			first := w.submit(t, input("one", ""))
+			head := w.claim(t)
+			second, err := w.Submit(t.Context(), input("two", tt.mode))
+			if core.CodeOf(err) != tt.code {
+				t.Fatalf("submit: %v, want code %q", err, tt.code)
+			}
+			if got := w.status(t, first); got != tt.first {
+				t.Errorf("the first run is %q, want %q", got, tt.first)
+			}
+			if err != nil {
+				return
+			}
+			if got := w.status(t, second); got != tt.second {
+				t.Errorf("the second run is %q, want %q", got, tt.second)
+			}
+			if tt.inbox > 0 && second.RunID != first.RunID {
+				t.Errorf("the input went to run %s, want %s", second.RunID, first.RunID)
+			}
+			if head, err = w.Head(t.Context(), key); err != nil || len(head.Inbox) != tt.inbox {
+				t.Errorf("%d inbox entries, want %d", len(head.Inbox), tt.inbox)
+			}
+		})
+	}
+}
+
+func TestSteeringAFreeThreadQueues(t *testing.T) {
+	w := newWorld(t)
+	if r := w.submit(t, input("one", mailbox.ModeSteer)); w.status(t, r) != "created" {
+		t.Errorf("the run is %q, want created", w.status(t, r))
+	}
+}
+
+// The run that was to read the input ends between the look at the head and the
+// write: the input is queued.
+func TestSteeringARunThatJustEndedQueues(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		if strings.HasPrefix(r.Name, "Q#") {
+			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
+		}
+		return w.store.Backend.Put(ctx, key, r)
+	}
+	r := w.submit(t, input("two", mailbox.ModeSteer))
+	w.store.put = nil
+	if got := w.status(t, r); got != "created" || r.RunID == head.Run.ID {
+		t.Errorf("the input's run %s is %q", r.RunID, got)
+	}
+}
+
+// A steered input comes again under its key: before a step read it, after, and
+// when its run is over.
+func TestSteeredInputIsReadOnce(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	s := input("two", mailbox.ModeSteer)
+	s.Key = "k"
+	first := w.submit(t, s)
+	again := func(when string) {
+		t.Helper()
+		r, err := w.Submit(t.Context(), s)
+		if err != nil || !r.Duplicate || r.RunID != head.Run.ID {
+			t.Errorf("%s: %+v, %v; want a duplicate of run %s", when, r, err, head.Run.ID)
+		}
+		now, err := w.Head(t.Context(), key)
+		if err != nil || len(now.Inbox)+len(now.Pending) > 1 {
+			t.Errorf("%s: head %+v, %v", when, now, err)
+		}
+	}
+	again("waiting")
+	w.commit(t, thread.CommitStep{
+		Fence: head.Claim.Fence, Outcome: thread.Continue, Lease: 30_000, Seq: head.Seq,
+		Consumed: []thread.InboxRef{{ID: first.DispatchID}},
+	})
+	again("read")
+	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
+	again("over")
+	if now, err := w.Head(t.Context(), key); err != nil || now.Busy() {
+		t.Errorf("head %+v, %v; want nothing queued", now, err)
+	}
+}
+
+// The write of an input has no answer, and a step reads the input before the
+// next look: it must not be written again.
+func TestInputWithLostAnswerIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.submit(t, input("one", ""))
+		head := w.claim(t)
+		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+			w.store.set = nil
+			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); !ok || err != nil {
+				t.Errorf("write: %v, %v", ok, err)
+			}
+			w.commit(t, thread.CommitStep{
+				Fence: head.Claim.Fence, Outcome: thread.Continue, Lease: 30_000, Seq: head.Seq,
+				Consumed: []thread.InboxRef{{ID: next.Inbox[0].ID}},
+			})
+			return thread.Head{}, false, errors.New("connection reset by peer")
+		}
+		r := w.submit(t, input("two", mailbox.ModeSteer))
+		now, err := w.Head(t.Context(), key)
+		if err != nil || len(now.Inbox) != 0 || r.RunID != head.Run.ID {
+			t.Errorf("receipt %+v, head %+v, %v; want an empty inbox", r, now, err)
+		}
+	})
+}
+
+// An enqueue has no answer, and a worker claims the run before the next look.
+func TestEnqueueWithLostAnswerIsQueuedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+			w.store.set = nil
+			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); !ok || err != nil {
+				t.Errorf("write: %v, %v", ok, err)
+			}
+			w.claim(t)
+			return thread.Head{}, false, errors.New("connection reset by peer")
+		}
+		r := w.submit(t, input("one", ""))
+		now, err := w.Head(t.Context(), key)
+		if err != nil || len(now.Pending) != 0 || now.Run.ID != r.RunID {
+			t.Errorf("head %+v, %v; want run %s open and nothing queued", now, err, r.RunID)
+		}
+	})
+}
+
+func TestReceiptOfARetry(t *testing.T) {
+	w := newWorld(t)
+	s := input("one", mailbox.ModeReject)
+	s.Key = "k"
+	w.submit(t, input("zero", ""))
+	head := w.claim(t)
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy {
+		t.Fatalf("submit: %v, want code busy", err)
+	}
+	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
+	first, err := w.Submit(t.Context(), s)
+	if err != nil || first.Duplicate {
+		t.Errorf("after a refusal: %+v, %v; want it to be the first", first, err)
+	}
+	second, err := w.Submit(t.Context(), s)
+	if err != nil || !second.Duplicate || second.RunID != first.RunID {
+		t.Errorf("again: %+v, %v; want a duplicate of %+v", second, err, first)
+	}
+	s.User = "bob"
+	if r, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeForbidden {
+		t.Errorf("by another user: %+v, %v; want code forbidden", r, err)
+	}
+}
+
+// The head is written, the process dies before the hint: the retry sends it.
+func TestRetryHintsAgain(t *testing.T) {
+	w := newWorld(t)
+	s := input("one", "")
+	s.Key = "k"
+	w.submit(t, s)
+	*w.hints = nil
+	w.submit(t, s)
+	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClaimOfNothing(t *testing.T) {
+	w := newWorld(t)
+	if _, claimed, err := w.Claim(t.Context(), key); claimed || err != nil {
+		t.Errorf("a thread that does not exist: %v, %v", claimed, err)
+	}
+	w.submit(t, input("one", ""))
+	w.commit(t, thread.Delete{Owner: "ann"})
+	if _, claimed, err := w.Claim(t.Context(), key); claimed || err != nil {
+		t.Errorf("a deleted thread: %v, %v", claimed, err)
+	}
+	if _, err := w.Submit(t.Context(), input("two", "")); core.CodeOf(err) != core.CodeDeleted {
+		t.Errorf("submit: %v, want code deleted", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Cancel(t.Context(), key, core.ID{}); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("nothing there: %v, want code not_found", err)
+	}
+	first, second := w.submit(t, input("one", "")), w.submit(t, input("two", ""))
+	if id, err := w.Cancel(t.Context(), key, second.RunID); err != nil || id != second.RunID || w.status(t, second) != "done cancelled" {
+		t.Errorf("queued: %s is %s, %v", id, w.status(t, second), err)
+	}
+	w.claim(t)
+	if id, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || id != first.RunID || w.status(t, first) != "done cancelled" {
+		t.Errorf("open: %s is %s, %v", id, w.status(t, first), err)
+	}
+	*w.hints = nil
+	woken, err := w.Rewake(t.Context(), core.WakeUp{Tenant: "t", Thread: "t1"})
+	if diff := cmp.Diff(hints{"t1 1m0s"}, *w.hints); !woken || err != nil || diff != "" {
+		t.Errorf("a closing run is woken: %v, %v, %s", woken, err, diff)
+	}
+}
+
+func TestSubmissionIsChecked(t *testing.T) {
+	change := func(f func(*mailbox.Submission)) mailbox.Submission {
+		s := input("one", "")
+		f(&s)
+		return s
+	}
+	tests := []struct {
+		want string
+		s    mailbox.Submission
+	}{
+		{"tenant is empty", change(func(s *mailbox.Submission) { s.Thread.Tenant = "" })},
+		{`thread id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) { s.Thread.Thread = "a#b" })},
+		{`user "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) { s.User = "a b" })},
+		{"agent id is empty", change(func(s *mailbox.Submission) { s.AgentID = "" })},
+		{"messages are empty, at least one is required", change(func(s *mailbox.Submission) { s.Messages = nil })},
+		{`messages[0]: role "tool", only user messages can be submitted`, change(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleTool })},
+		{"messages[0]: content is empty", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
+		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
+	}
+	for _, tt := range tests {
+		if err := tt.s.Check(); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
+			t.Errorf("Check answers %v, want %s", err, tt.want)
+		}
+	}
+	if err := input("one", "").Check(); err != nil {
+		t.Error(err)
+	}
+}
