@@ -14,7 +14,11 @@
 //	})
 //
 // effects.Before must be stored before the head is written, effects.Hint is
-// sent after it. The scripts in testdata are the specification.
+// sent after it. A head that has a Notify after the write owes a parent word of a
+// finished child: whoever wrote or read it delivers it and applies [Notified].
+//
+// The scripts in testdata are the specification. The tests also try random
+// commands and walk every head of a small world.
 //
 // An [Entry] is one record of the thread's log; the head's Seq says how far the
 // log is visible.
