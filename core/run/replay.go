@@ -76,6 +76,9 @@ func (r *Replayer) replayTurn(m *core.Message) {
 		block := len(m.Content) + i
 		at(core.Event{Type: core.EventToolCallStart, CallID: c.ID, Name: c.Name}, block, 0)
 		at(core.Event{Type: core.EventToolCallDelta, CallID: c.ID, Delta: string(c.Arguments)}, block, len(c.Arguments))
+	}
+	for i, c := range m.ToolCalls {
+		block := len(m.Content) + i
 		at(core.Event{Type: core.EventToolCallReady, CallID: c.ID, Name: c.Name, Arguments: c.Arguments}, block, len(c.Arguments))
 	}
 	at(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(m.Content)+len(m.ToolCalls), 0)

@@ -309,3 +309,13 @@ func (truncated) Stream(context.Context, model.Request) iter.Seq2[model.Delta, e
 		yield(model.Delta{Type: model.DeltaText, Text: "half"}, nil)
 	}
 }
+
+// hooked is a store whose puts a test replaces.
+type hooked struct {
+	store.Backend
+	put func(ctx context.Context, key core.ThreadKey, r store.Record) error
+}
+
+func (h *hooked) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	return h.put(ctx, key, r)
+}

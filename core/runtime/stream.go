@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
@@ -92,7 +93,7 @@ func (d *reader) take(e core.Event) error {
 	if d.gone {
 		return errReaderGone
 	}
-	err := d.sink(e)
+	err := env.Protect(func() error { return d.sink(e) }) // a reader that panics is gone
 	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
 	return err
 }

@@ -1,0 +1,255 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// replayed is the stream of a finished "parallel: a, b": the live one but for
+// how text and arguments are cut.
+var replayed = []string{
+	"run_start",
+	"step_start",
+	"tool_call_start echo", `tool_call_delta {"text":"a"}`,
+	"tool_call_start echo", `tool_call_delta {"text":"b"}`,
+	`tool_call_ready echo {"text":"a"}`, `tool_call_ready echo {"text":"b"}`,
+	"inference_complete",
+	`tool_call_done echo {"text":"a"}`, `tool_call_done echo {"text":"b"}`,
+	"step_end",
+	"step_start", "text_delta Echo: a, b", "inference_complete", "step_end",
+	`run_finish {"type":"natural_end"}`,
+}
+
+var live = []string{
+	"run_start",
+	"step_start",
+	"tool_call_start echo", `tool_call_delta {"text`, `tool_call_delta ":"a"}`,
+	"tool_call_start echo", `tool_call_delta {"text`, `tool_call_delta ":"b"}`,
+	`tool_call_ready echo {"text":"a"}`, `tool_call_ready echo {"text":"b"}`,
+	"inference_complete",
+	`tool_call_done echo {"text":"a"}`, `tool_call_done echo {"text":"b"}`,
+	"step_end",
+	"step_start", "text_delta Echo: ", "text_delta a, b", "inference_complete", "step_end",
+	`run_finish {"type":"natural_end"}`,
+}
+
+func TestStreamAndItsReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		s := submission("t1", "parallel: a, b")
+		s.Key = "k"
+		var first, again, followed events
+		receipt, err := process.Stream(t.Context(), s, first.sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(live, first.lines); diff != "" {
+			t.Errorf("live (-want +got):\n%s", diff)
+		}
+		repeated, err := process.Stream(t.Context(), s, again.sink)
+		if err != nil || repeated.RunID != receipt.RunID || !repeated.Duplicate {
+			t.Errorf("the same key answers %+v, %v", repeated, err)
+		}
+		if diff := cmp.Diff(replayed, again.lines); diff != "" {
+			t.Errorf("the same key (-want +got):\n%s", diff)
+		}
+		if err := process.Follow(t.Context(), local, receipt.RunID, followed.sink); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(replayed, followed.lines); diff != "" {
+			t.Errorf("follow (-want +got):\n%s", diff)
+		}
+		if err := process.Follow(t.Context(), core.Identity{Tenant: "other"}, receipt.RunID, followed.sink); core.CodeOf(err) != core.CodeNotFound {
+			t.Errorf("another tenant: %v, want code not_found", err)
+		}
+		if diff := cmp.Diff(parallelTranscript, transcript(t, process, "t1")); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A stream behind other work shows its run from the commits of whoever runs it.
+func TestFollowOfAQueuedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		if _, err := process.Submit(t.Context(), submission("t1", "slow: 20")); err != nil {
+			t.Fatal(err)
+		}
+		var got events
+		done := make(chan error)
+		go func() {
+			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), got.sink)
+			done <- err
+		}()
+		synctest.Wait()
+		time.Sleep(3 * time.Second)
+		if len(got.lines) > 0 {
+			t.Errorf("a queued run showed %v", got.lines)
+		}
+		r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(replayed, got.lines); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestStreamWithoutAReaderRunsOn(t *testing.T) {
+	tests := []struct {
+		name  string
+		leave func(cancel context.CancelFunc) error
+		calls int // of the sink
+	}{
+		{"the sink fails", func(context.CancelFunc) error { return errors.New("gone") }, 4},
+		{"the context is cancelled", func(cancel context.CancelFunc) error { cancel(); return nil }, 20},
+		{"the sink panics", func(context.CancelFunc) error { panic("boom") }, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				process := r.process("w", r.store)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				calls := 0
+				_, err := process.Stream(ctx, submission("t1", "parallel: a, b"), func(core.Event) error {
+					if calls++; calls == 4 {
+						return tt.leave(cancel)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if calls != tt.calls {
+					t.Errorf("the sink was called %d times, want %d", calls, tt.calls)
+				}
+				if diff := cmp.Diff(parallelTranscript, transcript(t, process, "t1")); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A step of a stream that fails is shown again from its beginning, by whoever
+// takes it; what was committed before is not repeated.
+func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		puts := 0
+		broken := &hooked{Backend: r.store, put: func(ctx context.Context, key core.ThreadKey, record store.Record) error {
+			if record.Name == store.LogName(5) {
+				if puts++; puts == 1 {
+					return context.Canceled // the second step fails at its turn
+				}
+			}
+			return r.store.Put(ctx, key, record)
+		}}
+		process := r.process("w", broken)
+		var got events
+		done := make(chan error)
+		go func() {
+			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), got.sink)
+			done <- err
+		}()
+		synctest.Wait()
+		r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		want := append(append([]string{}, live[:18]...),
+			"step_restarted", "step_start", "text_delta Echo: a, b", "inference_complete", "step_end",
+			`run_finish {"type":"natural_end"}`)
+		if diff := cmp.Diff(want, got.lines); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// With little time left, a stream leaves its run to the queue.
+func TestStreamYieldsWhenItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.Reserve = time.Minute })
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var got events
+		if _, err := process.Stream(ctx, submission("t1", "parallel: a, b"), got.sink); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(append(append([]string{}, live[:14]...), "run_yield"), got.lines); diff != "" {
+			t.Error(diff)
+		}
+		r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		if diff := cmp.Diff(parallelTranscript, transcript(t, process, "t1")); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A stream whose deadline passes in the middle of an answer ends with run_yield,
+// and its run goes on elsewhere.
+func TestStreamYieldsAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		s := submission("t1", "slow: 400")
+		var got events
+		if _, err := process.Stream(ctx, s, got.sink); err != nil {
+			t.Fatal(err)
+		}
+		last := got.lines[len(got.lines)-2:]
+		if diff := cmp.Diff([]string{"step_restarted", "run_yield"}, last); diff != "" {
+			t.Error(diff)
+		}
+		r.settle(process, s.Thread)
+		if got := transcript(t, process, "t1"); len(got) != 2 {
+			t.Errorf("transcript %v", got)
+		}
+	})
+}
+
+// A cancelled run is shown with the results that close it.
+func TestFollowOfACancelledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		s := submission("t1", "slow: 600")
+		receipt, err := process.Submit(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got events
+		done := make(chan error)
+		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, got.sink) }()
+		go func() {
+			time.Sleep(5 * time.Second)
+			if err := process.CancelRun(t.Context(), local, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+		}()
+		r.settle(process, s.Thread)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"run_start", `run_finish {"type":"cancelled"}`}, got.lines); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
