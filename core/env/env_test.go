@@ -1,0 +1,171 @@
+package env_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+func TestNewIDIsAUUIDOfVersion7(t *testing.T) {
+	e := env.System()
+	e.Now = func() time.Time { return time.UnixMilli(0x0190_ab12_cd34) }
+	tests := []struct {
+		random byte
+		want   string
+	}{
+		{0x00, "0190ab12-cd34-7000-8000-000000000000"},
+		{0xff, "0190ab12-cd34-7fff-bfff-ffffffffffff"},
+		{0x5a, "0190ab12-cd34-7a5a-9a5a-5a5a5a5a5a5a"},
+	}
+	for _, tt := range tests {
+		e.Random = func(b []byte) {
+			for i := range b {
+				b[i] = tt.random
+			}
+		}
+		if got := e.NewID().String(); got != tt.want {
+			t.Errorf("NewID is %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestNewIDsDiffer(t *testing.T) {
+	e, seen := env.System(), map[core.ID]bool{}
+	for range 10_000 {
+		id := e.NewID()
+		if seen[id] {
+			t.Fatalf("%s was made twice", id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestJitter(t *testing.T) {
+	e := env.System()
+	for range 1000 {
+		if d := e.Jitter(time.Millisecond); d < 0 || d >= time.Millisecond {
+			t.Fatalf("Jitter(1ms) is %s", d)
+		}
+	}
+	for _, limit := range []time.Duration{0, -1} {
+		if d := e.Jitter(limit); d != 0 {
+			t.Errorf("Jitter(%s) is %s, want 0", limit, d)
+		}
+	}
+	e.Random = func(b []byte) { copy(b, []byte{0, 0, 0, 0, 0, 0, 0, 7}) }
+	if d := e.Jitter(5); d != 2 {
+		t.Errorf("Jitter(5) of 7 is %d, want 2", d)
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, start := env.System(), time.Now()
+		if err := e.Sleep(t.Context(), 3*time.Second); err != nil || time.Since(start) != 3*time.Second {
+			t.Errorf("slept %s, %v", time.Since(start), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if err := e.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("slept %s, %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestGroupWaitsForAllAndAnswersTheFirstError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := errors.New("first"), errors.New("second")
+		group, shared := env.System().Group(t.Context())
+		var over atomic.Int32
+		after := func(d time.Duration, err error) {
+			group.Go(func(context.Context) error {
+				time.Sleep(d)
+				over.Add(1)
+				return err
+			})
+		}
+		after(3*time.Second, second)
+		after(time.Second, nil)
+		after(2*time.Second, first)
+		group.Go(func(ctx context.Context) error { // the first error ends its context
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), first) {
+				t.Errorf("cause %v", context.Cause(ctx))
+			}
+			return ctx.Err()
+		})
+		start := time.Now()
+		if err := group.Wait(); !errors.Is(err, first) || over.Load() != 3 || time.Since(start) != 3*time.Second {
+			t.Errorf("Wait answers %v after %s and %d functions", err, time.Since(start), over.Load())
+		}
+		if !errors.Is(context.Cause(shared), first) {
+			t.Errorf("the shared context ended for %v", context.Cause(shared))
+		}
+	})
+}
+
+func TestGroupEndsItsContext(t *testing.T) {
+	group, shared := env.System().Group(t.Context())
+	if err := group.Wait(); err != nil || shared.Err() == nil {
+		t.Errorf("Wait of nothing: %v, context %v", err, shared.Err())
+	}
+	group, shared = env.System().Group(t.Context())
+	group.Go(func(ctx context.Context) error {
+		<-ctx.Done()
+		return nil
+	})
+	group.Cancel()
+	if err := group.Wait(); err != nil || !errors.Is(shared.Err(), context.Canceled) {
+		t.Errorf("Wait after Cancel: %v, context %v", err, shared.Err())
+	}
+}
+
+func TestPanicIsTheErrorOfItsFunction(t *testing.T) {
+	group, _ := env.System().Group(t.Context())
+	group.Go(func(context.Context) error { panic("boom") })
+	err := group.Wait()
+	var panicked *env.PanicError
+	if !errors.As(err, &panicked) || panicked.Value != "boom" || err.Error() != "panic: boom" || !strings.Contains(string(panicked.Stack), "env_test.go") {
+		t.Errorf("Wait answers %v", err)
+	}
+	if err := env.Protect(func() error { return context.Canceled }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Protect answers %v", err)
+	}
+	if err := env.Protect(func() error { return nil }); err != nil {
+		t.Errorf("Protect answers %v", err)
+	}
+}
+
+func TestDoPassesBothSides(t *testing.T) {
+	var passed []string
+	e := env.System()
+	e.Reach = func(p env.Point, s env.Side) { passed = append(passed, string(p)+" "+string(s)) }
+	err := e.Do(env.PointTool, func() error {
+		passed = append(passed, "tool")
+		return context.Canceled
+	})
+	if got := strings.Join(passed, ", "); !errors.Is(err, context.Canceled) || got != "W7 before, tool, W7 after" {
+		t.Errorf("Do answers %v and passed %s", err, got)
+	}
+}
+
+func TestPointsAreListedOnce(t *testing.T) {
+	seen := map[env.Point]bool{}
+	for _, p := range env.Points() {
+		if seen[p] {
+			t.Errorf("%s is listed twice", p)
+		}
+		seen[p] = true
+	}
+	if len(seen) != 20 {
+		t.Errorf("%d points, want 20", len(seen))
+	}
+}
