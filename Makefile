@@ -2,8 +2,13 @@
 
 GO ?= go
 CLIENTS := $(wildcard scripts/clients/*)
+# How a function is built for Lambda.
+LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
+# The endpoints of DynamoDB and SQS: those of the environment, else a moto server.
+AWS := scripts/aws-up.sh && . .reveille/aws.env
 
-.PHONY: run test check unit kill coldstart test-clients bench nightly
+.PHONY: run test check unit kill coldstart test-clients test-aws aws-up aws-down lint-template bench nightly deploy \
+	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
 	$(GO) run ./scripts/dev
@@ -13,8 +18,9 @@ test: check unit kill ## Everything that needs no network and no other tool
 check: ## Formatting, vet, staticcheck (the rules of the layout are tests: scripts/house)
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) vet -tags killpoints ./scripts/dev ./functions/...
+	$(GO) vet -tags 'killpoints clients aws' ./...
 	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck -tags 'killpoints clients aws' ./...
 
 unit:
 	$(GO) test -race ./...
@@ -25,13 +31,34 @@ kill: ## Kill the local host at every named I/O point, restart it, look at what 
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first answer
 	scripts/coldstart.sh
 
-test-clients: ## The protocols as the official npm clients speak them (needs node and npm)
+test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
-	$(GO) test -tags clients -run 'Client' ./adapters/... ./scripts/...
+	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./scripts/dev
 
-bench: ## Speed and memory; nothing here passes or fails
-	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./scripts/...
+test-aws: ## DynamoDB and SQS on the wire, and the built functions under a Lambda Runtime API
+	$(AWS) && $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./scripts/deployed
+
+aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
+	scripts/aws-up.sh
+
+aws-down: ## Stop what aws-up started
+	scripts/aws-down.sh
+
+lint-template: ## cfn-lint before and after the SAM transform
+	scripts/lint-template.sh
+
+bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
+	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./scripts/dev
+	$(GO) test -run '^$$' -bench Start ./scripts/deployed
+	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test -race -count=5 ./core/...
 	scripts/fuzz.sh 60s
+
+deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
+	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
+
+# What `sam build` calls, one target for each function.
+build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction:
+	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)

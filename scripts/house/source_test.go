@@ -125,7 +125,7 @@ func TestFilesAndFunctionsStaySmall(t *testing.T) {
 // top is what may stand at the top level, besides dotfiles.
 var top = []string{
 	"go.mod", "go.sum", "functions", "core", "adapters", "infra", "template.yaml", "events", "scripts",
-	"Makefile", "README.md", "LICENSE", "package.json",
+	"Makefile", "README.md", "LICENSE", "package.json", "samconfig.toml",
 }
 
 func TestNamesOfRooms(t *testing.T) {
