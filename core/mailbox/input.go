@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -71,10 +71,13 @@ func createdAt(id core.ID) int64 {
 // input builds the stored form of a submission. Everything in it follows from
 // the submission and the dispatch id.
 func input(s Submission, run, dispatch core.ID) thread.Queued {
-	in := thread.Queued{Run: run, Dispatch: dispatch, AgentID: s.AgentID, CreatedAt: createdAt(dispatch)}
+	in := thread.Queued{
+		Run: run, Dispatch: dispatch, AgentID: s.AgentID, CreatedAt: createdAt(dispatch),
+		Messages: make([]core.Message, 0, len(s.Messages)),
+	}
 	for i, m := range s.Messages {
 		if m.ID == "" {
-			m.ID = fmt.Sprintf("%s.%d", dispatch, i)
+			m.ID = dispatch.String() + "." + strconv.Itoa(i)
 		}
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)

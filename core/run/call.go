@@ -133,8 +133,10 @@ func (r *round) answerOpen(ctx context.Context, reason string) error {
 // its arguments are invalid.
 func (r *round) refuse(ctx context.Context, i int) (refused bool, err error) {
 	w, call := r.work, r.turn.ToolCalls[i]
-	result := tool.Failed(fmt.Sprintf("tool %q not found", call.Name))
-	if t, ok := w.agent.Tools[call.Name]; ok {
+	var result tool.Result
+	if t, ok := w.agent.Tools[call.Name]; !ok {
+		result = tool.Failed(fmt.Sprintf("tool %q not found", call.Name))
+	} else {
 		if len(call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return t.Check(call.Arguments) }) == nil {
 			return false, nil
 		}

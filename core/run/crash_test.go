@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -397,6 +398,74 @@ func TestRepeatedCallIDsAreMadeUnique(t *testing.T) {
 		}
 		if slices.Sort(ids); len(ids) != 4 || len(slices.Compact(ids)) != 4 || !slices.Contains(ids, "c") {
 			t.Errorf("call ids are %s", strings.Join(ids, ", "))
+		}
+	})
+}
+
+// Input that changes after a step has read it is read again.
+func TestEditedInputIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		if _, err := w.stepper.Step(t.Context(), run.Claim{Key: key, Head: w.take(t, key)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		steered := w.submit(t, key, "old", mailbox.ModeSteer)
+		edited := thread.Queued{Dispatch: steered.DispatchID, Messages: []core.Message{core.UserMessage("m", "new")}}
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if r.Name == store.LogName(5) && w.head(t, key).Inbox[0].Revision == 0 { // the step has read the old text
+				payload, err := edited.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.store.Backend.Put(ctx, key, store.Record{Name: store.InputName(steered.DispatchID, 1), Payload: payload}); err != nil {
+					t.Error(err)
+				}
+				if _, _, err := w.box.Commit(ctx, key, thread.Head{}, thread.Edit{ID: steered.DispatchID, Revision: 1}); err != nil {
+					t.Error(err)
+				}
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`, "user: new", "assistant: You said: new"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Input that comes while the last answer is made keeps the run open.
+func TestInputAtTheEndContinuesTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "one", mailbox.ModeQueue)
+		head := w.take(t, key)
+		var once sync.Once
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if r.Name == store.LogName(2) {
+				once.Do(func() { w.submit(t, key, "two", mailbox.ModeSteer) })
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		var got events
+		result, err := w.stepper.Step(t.Context(), run.Claim{Key: key, Head: head}, got.sink)
+		if err != nil || result.Outcome != thread.Yield {
+			t.Fatalf("the step is %+v, %v; want it to yield", result, err)
+		}
+		if got := w.end(t, key, receipt); got != `running 1 null ""` {
+			t.Errorf("the run is %s", got)
+		}
+		w.finish(t, key, got.sink)
+		if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "You said: two"` {
+			t.Errorf("the run is %s", got)
+		}
+		want := []string{
+			"run_start", "step_start", "text_delta You sai", "text_delta d: one", "inference_complete", "step_end",
+			"step_start", "text_delta You sai", "text_delta d: two", "inference_complete", "step_end", "run_finish natural_end",
+		}
+		if diff := cmp.Diff(want, got.lines); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -188,7 +187,7 @@ func (w *work) save(ctx context.Context, moment uint32) error {
 // runRecord is the stored form of the run. Its step number orders the writes of
 // one claim.
 func (w *work) runRecord(moment uint32) (store.Record, error) {
-	payload, err := json.Marshal(w.record)
+	payload, err := core.EncodeJSON(w.record)
 	if err != nil {
 		return store.Record{}, core.Errorf(core.CodeInternal, "encode run record: %w", err)
 	}

@@ -80,7 +80,7 @@ func (s *script) answer() error {
 		if len(s.results) > 0 {
 			return s.say("Echo: " + x)
 		}
-		return s.call("echo", map[string]string{"text": x})
+		return s.call("echo", echo{x})
 	}
 	if x, ok := s.rest("parallel"); ok {
 		return s.parallel(x)
@@ -96,13 +96,18 @@ func (s *script) answer() error {
 	return s.say("You said: " + s.user)
 }
 
+// echo is the arguments of the tool echo.
+type echo struct {
+	Text string `json:"text"`
+}
+
 func (s *script) parallel(list string) error {
 	var calls []any
 	var items []string
 	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
-			calls = append(calls, map[string]string{"text": item})
+			calls = append(calls, echo{item})
 		}
 	}
 	if len(items) == 0 || len(s.results) > 0 {
