@@ -10,7 +10,8 @@
 //
 // What goes wrong ends in one of four ways. A lost claim is store.ErrFenced:
 // stop. A run that was ended from outside is closed: every open call gets a
-// result. What no second try can mend (a refused request, a fatal tool, lost
-// records) ends the run with an error. Everything else is given back with a
-// growing pause, five times at most, or at once when only the time was over.
+// result. What no second try can mend (a refused request, a fatal tool, an
+// agent that is gone) ends the run with an error. Everything else is given back
+// with a growing pause, five times at most, or at once when only the time was
+// over.
 package run

@@ -184,8 +184,8 @@ func (w *work) recover(ctx context.Context, err error) (Result, error) {
 	w.cache.drop(w.key)
 	over := ctx.Err() != nil
 	var end *ended
-	if !errors.As(err, &end) && errors.Is(err, store.ErrCorrupt) {
-		err = endWith("corrupt", err) // trying again reads the same
+	if !errors.As(err, &end) && errors.Is(err, store.ErrCorrupt) && w.head.Claim.Attempts >= thread.MaxAttempts {
+		err = endWith("corrupt", err) // no newer version of the program could read it either
 	}
 	switch {
 	case errors.As(err, &end):

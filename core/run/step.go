@@ -47,10 +47,8 @@ func (w *work) step(ctx context.Context) (Result, error) {
 		}
 	}
 	id := turnID(w.record.ID, number)
+	w.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
-		if phase == core.PhaseStepStart {
-			w.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
-		}
 		if err := w.phase(ctx, plugin.Context{Phase: phase}); err != nil {
 			return Result{}, err
 		}
