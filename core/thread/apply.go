@@ -103,8 +103,10 @@ func Apply(h Head, c Command) (Head, Effects, error) {
 	n.Version = h.Version + 1
 	n.CommitID = c.CommitID
 	n.DueAt = n.due(h.DueAt, c)
-	if size := n.Size(); size > MaxSize {
-		return h, Effects{}, fmt.Errorf("%d bytes, at most %d: %w", size, MaxSize, ErrTooLarge)
+	if n.bound() > MaxSize {
+		if size := n.Size(); size > MaxSize {
+			return h, Effects{}, fmt.Errorf("%d bytes, at most %d: %w", size, MaxSize, ErrTooLarge)
+		}
 	}
 	return n, effects, nil
 }

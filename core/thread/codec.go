@@ -11,8 +11,12 @@ import (
 // varints, strings and tables carry their length. A decoder takes exactly what
 // an encoder of the same schema writes: one form for each head.
 
-// AppendBinary appends the encoded head to b.
+// AppendBinary appends the encoded head to b. With a nil b it allocates once for
+// a head of usual size.
 func (h *Head) AppendBinary(b []byte) []byte {
+	if b == nil {
+		b = make([]byte, 0, usualSize)
+	}
 	w := writer{b}
 	w.byte(SchemaNumber)
 	w.uint(h.Version)
@@ -52,10 +56,40 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	return w.b
 }
 
+// usualSize holds a head with a few entries in its tables.
+const usualSize = 512
+
 // Size is the length of the encoded head in bytes.
-func (h *Head) Size() int {
-	var buffer [1024]byte
-	return len(h.AppendBinary(buffer[:0]))
+func (h *Head) Size() int { return len(h.AppendBinary(nil)) }
+
+// bound is never less than Size, and costs no encoding. Each part is counted
+// with the longest varints.
+func (h *Head) bound() int {
+	const (
+		fixed    = 512 // everything that has no table, text apart
+		dispatch = 64
+		ticket   = 40
+		entry    = 32
+		notify   = 64
+	)
+	parent := func(p *Parent) int {
+		if p == nil {
+			return 0
+		}
+		return notify + len(p.Thread)
+	}
+	n := fixed + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls) + parent(h.Run.Parent)
+	for i := range h.Pending {
+		n += dispatch + parent(h.Pending[i].Parent)
+	}
+	n += ticket*len(h.Tickets) + entry*len(h.Inbox) + 10*len(h.Recent)
+	if h.Notify != nil {
+		n += notify + parent(&h.Notify.Parent)
+	}
+	for i := range h.Later {
+		n += notify + parent(&h.Later[i].Parent)
+	}
+	return n
 }
 
 // Decode reads an encoded head. A newer schema is ErrSchema; anything that no

@@ -45,6 +45,7 @@ func transition(h thread.Head, c thread.Command) (next thread.Head, effects thre
 	checkTickets(check, next)
 	checkDue(check, next, c)
 	check(len(after) == next.Size() && len(after) <= thread.MaxSize, "size %d, encoded %d", next.Size(), len(after))
+	check(len(after) <= thread.Bound(&next), "size %d is over its bound %d", len(after), thread.Bound(&next))
 	decoded, err := thread.Decode(after)
 	check(err == nil, "decode: %v", err)
 	if !reflect.DeepEqual(decoded, withoutEmpty(next)) {

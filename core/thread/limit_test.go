@@ -73,7 +73,7 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 		h.Recent = append(h.Recent, math.MaxUint64)
 	}
 	fence := h.Claim.Fence
-	if got := h.Size(); got < 2500 || got > 3072 {
+	if got := h.Size(); got < 2500 || got > 3072 || got > thread.Bound(&h) {
 		t.Errorf("the fullest head has %d bytes", got)
 	}
 	steps := []thread.Action{
