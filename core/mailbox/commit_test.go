@@ -1,0 +1,42 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// An enqueue whose answer is lost may be run to its end before its sender looks
+// again: neither its commit id nor its dispatch is in the head any more.
+func TestAnEnqueueThatWasRunBeforeItsAnswerCameIsNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+			w.store.set = nil
+			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); err != nil || !ok {
+				t.Errorf("write: %v, %v", ok, err)
+			}
+			head := w.claim(t)
+			if _, _, err := w.Commit(ctx, key, head, thread.CommitStep{Fence: head.Fence, Outcome: thread.Done, Seq: head.Seq}); err != nil {
+				t.Error(err)
+			}
+			return thread.Head{}, false, errors.New("the answer was lost")
+		}
+		receipt := w.submit(t, input("hello", mailbox.ModeQueue))
+		head, err := w.Head(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Busy() || head.Version != 3 {
+			t.Errorf("the run was enqueued again: version %d, pending %v", head.Version, head.Pending)
+		}
+		if !receipt.Duplicate {
+			t.Error("the receipt does not say that the dispatch had been accepted")
+		}
+	})
+}
