@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -137,7 +138,7 @@ func newBench(t testing.TB, answers chatter) *bench {
 	t.Helper()
 	_, table := client(t)
 	b := &bench{meter: dynamo.NewMeter(http.DefaultTransport)}
-	c, err := dynamo.NewClient(dynamo.Config{Transport: b.meter, Timeout: 30 * time.Second})
+	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -24,7 +25,7 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 	if os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "" {
 		t.Fatal("AWS_ENDPOINT_URL_DYNAMODB is not set: these tests need an endpoint; make test-aws starts one and sets it")
 	}
-	c, err := dynamo.NewClient(dynamo.Config{Timeout: 30 * time.Second})
+	c, err := dynamo.NewClient(awsenv.Config{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatalf("%v; make test-aws sets it", err)
 	}

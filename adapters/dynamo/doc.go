@@ -24,7 +24,7 @@
 // conditions say what [store.Admit] says; on a refusal Admit itself decides
 // about the item that came back.
 //
-// The SDK tries a call up to three times (see [Config]). A try that timed out
+// The SDK tries a call up to three times (see awsenv.Config). A try that timed out
 // may have been applied, and the next one then fails on our own item: the
 // stored bytes are compared, and equal ones are a success. ([Store.CompareAndSet]
 // of a head that another call has written is refused, as the contract says.) When no try was

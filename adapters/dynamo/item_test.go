@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -156,34 +155,6 @@ func TestForeignKeyInTheIndexIsCorrupt(t *testing.T) {
 		if _, err := s.Overdue(context.Background(), 0, 1, 10); core.CodeOf(err) != core.CodeCorrupt {
 			t.Errorf("Overdue with the key %q answers the error %v, want code %q", pk, err, core.CodeCorrupt)
 		}
-	}
-}
-
-func TestMissingEnvironmentIsNamed(t *testing.T) {
-	for _, missing := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		_, err := NewClient(Config{Getenv: func(name string) string {
-			if name == missing {
-				return ""
-			}
-			return "x"
-		}})
-		if want := "DynamoDB client: environment variable " + missing + " is not set"; err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
-	}
-}
-
-func TestBackoffIsShort(t *testing.T) {
-	limits := []time.Duration{25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
-	for retried, limit := range limits {
-		for range 100 {
-			if wait := jitter(retried); wait < 0 || wait >= limit {
-				t.Fatalf("jitter(%d) is %s, want under %s", retried, wait, limit)
-			}
-		}
-	}
-	if wait := jitter(1_000); wait > time.Second {
-		t.Errorf("jitter(1000) is %s, want at most 1 s", wait)
 	}
 }
 

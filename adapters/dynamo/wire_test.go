@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -118,10 +119,10 @@ func scripted(t *testing.T, replies ...reply) (*Store, *wire) {
 func testClient(t testing.TB, transport http.RoundTripper) API {
 	t.Helper()
 	environment := map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-	client, err := NewClient(Config{
+	client, err := NewClient(awsenv.Config{
 		Getenv:    func(name string) string { return environment[name] },
 		Transport: transport,
-		backoff:   func(int) time.Duration { return 0 },
+		Backoff:   func(int) time.Duration { return 0 },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,91 +1,22 @@
 package sqs
 
 import (
-	"cmp"
-	"context"
-	"math/rand/v2"
-	"net/http"
-	"os"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/adapters/awsenv"
 )
 
-// Config says how [NewClient] reaches SQS. The zero value is right in a Lambda
-// function.
-type Config struct {
-	// Getenv reads AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
-	// AWS_SESSION_TOKEN and AWS_ENDPOINT_URL_SQS (for another endpoint than the
-	// region's). Default os.Getenv.
-	Getenv func(string) string
-	// Transport carries the requests. Default: a copy of http.DefaultTransport
-	// with more idle connections.
-	Transport http.RoundTripper
-	// MaxAttempts is how often a call is tried in all. Default 3. A try without
-	// an answer may have been sent: the hint is then doubled, which does no harm.
-	MaxAttempts int
-	// Timeout of one try, beside the time that a receive waits. Default 5 s.
-	Timeout time.Duration
-
-	backoff func(retried int) time.Duration
-}
-
-// NewClient makes a client from the environment that Lambda sets, without the
-// SDK's configuration files and credential chain, which would cost start-up
-// time. A missing variable is an error that names it.
-func NewClient(c Config) (*sqs.Client, error) {
-	getenv := c.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
+// NewClient makes a client from the environment that Lambda sets;
+// AWS_ENDPOINT_URL_SQS names another endpoint than the region's. A missing
+// variable is an error that names it. A try without an answer may have been
+// sent: the hint is then doubled, which does no harm. A receive may take the
+// time that it waits on top of the timeout.
+func NewClient(c awsenv.Config) (*sqs.Client, error) {
+	s, err := c.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		if getenv(name) == "" {
-			return nil, core.Errorf(core.CodeInvalid, "SQS client: environment variable %s is not set", name)
-		}
-	}
-	transport := c.Transport
-	if transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		own.MaxIdleConnsPerHost = 64
-		transport = own
-	}
-	backoff := c.backoff
-	if backoff == nil {
-		backoff = jitter
-	}
-	o := sqs.Options{
-		Region: getenv("AWS_REGION"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{
-				AccessKeyID:     getenv("AWS_ACCESS_KEY_ID"),
-				SecretAccessKey: getenv("AWS_SECRET_ACCESS_KEY"),
-				SessionToken:    getenv("AWS_SESSION_TOKEN"),
-				Source:          "environment",
-			}, nil
-		}),
-		HTTPClient: &http.Client{
-			Transport:     transport,
-			Timeout:       cmp.Or(c.Timeout, 5*time.Second),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts = cmp.Or(c.MaxAttempts, 3)
-			o.Backoff = retry.BackoffDelayerFunc(func(retried int, _ error) (time.Duration, error) { return backoff(retried), nil })
-		}),
-	}
-	if endpoint := getenv("AWS_ENDPOINT_URL_SQS"); endpoint != "" {
-		o.BaseEndpoint = aws.String(endpoint)
-	}
-	return sqs.New(o), nil
-}
-
-// jitter waits up to 50 ms before the second try and twice as long before every
-// further one, up to 1 s. The SDK's default starts at up to 2 s.
-func jitter(retried int) time.Duration {
-	limit := min(25*time.Millisecond<<min(retried, 10), time.Second)
-	return time.Duration(rand.Int64N(int64(limit)))
+	return sqs.New(sqs.Options{
+		Region: s.Region, BaseEndpoint: s.BaseEndpoint, Credentials: s.Credentials, HTTPClient: s.HTTPClient, Retryer: s.Retryer,
+	}), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
 )
@@ -25,7 +26,7 @@ func client(t *testing.T) *awssqs.Client {
 	if os.Getenv("AWS_ENDPOINT_URL_SQS") == "" {
 		t.Fatal("AWS_ENDPOINT_URL_SQS is not set: these tests need an endpoint; make test-aws starts one and sets it")
 	}
-	c, err := sqs.NewClient(sqs.Config{Timeout: 30 * time.Second})
+	c, err := sqs.NewClient(awsenv.Config{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatalf("%v; make test-aws sets it", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -73,10 +74,10 @@ func queue(t *testing.T, answer func(operation string, request map[string]any) r
 	t.Helper()
 	s := &service{answer: answer}
 	environment := map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-	client, err := NewClient(Config{
+	client, err := NewClient(awsenv.Config{
 		Getenv:    func(name string) string { return environment[name] },
 		Transport: s,
-		backoff:   func(int) time.Duration { return 0 },
+		Backoff:   func(int) time.Duration { return 0 },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -318,24 +319,10 @@ func TestChangeVisibilityIsRoundedUpAndCut(t *testing.T) {
 	}
 }
 
-func TestMissingEnvironmentIsNamed(t *testing.T) {
-	for _, missing := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		_, err := NewClient(Config{Getenv: func(name string) string {
-			if name == missing {
-				return ""
-			}
-			return "x"
-		}})
-		if want := "SQS client: environment variable " + missing + " is not set"; err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
-	}
-}
-
 // TestReceiveWaitsLongerThanTheTimeout: the client's timeout is for an answer,
 // not for a message.
 func TestReceiveWaitsLongerThanTheTimeout(t *testing.T) {
-	client, err := NewClient(Config{Getenv: func(string) string { return "x" }, Timeout: 3 * time.Second})
+	client, err := NewClient(awsenv.Config{Getenv: func(string) string { return "x" }, Timeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

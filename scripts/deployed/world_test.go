@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
@@ -48,11 +49,11 @@ func clients(tb testing.TB) (*dynamodb.Client, *awssqs.Client) {
 			tb.Fatalf("%s is not set: these tests need an endpoint; make test-aws starts one and sets it", name)
 		}
 	}
-	table, err := dynamo.NewClient(dynamo.Config{Timeout: time.Minute})
+	table, err := dynamo.NewClient(awsenv.Config{Timeout: time.Minute})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	queue, err := sqs.NewClient(sqs.Config{Timeout: time.Minute})
+	queue, err := sqs.NewClient(awsenv.Config{Timeout: time.Minute})
 	if err != nil {
 		tb.Fatal(err)
 	}

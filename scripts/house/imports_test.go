@@ -86,7 +86,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/sse", "adapters/egress"}
+var shared = []string{"adapters/sse", "adapters/egress", "adapters/awsenv"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {

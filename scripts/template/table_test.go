@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 )
 
@@ -37,7 +38,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // the adapter makes its table: CloudFormation spells properties as the API does.
 func TestTableIsWhatTheAdapterMakes(t *testing.T) {
 	sent := wire{}
-	client, err := dynamo.NewClient(dynamo.Config{Transport: sent, Getenv: func(string) string { return "test" }})
+	client, err := dynamo.NewClient(awsenv.Config{Transport: sent, Getenv: func(string) string { return "test" }})
 	if err != nil {
 		t.Fatal(err)
 	}

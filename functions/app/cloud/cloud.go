@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/adapters/sqs"
@@ -41,11 +42,11 @@ func Open() (*Cloud, error) {
 	if s.Table == "" || s.QueueURL == "" {
 		return nil, fmt.Errorf("environment variables REVEILLE_TABLE and REVEILLE_QUEUE_URL are required")
 	}
-	table, err := dynamo.NewClient(dynamo.Config{})
+	table, err := dynamo.NewClient(awsenv.Config{})
 	if err != nil {
 		return nil, err
 	}
-	queue, err := sqs.NewClient(sqs.Config{})
+	queue, err := sqs.NewClient(awsenv.Config{})
 	if err != nil {
 		return nil, err
 	}
