@@ -45,8 +45,9 @@ type StepOptions struct {
 // A crash of the process takes the whole batch along, which no recover
 // prevents. A thread whose message was received three times is therefore a
 // suspect: it runs alone, after the others of its batch have ended, one suspect
-// an invocation (the most often received) and only while half of the
-// invocation's time is left. The other suspects go back to the queue as item
+// an invocation (the most often received) and only while nine tenths of the
+// invocation's time are left, since a step that does not finish within its
+// invocation ends its run. The other suspects go back to the queue as item
 // failures, so that their receive count keeps growing: sent again as fresh
 // wake-ups they would look innocent. Nothing gets lost by that: past the
 // queue's limit of receives [DeadLetterHandler] wakes them again, the sweep
@@ -77,7 +78,7 @@ func (s stepper) handle(ctx context.Context, b batch) events.SQSEventResponse {
 	together, alone, sentBack := b.split()
 	failed := runAll(ctx, s.env, together, s.work)
 	if alone != nil {
-		if len(together) == 0 || halfLeft(ctx, started, s.env.Now()) {
+		if len(together) == 0 || wholeLeft(ctx, started, s.env.Now()) {
 			failed = append(failed, runAll(ctx, s.env, []*delivery{alone}, s.work)...)
 		} else {
 			sentBack = append(sentBack, alone)
@@ -112,11 +113,11 @@ func endBefore(ctx context.Context, now time.Time, reserve time.Duration) (conte
 	return context.WithDeadline(ctx, deadline.Add(-min(reserve, deadline.Sub(now)/2)))
 }
 
-// halfLeft reports whether at least half of the time that ctx had at started is
-// left at now.
-func halfLeft(ctx context.Context, started, now time.Time) bool {
+// wholeLeft reports whether at least nine tenths of the time that ctx had at
+// started are left at now.
+func wholeLeft(ctx context.Context, started, now time.Time) bool {
 	deadline, ok := ctx.Deadline()
-	return !ok || deadline.Sub(now) >= deadline.Sub(started)/2
+	return !ok || deadline.Sub(now) >= deadline.Sub(started)/10*9
 }
 
 func orSystem(e *env.Env) *env.Env {

@@ -190,14 +190,16 @@ func TestStepSuspectsRunAloneAndLast(t *testing.T) {
 	}
 }
 
-func TestStepSuspectNeedsHalfOfTheTime(t *testing.T) {
+// TestStepSuspectNeedsAWholeInvocation: a step that runs out of time in its
+// invocation ends its run, so that none may begin late.
+func TestStepSuspectNeedsAWholeInvocation(t *testing.T) {
 	tests := []struct {
 		name  string
 		spent time.Duration
 		want  []string
 	}{
-		{"enough is left", 20 * time.Second, []string{}},
-		{"too little is left", 40 * time.Second, []string{"m1"}},
+		{"nearly all is left", 5 * time.Second, []string{}},
+		{"too little is left", 6 * time.Second, []string{"m1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
