@@ -52,20 +52,36 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 const sweepLimit = 100
 
 // Sweep wakes every overdue thread: lost hints, expired leases, delayed work
-// beyond the queue's longest delay. It answers how many it woke.
+// beyond the queue's longest delay. It answers how many it woke, and of each
+// shard the first thing that went wrong.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
-	var failed error
 	for shard := range store.Shards {
-		s.env.Reach(env.PointDue, env.Before)
-		keys, err := s.store.Overdue(ctx, shard, s.env.Millis(), sweepLimit)
-		s.env.Reach(env.PointDue, env.After)
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("list overdue threads of shard %d: %w", shard, err))
-			continue
+		if ctx.Err() != nil {
+			return woken, errors.Join(err, ctx.Err())
 		}
-		for _, key := range keys {
-			s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, 0, env.PointSweepHint)
+		n, failed := s.sweepShard(ctx, shard)
+		woken, err = woken+n, errors.Join(err, failed)
+	}
+	return woken, err
+}
+
+func (s *Service) sweepShard(ctx context.Context, shard int) (woken int, failed error) {
+	s.env.Reach(env.PointDue, env.Before)
+	keys, err := s.store.Overdue(ctx, shard, s.env.Millis(), sweepLimit)
+	s.env.Reach(env.PointDue, env.After)
+	if err != nil {
+		return 0, fmt.Errorf("list overdue threads of shard %d: %w", shard, err)
+	}
+	for i := 0; i < len(keys) && ctx.Err() == nil; i++ {
+		key := keys[i]
+		s.env.Reach(env.PointSweepHint, env.Before)
+		err := s.waker.Wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, 0)
+		s.env.Reach(env.PointSweepHint, env.After)
+		switch {
+		case err == nil:
 			woken++
+		case failed == nil:
+			failed = fmt.Errorf("wake overdue thread %s: %w", key, err)
 		}
 	}
 	return woken, failed
