@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -137,11 +138,7 @@ func (s *script) slow(count string) error {
 
 // say streams a text in at least two deltas.
 func (s *script) say(text string) error {
-	cut := len(text)/2 + 1
-	for cut < len(text) && text[cut]&0xc0 == 0x80 { // not inside a rune
-		cut++
-	}
-	cut = min(cut, len(text))
+	cut := runeFrom(text, len(text)/2+1)
 	s.send(model.Delta{Type: model.DeltaText, Text: text[:cut]})
 	if cut < len(text) {
 		s.send(model.Delta{Type: model.DeltaText, Text: text[cut:]})
@@ -150,16 +147,27 @@ func (s *script) say(text string) error {
 	return s.stop(core.StopEndTurn)
 }
 
+// runeFrom is the first place at or behind cut that is not inside a rune: half
+// a rune would not survive a JSON encoder.
+func runeFrom(text string, cut int) int {
+	for cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return min(cut, len(text))
+}
+
 // call streams calls of a tool, the arguments of each in two deltas.
 func (s *script) call(name string, arguments ...any) error {
 	for i, a := range arguments {
-		text, err := core.EncodeJSON(a)
+		encoded, err := core.EncodeJSON(a)
 		if err != nil {
 			return fmt.Errorf("scripted arguments: %w", err)
 		}
+		text := string(encoded)
+		cut := runeFrom(text, len(text)/2)
 		s.send(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name})
-		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(text[:len(text)/2])})
-		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: string(text[len(text)/2:])})
+		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text[:cut]})
+		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text[cut:]})
 	}
 	s.usage.Output = len(arguments)
 	return s.stop(core.StopToolUse)

@@ -61,6 +61,8 @@ func TestRules(t *testing.T) {
 		{"the last user message counts", []core.Message{user("fail"), user("hi")}, []string{"text You sai", "text d: hi", "usage 2 3", "stop end_turn"}},
 		{"echo", []core.Message{user("echo: a b")}, []string{
 			"call 0 echo", `arguments 0 {"text"`, `arguments 0 :"a b"}`, "usage 3 1", "stop tool_use"}},
+		{"arguments not cut inside a rune", []core.Message{user("echo: üüüüü")}, []string{
+			"call 0 echo", `arguments 0 {"text":"ü`, `arguments 0 üüüü"}`, "usage 2 1", "stop tool_use"}},
 		{"echo, answered", []core.Message{user("echo: a"), called, result(`{"text":"a"}`)}, []string{
 			"text Echo", "text : a", "usage 3 2", "stop end_turn"}},
 		{"input after the answer", []core.Message{user("echo: a"), called, result(`{"text":"a"}`), user("echo: b")}, []string{
