@@ -97,7 +97,7 @@ func (r *resume) retried(at position, e core.Event) []core.Event {
 	if at.attempt < r.last.attempt || at.kind == 'a' {
 		return nil
 	}
-	if r.restarted {
+	if r.restarted || r.last.kind == 'a' { // after run_start alone, the client has nothing that could be void
 		return []core.Event{e}
 	}
 	r.restarted = true

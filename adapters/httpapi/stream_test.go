@@ -151,6 +151,9 @@ inference_complete
 	const results = "tool_call_done c1\ntool_call_done c2\nstep_end\n"
 	tests := []struct{ name, last, want string }{
 		{"after the start", "1.3.0-0-a", "step_start\ntext_delta Hello\n" + calls + results + second},
+		{"after a start that came before any attempt", "1.0.0-0-a", "step_start\ntext_delta Hello\n" + calls + results + second},
+		{"after a start of an earlier attempt", "1.2.0-0-a", "step_start\ntext_delta Hello\n" + calls + results + second},
+		{"after a step's start of an earlier attempt", "1.2.0-0-b", "step_restarted\nstep_start\ntext_delta Hello\n" + calls + results + second},
 		{"in a text", "1.3.0-3-f", "text_delta lo\n" + calls + results + second},
 		{"after a text", "1.3.0-5-f", calls + results + second},
 		{"in the second call's arguments", "1.3.2-1-g", "tool_call_ready c1\ntool_call_delta c2 }\ntool_call_ready c2\ninference_complete\n" + results + second},
