@@ -23,7 +23,13 @@ import (
 // eventFor is the sample event of the step function with another wake-up in it.
 func eventFor(t *testing.T, hint core.WakeUp) []byte {
 	t.Helper()
-	b, err := os.ReadFile("../../events/step.json")
+	return eventWith(t, "step.json", hint)
+}
+
+// eventWith is a sample event of a queue with another wake-up in it.
+func eventWith(t *testing.T, sample string, hint core.WakeUp) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../events/" + sample)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,15 +215,7 @@ func TestTheBufferedFunctionQueuesAndTheSweepAnswers(t *testing.T) {
 	if diff := cmp.Diff([]string{"user: echo: a", "assistant: ", `tool: {"text":"a"}`, "assistant: Echo: a"}, w.messages(t, "t1")); diff != "" {
 		t.Error(diff)
 	}
-	event, err := os.ReadFile("../../events/sweep.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := w.host.Invoke(t.Context(), "sweep", event)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.TrimSpace(string(result.Payload)); got != `{"woken":0}` {
+	if got := w.sweep(t); got != `{"woken":0}` {
 		t.Errorf("the sweep answered %s", got)
 	}
 }
