@@ -76,10 +76,10 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	if !ok {
 		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
 	}
+	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
 	if record.Status == core.RunCreated {
 		return record, false, nil
 	}
-	f.begin(record)
 	if f.next == 0 {
 		f.next = record.FirstSeq // 0 until the first step has committed
 	}
