@@ -36,14 +36,10 @@ func ExampleStepHandler() {
 func ExampleStream() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
-		id, _ := core.IdentityFrom(r.Context())
-		fmt.Fprintf(w, "hello %s of %s", id.User, id.Tenant)
+		a, _ := awslambda.AuthorizerFrom(r.Context())
+		fmt.Fprintf(w, "hello %s of %s", a.Claims["principalId"], a.Claims["tenant"])
 	})
-	handle := awslambda.Stream(mux, awslambda.HTTPOptions{
-		Identity: func(a awslambda.Authorizer) (core.Identity, bool) {
-			return core.Identity{Tenant: a.Claims["tenant"], User: a.Claims["principalId"]}, a.Kind == awslambda.AuthorizerLambda
-		},
-	})
+	handle := awslambda.Stream(mux, awslambda.HTTPOptions{})
 	response, _ := handle(context.Background(), json.RawMessage(`{
 		"httpMethod": "GET", "path": "/hello",
 		"requestContext": {"authorizer": {"principalId": "ada", "tenant": "acme"}}

@@ -20,11 +20,6 @@ const DefaultHTTPReserve = 2 * time.Second
 type HTTPOptions struct {
 	Env    *env.Env     // nil: env.System()
 	Logger *slog.Logger // nil: slog.Default()
-	// Identity reads who asks out of what an authorizer verified; the request's
-	// context then carries it (core.IdentityFrom). It answers false when the
-	// claims name nobody. nil: nobody is read; a handler may still use
-	// [AuthorizerFrom].
-	Identity func(Authorizer) (core.Identity, bool)
 	// Reserve is how long before the invocation's deadline a request's context
 	// ends, so that its handler can still write an end. 0: [DefaultHTTPReserve].
 	// It is never more than half of the time that is left.
@@ -37,22 +32,6 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 		o.Reserve = DefaultHTTPReserve
 	}
 	return o
-}
-
-// identify puts what the authorizer said into the context.
-func (o HTTPOptions) identify(ctx context.Context, a Authorizer, ok bool) context.Context {
-	if !ok {
-		return ctx
-	}
-	ctx = context.WithValue(ctx, authorizerKey{}, a)
-	if o.Identity == nil {
-		return ctx
-	}
-	id, ok := o.Identity(a)
-	if !ok {
-		return ctx
-	}
-	return core.WithIdentity(ctx, id)
 }
 
 // exchange is one HTTP request out of an event, and who answers it.
@@ -69,8 +48,9 @@ func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, h
 	if err != nil {
 		return exchange{}, err
 	}
-	authorizer, ok := event.authorizer()
-	ctx = o.identify(ctx, authorizer, ok)
+	if a, ok := event.authorizer(); ok {
+		ctx = context.WithValue(ctx, authorizerKey{}, a)
+	}
 	request, err := event.request(ctx)
 	if err != nil {
 		o.Logger.WarnContext(ctx, "malformed HTTP event", "error", err)

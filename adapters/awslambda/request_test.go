@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/reveille-run/reveille/core"
 )
 
 // seen is what a handler can see of a request.
@@ -161,32 +159,5 @@ func TestAuthorizerOfEveryKind(t *testing.T) {
 				t.Errorf("found = %v", found)
 			}
 		})
-	}
-}
-
-func TestIdentityComesFromTheClaims(t *testing.T) {
-	o := HTTPOptions{Logger: quiet, Identity: func(a Authorizer) (core.Identity, bool) {
-		return core.Identity{Tenant: a.Claims["custom:tenant"], User: a.Claims["sub"]}, a.Kind == AuthorizerCognito
-	}}
-	tests := []struct {
-		file string
-		want core.Identity
-		ok   bool
-	}{
-		{"rest.json", core.Identity{Tenant: "acme", User: "ada"}, true},
-		{"function-url.json", core.Identity{}, false},
-	}
-	for _, tt := range tests {
-		var got core.Identity
-		var ok bool
-		handle := Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			got, ok = core.IdentityFrom(r.Context())
-		}), o)
-		if _, err := handle(t.Context(), readEvent[json.RawMessage](t, tt.file)); err != nil {
-			t.Fatal(err)
-		}
-		if got != tt.want || ok != tt.ok {
-			t.Errorf("%s: identity %+v, %v", tt.file, got, ok)
-		}
 	}
 }

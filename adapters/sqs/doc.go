@@ -5,7 +5,7 @@
 // the tenant is the MessageGroupId, so that fair queues keep one tenant's
 // backlog from delaying the others. Nothing else about a message has a meaning.
 //
-// A deployed worker gets its messages from Lambda's event source mapping and
-// needs only [Decode]; [Queue.Receive], [Queue.Delete] and
+// A deployed worker gets its messages from Lambda's event source mapping, and
+// adapters/awslambda reads them; [Queue.Receive], [Queue.Delete] and
 // [Queue.ChangeVisibility] are for hosts that poll themselves.
 package sqs

@@ -82,17 +82,22 @@ func nothing(t *testing.T, q *sqs.Queue, why string) {
 	}
 }
 
+func decode(t *testing.T, m sqs.Message) core.WakeUp {
+	t.Helper()
+	var w core.WakeUp
+	if err := json.Unmarshal([]byte(m.Body), &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func TestHintArrivesWithItsTenantAsGroup(t *testing.T) {
 	q, _ := create(t, client(t), nil)
 	if err := q.Wake(t.Context(), hint("t1"), 0); err != nil {
 		t.Fatal(err)
 	}
 	m := receive(t, q)
-	got, err := sqs.Decode(m.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(hint("t1"), got); diff != "" {
+	if diff := cmp.Diff(hint("t1"), decode(t, m)); diff != "" {
 		t.Errorf("hint (-want +got):\n%s", diff)
 	}
 	if m.Group != "acme" || m.Receives != 1 {
@@ -172,8 +177,8 @@ func TestHintIsMovedToTheDeadLetterQueue(t *testing.T) {
 		}
 	}
 	nothing(t, q, "it was received twice")
-	if got, err := sqs.Decode(receive(t, dead).Body); err != nil || got != hint("t1") {
-		t.Errorf("the dead-letter queue has %+v, %v", got, err)
+	if got := decode(t, receive(t, dead)); got != hint("t1") {
+		t.Errorf("the dead-letter queue has %+v", got)
 	}
 }
 
@@ -192,11 +197,7 @@ func TestBatchArrivesWhole(t *testing.T) {
 	var receipts []string
 	for len(got) < len(want) {
 		m := receive(t, q)
-		w, err := sqs.Decode(m.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[w.Thread] = true
+		got[decode(t, m).Thread] = true
 		receipts = append(receipts, m.Receipt)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

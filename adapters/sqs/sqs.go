@@ -46,7 +46,7 @@ func New(client API, queueURL string) *Queue {
 // second and cut at [MaxDelay]. After an error it may have been sent all the
 // same; sending it again does no harm.
 func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) error {
-	body, err := Encode(w)
+	body, err := encode(w)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (q *Queue) WakeBatch(ctx context.Context, ws []core.WakeUp, delay time.Dura
 	var failed []Failure
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(ws))
 	for i, w := range ws {
-		body, err := Encode(w)
+		body, err := encode(w)
 		if err != nil {
 			failed = append(failed, Failure{Index: i, Err: err})
 			continue

@@ -71,11 +71,3 @@ func (e *Env) Jitter(limit time.Duration) time.Duration {
 	e.Random(b[:])
 	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(limit))
 }
-
-// Do runs an I/O operation between its two named points.
-func (e *Env) Do(p Point, operation func() error) error {
-	e.Reach(p, Before)
-	err := operation()
-	e.Reach(p, After)
-	return err
-}

@@ -144,19 +144,6 @@ func TestPanicIsTheErrorOfItsFunction(t *testing.T) {
 	}
 }
 
-func TestDoPassesBothSides(t *testing.T) {
-	var passed []string
-	e := env.System()
-	e.Reach = func(p env.Point, s env.Side) { passed = append(passed, string(p)+" "+string(s)) }
-	err := e.Do(env.PointTool, func() error {
-		passed = append(passed, "tool")
-		return context.Canceled
-	})
-	if got := strings.Join(passed, ", "); !errors.Is(err, context.Canceled) || got != "W7 before, tool, W7 after" {
-		t.Errorf("Do answers %v and passed %s", err, got)
-	}
-}
-
 func TestPointsAreListedOnce(t *testing.T) {
 	seen := map[env.Point]bool{}
 	for _, p := range env.Points() {

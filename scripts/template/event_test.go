@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -93,9 +92,12 @@ func TestBatches(t *testing.T) {
 			event := sample[events.SQSEvent](t, tt.file)
 			var bodies []core.WakeUp
 			for _, m := range event.Records {
-				w, err := sqs.Decode(m.Body)
-				if err != nil {
+				var w core.WakeUp
+				if err := json.Unmarshal([]byte(m.Body), &w); err != nil {
 					t.Fatal(err)
+				}
+				if again, err := json.Marshal(w); err != nil || string(again) != m.Body {
+					t.Errorf("message %s has the body %s, the queue's would be %s", m.MessageId, m.Body, again)
 				}
 				bodies = append(bodies, w)
 				sum := md5.Sum([]byte(m.Body))

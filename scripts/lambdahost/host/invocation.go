@@ -30,12 +30,7 @@ type Response struct {
 	// breaks off, a [*FunctionError]. A function that streams waits for its
 	// reader; closing it throws the rest away.
 	Body io.ReadCloser
-	over <-chan struct{}
 }
-
-// Over is closed when the function is done with the invocation: it has asked for
-// the next event, and is frozen if it is to be, or is gone.
-func (r *Response) Over() <-chan struct{} { return r.over }
 
 // invocation is one event on its way through a sandbox.
 type invocation struct {
@@ -76,7 +71,7 @@ func (i *invocation) answer(r *Response, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if r != nil {
-		r.RequestID, r.over = i.id, i.over
+		r.RequestID = i.id
 		if i.abandoned {
 			_ = r.Body.Close()
 		}
