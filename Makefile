@@ -1,6 +1,8 @@
 # The tasks of this repository. `make run` and `make test` need Go, git and make.
 
 GO ?= go
+# The race detector needs cgo, which go turns off where it finds no C compiler.
+RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
 # How a function is built for Lambda.
 LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
@@ -21,10 +23,11 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) vet -tags 'killpoints clients aws' ./...
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags 'killpoints clients aws' ./...
-	$(GO) test -race ./scripts/house
+	$(GO) test $(RACE) ./scripts/house
 
 unit:
-	$(GO) test -race ./...
+	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
+	$(GO) test $(RACE) ./...
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there
 	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev
@@ -54,7 +57,7 @@ bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes
 	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
-	$(GO) test -race -count=5 ./core/...
+	$(GO) test $(RACE) -count=5 ./core/...
 	scripts/fuzz.sh 60s
 
 deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them

@@ -6,8 +6,8 @@ pid=.reveille/aws.pid
 rm -f .reveille/aws.env
 if [ ! -s "$pid" ]; then exit; fi
 process=$(cat "$pid")
-# The number may meanwhile belong to another process.
-running() { ps -o command= -p "$process" 2>/dev/null | grep -q 'moto\.server'; }
+# The number may meanwhile belong to another process. ps is not everywhere.
+running() { (ps -o command= -p "$process" || tr '\0' ' ' <"/proc/$process/cmdline") 2>/dev/null | grep -q 'moto\.server'; }
 if running; then
 	kill "$process"
 	for _ in $(seq 50); do

@@ -37,7 +37,9 @@ write_environment() {
 url() { sed -n 's/.*Running on \(http:[^ ]*\).*/\1/p' "$log" | head -n 1; }
 
 # ours says whether the process that we started still runs.
-ours() { [ -s "$pid" ] && ps -o command= -p "$(cat "$pid")" 2>/dev/null | grep -q 'moto\.server'; }
+ours() {
+	[ -s "$pid" ] && (ps -o command= -p "$(cat "$pid")" || tr '\0' ' ' <"/proc/$(cat "$pid")/cmdline") 2>/dev/null | grep -q 'moto\.server'
+}
 
 dynamodb=${AWS_ENDPOINT_URL_DYNAMODB:-}
 sqs=${AWS_ENDPOINT_URL_SQS:-}
