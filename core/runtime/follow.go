@@ -35,7 +35,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil && !f.reader.started {
 			return err
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if err != nil || over || !f.timeLeft(ctx) || f.env.Sleep(ctx, f.Runtime.follow) != nil {

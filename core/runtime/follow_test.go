@@ -226,6 +226,33 @@ func TestStreamYieldsAtItsDeadline(t *testing.T) {
 	})
 }
 
+// A host that stops gives the run of a stream back, for its next start.
+func TestStreamYieldsWhenItsHostStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		ctx, stop := context.WithCancelCause(t.Context())
+		s := submission("t1", "slow: 3")
+		var got events
+		_, err := process.Stream(ctx, s, func(e core.Event) error {
+			if e.Delta == "w1" {
+				stop(runtime.ErrStopping)
+			}
+			return got.sink(e)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"run_start", "step_start", "text_delta w1", "step_restarted", "run_yield"}, got.lines); diff != "" {
+			t.Error(diff)
+		}
+		r.settle(process, s.Thread)
+		if diff := cmp.Diff([]string{"user: slow: 3", "assistant: w1 w2 w3"}, transcript(t, process, "t1")); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // A cancelled run is shown with the results that close it.
 func TestFollowOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,12 +11,18 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// ErrStopping is the cause with which a host that is about to end cancels the
+// contexts of its requests. Such a context ends an inline run's step: the run
+// goes back to the queue and its stream ends with run_yield. Any other
+// cancellation is a client that went away, and ends nothing.
+var ErrStopping = core.Errorf(core.CodeUnavailable, "the host is stopping")
+
 // Stream submits and shows the run as it happens: inline when the thread is
 // free, from its commits when other work comes first or the same submission was
 // accepted before. It returns after run_finish, or run_yield when the time is
 // over and the run goes on in the queue. A refused submission is an error
 // before the first event. That the sink's reader goes away, or ctx is
-// cancelled, does not end the run: only a deadline does.
+// cancelled, does not end the run: only a deadline or [ErrStopping] does.
 func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
 	if err := r.known(s); err != nil {
 		return mailbox.Receipt{}, err
@@ -105,14 +111,22 @@ func (d *reader) restart(runID core.ID) {
 	}
 }
 
-// detach keeps a context's values and deadline, not its cancellation: a client
-// that goes away is not a cancel.
+// detach keeps a context's values, its deadline and the cancellation of a host
+// that stops, not any other: a client that goes away is not a cancel.
 func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	free := context.WithoutCancel(ctx)
+	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(free, deadline)
+		free, cancel = context.WithDeadline(free, deadline)
 	}
-	return context.WithCancel(free)
+	release := context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) == ErrStopping {
+			cancel()
+		}
+	})
+	return free, func() {
+		release()
+		cancel()
+	}
 }
 
 // Follow shows a run from its first event and goes on until it is done or

@@ -123,12 +123,17 @@ func (h *host) sweep(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// close stops the workers, waits for them and closes the store.
-func (h *host) close() {
+// rest stops the workers and waits for them; what they had begun is given back.
+func (h *host) rest() {
 	if h.stop != nil {
 		h.stop()
 		h.wait.Wait()
 	}
+}
+
+// close stops the workers and closes the store.
+func (h *host) close() {
+	h.rest()
 	for _, c := range h.closers {
 		if err := c(); err != nil {
 			h.log.Error("close", "error", err)

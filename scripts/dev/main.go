@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/app/crash"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
@@ -20,6 +21,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := start(ctx, os.Environ()); err != nil {
 		fmt.Fprintln(os.Stderr, "dev:", err)
 		os.Exit(1)
@@ -45,14 +47,25 @@ func start(ctx context.Context, environ []string) error {
 		return fmt.Errorf("listen on REVEILLE_ADDR: %w", err)
 	}
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "data", s.Data)
-	return serve(ctx, listener, h.handler)
+	return serve(ctx, listener, h, shutdownTime)
 }
 
-// shutdownTime is how long open requests may finish after a signal.
-const shutdownTime = 10 * time.Second
+const (
+	// shutdownTime is how long open requests may go on after a signal.
+	shutdownTime = 5 * time.Second
+	// lastWords is how long those that are then left may take to end.
+	lastWords = 3 * time.Second
+)
 
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+// serve answers requests until ctx is done. Streams that outlast the grace are
+// told that their run goes on, as it does at the next start.
+func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
+	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	server := &http.Server{
+		Handler: h.handler, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return requests },
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -60,13 +73,23 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		return err
 	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(err, server.Close())
+	err := shutdown(server, grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		h.rest() // so that nobody takes up a run that its stream gives back
+		end(runtime.ErrStopping)
+		err = shutdown(server, lastWords)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("end open requests: %w", err), server.Close())
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
+}
+
+func shutdown(server *http.Server, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return server.Shutdown(ctx)
 }
