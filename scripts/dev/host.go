@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -36,6 +37,7 @@ type host struct {
 	queue   *queue
 	stop    context.CancelFunc
 	wait    sync.WaitGroup
+	purge   func(context.Context, int) (int, error) // of the store's file
 	closers []func() error
 	log     *slog.Logger
 }
@@ -55,7 +57,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		h.close()
 		return nil, err
 	}
-	if _, err := h.runtime.Sweep(ctx); err != nil {
+	if err := h.repair(ctx); err != nil {
 		h.close()
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 	if err != nil {
 		return nil, nil, err
 	}
-	h.closers = append(h.closers, file.Close)
+	h.closers, h.purge = append(h.closers, file.Close), file.Purge
 	claimed, err := file.Claimed(ctx)
 	if err != nil {
 		h.close()
@@ -107,7 +109,20 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	return nil
 }
 
-// sweep looks for overdue threads until ctx is done.
+// purgeLimit bounds how many expired records one sweep erases.
+const purgeLimit = 1000
+
+// repair wakes overdue threads and erases what has expired.
+func (h *host) repair(ctx context.Context) error {
+	_, err := h.runtime.Sweep(ctx)
+	if h.purge != nil {
+		_, purgeErr := h.purge(ctx, purgeLimit)
+		err = errors.Join(err, purgeErr)
+	}
+	return err
+}
+
+// sweep repairs until ctx is done.
 func (h *host) sweep(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -116,7 +131,7 @@ func (h *host) sweep(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if _, err := h.runtime.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := h.repair(ctx); err != nil && ctx.Err() == nil {
 				h.log.Error("sweep failed", "error", err)
 			}
 		}

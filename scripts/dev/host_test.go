@@ -16,7 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
 
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
@@ -226,20 +229,51 @@ func TestBadRequestsAreNamedAndStoreNothing(t *testing.T) {
 			})
 		}
 	})
+	if diff := cmp.Diff(map[string]int{}, stored(t, data)); diff != "" {
+		t.Errorf("stored by bucket (-want +got):\n%s", diff)
+	}
+}
+
+// stored counts what the buckets of a closed host's file hold.
+func stored(t *testing.T, data string) map[string]int {
+	t.Helper()
 	db, err := bbolt.Open(data, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	counts := map[string]int{}
 	err = db.View(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 			if n := b.Stats().KeyN; n != 0 && string(name) != "meta" {
-				t.Errorf("bucket %s holds %d records, want none", name, n)
+				counts[string(name)] = n
 			}
 			return nil
 		})
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return counts
+}
+
+func TestHostErasesWhatHasExpired(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.db")
+	file, err := bolt.Open(data, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const longAgo = 1000
+	for _, r := range []store.Record{{Name: store.LogName(1)}, {Name: store.LogName(2), Expires: longAgo}} {
+		if err := file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "t1"}, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("host", func(t *testing.T) { serveHost(t, data) })
+	if diff := cmp.Diff(map[string]int{"records": 1}, stored(t, data)); diff != "" {
+		t.Errorf("stored by bucket (-want +got):\n%s", diff)
 	}
 }
