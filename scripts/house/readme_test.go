@@ -1,0 +1,74 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTheReadmesSampleIsAnExample: the sample is what functions/app runs as a test.
+func TestTheReadmesSampleIsAnExample(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "README.md"), "```go\n")
+	sample, _, found := strings.Cut(rest, "```")
+	indented := "\t" + strings.ReplaceAll(strings.TrimSpace(sample), "\n", "\n\t")
+	if !found || !strings.Contains(read(t, "functions/app/example_test.go"), indented) {
+		t.Errorf("functions/app/example_test.go does not have the sample\n%s", sample)
+	}
+}
+
+// TestTheReadmeListsTheVariables compares its table with package settings: names
+// in order, and defaults where they are literal.
+func TestTheReadmeListsTheVariables(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| (`[A-Z_]+`(?:, `[A-Z_]+`)*) \\| ([^|]+) \\|")
+	name := regexp.MustCompile("[A-Z_]+")
+	var listed []string
+	defaults := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(read(t, "README.md"), -1) {
+		for _, n := range name.FindAllString(m[1], -1) {
+			listed = append(listed, n)
+			if value, _, literal := strings.Cut(strings.TrimPrefix(m[2], "`"), "`"); literal {
+				defaults[n] = value
+			}
+		}
+	}
+	var known []string
+	variable := regexp.MustCompile(`(?m)^\t\t\{"([A-Z_]+)", "([^"]*)"`)
+	for _, m := range variable.FindAllStringSubmatch(read(t, "functions/app/settings/settings.go"), -1) {
+		known = append(known, m[1])
+		if defaults[m[1]] != m[2] {
+			t.Errorf("%s: README.md says the default is %q, it is %q", m[1], defaults[m[1]], m[2])
+		}
+	}
+	if diff := cmp.Diff(known, listed); diff != "" {
+		t.Errorf("README.md lists other variables than package settings (-settings +README):\n%s", diff)
+	}
+}
+
+// TestTheReadmeNamesWhatExists looks up every file and make target in it.
+func TestTheReadmeNamesWhatExists(t *testing.T) {
+	readme, makefile := read(t, "README.md"), read(t, "Makefile")
+	path := regexp.MustCompile("`((?:functions|core|adapters|scripts|events)/[a-z0-9_/.]+)`")
+	for _, m := range path.FindAllStringSubmatch(readme, -1) {
+		if _, err := os.Stat(filepath.Join(root(t), m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range regexp.MustCompile("`make ([a-z-]+)`|(?m:^make ([a-z-]+) )").FindAllStringSubmatch(readme, -1) {
+		if target := m[1] + m[2]; !strings.Contains(makefile, "\n"+target+":") {
+			t.Errorf("there is no make %s", target)
+		}
+	}
+}
