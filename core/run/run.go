@@ -40,7 +40,7 @@ type Options struct {
 	Stop      []StopCheck   // the first that answers ends the run
 	Logger    *slog.Logger  // nil: slog.Default
 	Lease     time.Duration // renewed past two thirds; 0: 30 s
-	Poll      time.Duration // how often a long step looks for a cancel; 0: 2 s
+	Poll      time.Duration // how often a long step looks for a cancel, at least six times a lease; 0: 2 s
 	CacheSize int           // threads whose conversation is kept in memory; 0: 64
 }
 
@@ -75,6 +75,7 @@ func New(o Options) (*Stepper, error) {
 	if s.poll == 0 {
 		s.poll = 2 * time.Second
 	}
+	s.poll = min(s.poll, s.lease/6) // with a third of the lease left there are two looks to renew it
 	if o.CacheSize == 0 {
 		o.CacheSize = 64
 	}

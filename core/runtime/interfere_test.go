@@ -225,6 +225,34 @@ func TestLeaseOfALongStepIsRenewed(t *testing.T) {
 	})
 }
 
+// However short the lease, it is renewed before it ends.
+func TestShortestLeaseOfALongStepIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.Lease = time.Second })
+		s := submission("t1", "slow: 60")
+		done := make(chan error)
+		go func() {
+			_, err := process.Stream(t.Context(), s, func(core.Event) error { return nil })
+			done <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		for tenths := range 59 {
+			head, err := r.store.Head(t.Context(), s.Thread)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if left := head.Claim.Lease - time.Now().UnixMilli(); head.Claim.Fence != 1 || left < 150 {
+				t.Errorf("after %d00 ms the claim %d has %d ms left", tenths, head.Claim.Fence, left)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // What fails for a passing reason comes again after a growing pause, five times
 // in all.
 func TestFailedStepsBackOff(t *testing.T) {

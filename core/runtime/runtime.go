@@ -29,7 +29,7 @@ type Config struct {
 	Due    thread.DuePolicy // as the backend's index wants it
 	Worker string           // this process's name in claims
 	Lease  time.Duration    // of a claim; 0: 30 s
-	Poll   time.Duration    // how often a long step looks for a cancel; 0: 2 s
+	Poll   time.Duration    // how often a long step looks for a cancel, at least six times a lease; 0: 2 s
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.
 	Steps int
