@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/hex"
 	"fmt"
+	"unicode/utf8"
 )
 
 // ID identifies a run, a dispatch or a commit. It is 16 bytes, made by
@@ -78,8 +79,7 @@ func CheckName(what, name string) error {
 	if len(name) > MaxNameLength {
 		return Errorf(CodeInvalid, "%s is %d bytes long, at most %d are allowed", what, len(name), MaxNameLength)
 	}
-	for i := range len(name) {
-		c := name[i]
+	for _, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && c != '.' && c != '_' && c != ':' && c != '-' {
 			return Errorf(CodeInvalid, "%s %q has the character %q, allowed are A-Z a-z 0-9 . _ : -", what, Excerpt(name), c)
@@ -88,12 +88,17 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// Excerpt shortens text for an error message to at most 64 bytes.
+// Excerpt shortens text for an error message to at most 64 bytes, between
+// characters.
 func Excerpt(text string) string {
 	if len(text) <= 64 {
 		return text
 	}
-	return text[:61] + "..."
+	cut := 61
+	for cut > 58 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "..."
 }
 
 // ThreadKey names a thread: tenants never share one.
