@@ -35,12 +35,12 @@ func keyPointer(threadID, key string) string {
 	return "key:" + hex.EncodeToString(sum[:16])
 }
 
-// keyLife is how long an idempotency key is remembered; inputLife how long
-// queued input outlives its enqueue. Both are generous: what is older has long
-// been consumed or dead-lettered.
+// keyLife is how long an idempotency key is remembered. inputLife is how long
+// queued input outlives its enqueue: it must be longer than a run can wait for
+// the one before it, which may itself wait for a person.
 const (
 	keyLife   = 48 * time.Hour
-	inputLife = 14 * 24 * time.Hour
+	inputLife = 400 * 24 * time.Hour
 )
 
 // bodyHash identifies what a submission says, apart from its ids.
