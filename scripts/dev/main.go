@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,9 +29,31 @@ func main() {
 	}
 }
 
+// checkAuth refuses what would leave the host open unawares: it authenticates
+// nobody, so beyond this machine that must be said, and no gateway stands
+// before it.
+func checkAuth(s settings.Settings) error {
+	if s.Auth == settings.AuthGateway {
+		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
+	}
+	name, _, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		return fmt.Errorf("environment variable REVEILLE_ADDR is %q, allowed: host:port", s.Addr)
+	}
+	ip, err := netip.ParseAddr(name)
+	local := name == "localhost" || err == nil && ip.IsLoopback()
+	if !local && s.Auth != settings.AuthNone {
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it", s.Addr, settings.AuthNone)
+	}
+	return nil
+}
+
 // start runs the host until ctx is done.
 func start(ctx context.Context, environ []string) error {
 	s, err := settings.Read(environ, crash.Variables()...)
+	if err == nil {
+		err = checkAuth(s)
+	}
 	if err != nil {
 		return err
 	}
