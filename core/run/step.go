@@ -224,10 +224,7 @@ func (w *work) commitStep(ctx context.Context, outcome thread.Outcome, terminati
 	}
 	action := thread.CommitStep{
 		Fence: w.fence, Outcome: outcome, Seq: w.stored() + uint64(len(w.unsaved)),
-		Calls: w.allDone(), Consumed: w.consumed, Lease: w.lease.Milliseconds(),
-	}
-	if outcome == thread.Yield && w.claim.Keep {
-		action.Outcome = thread.Continue
+		Calls: w.allDone(), Consumed: w.consumed, Lease: w.lease.Milliseconds(), Keep: w.claim.Keep,
 	}
 	head, applied, err := w.committer.Commit(ctx, w.key, w.head, action)
 	if err != nil {

@@ -70,6 +70,8 @@ type CommitStep struct {
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
+	// Keep makes Continue of what would come to Yield: the holder goes on itself.
+	Keep bool
 }
 
 func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
@@ -95,6 +97,9 @@ func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
 	outcome, err := h.outcome(a.Outcome)
 	if err != nil {
 		return Effects{}, err
+	}
+	if outcome == Yield && a.Keep {
+		outcome = Continue
 	}
 	if h.position() != before {
 		h.Claim.Attempts = 0

@@ -55,7 +55,7 @@ func (w words) action(now int64) thread.Action {
 	case "commit-step":
 		return thread.CommitStep{
 			Fence: fence, Outcome: w.outcome(), Seq: w.seq(), Calls: w.calls(), Tickets: w.tickets(now),
-			Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary"))), Lease: lease,
+			Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary"))), Lease: lease, Keep: w.has("keep"),
 		}
 	case "commit-close":
 		return thread.CommitClose{Fence: fence, Seq: w.seq()}
