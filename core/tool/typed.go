@@ -23,19 +23,17 @@ func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Ar
 	if run == nil {
 		return nil, fmt.Errorf("tool %q has no function", spec.Name)
 	}
+	schema := &jsonschema.Schema{}
 	if spec.Parameters == nil {
-		parameters, err := infer[Args]()
-		if err != nil {
+		var err error
+		if schema, spec.Parameters, err = infer[Args](); err != nil {
 			return nil, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
 		}
-		spec.Parameters = parameters
+	} else if err := json.Unmarshal(spec.Parameters, schema); err != nil {
+		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	if err := spec.Check(); err != nil {
 		return nil, err
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(spec.Parameters, &schema); err != nil {
-		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
@@ -108,18 +106,20 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-func infer[Args any]() (json.RawMessage, error) {
+// infer answers the schema of Args, and its JSON form for the model.
+func infer[Args any]() (*jsonschema.Schema, json.RawMessage, error) {
 	schema, err := jsonschema.For[Args](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
 	}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if schema.Type == "object" && len(schema.Properties) == 0 && reflect.TypeFor[Args]().Kind() == reflect.Struct {
-		return json.RawMessage(NoParameters), nil
+		return schema, json.RawMessage(NoParameters), nil
 	}
 	dropNullArrays(schema)
-	return json.Marshal(schema)
+	text, err := json.Marshal(schema)
+	return schema, text, err
 }
 
 // dropNullArrays takes back the null that inference allows for a nil slice:

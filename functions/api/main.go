@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/app/serve"
 	"github.com/reveille-run/reveille/functions/app/web"
 )
 
@@ -21,11 +22,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := c.Runtime(map[string]agent.ModelBinding{app.DemoModel: {Model: model.None{}}})
+	rt, err := serve.Runtime(c, map[string]agent.ModelBinding{app.DemoModel: {Model: model.None{}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	authenticate, err := c.Authenticate()
+	authenticate, err := serve.Authenticate(c)
 	if err != nil {
 		log.Fatal(err)
 	}

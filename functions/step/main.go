@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/serve"
 )
 
 func main() {
@@ -20,7 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := c.Runtime(bound)
+	rt, err := serve.Runtime(c, bound)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/serve"
 	"github.com/reveille-run/reveille/functions/app/web"
 )
 
@@ -26,11 +27,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := c.Runtime(bound)
+	rt, err := serve.Runtime(c, bound)
 	if err != nil {
 		log.Fatal(err)
 	}
-	authenticate, err := c.Authenticate()
+	authenticate, err := serve.Authenticate(c)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/crash"
+	"github.com/reveille-run/reveille/functions/app/crash/inject"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/settings"
 	"github.com/reveille-run/reveille/functions/app/web"
@@ -97,13 +97,13 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 		return err
 	}
 	h.runtime, err = runtime.Build(runtime.Config{
-		Env: e, Store: backend, Waker: h.queue, Agents: crash.Parts(parts), Logger: log,
+		Env: e, Store: backend, Waker: h.queue, Agents: inject.Parts(parts), Logger: log,
 		Worker: "dev", Lease: s.Lease, Steps: s.Steps, FollowInterval: followInterval,
 	})
 	if err != nil {
 		return err
 	}
-	h.handler = crash.Handler(e, web.Handler(web.Options{
+	h.handler = inject.Handler(e, web.Handler(web.Options{
 		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
 	}))
 	return nil

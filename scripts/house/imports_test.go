@@ -154,6 +154,14 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/app", module + "/core/store/"},
 		{"./functions/app", module + "/adapters/"},
 		{"./scripts/dev", "github.com/aws/aws-sdk-go-v2"},
+		{"./functions/sweep", module + "/functions/app/serve"},
+		{"./functions/sweep", module + "/core/run"},
+		{"./functions/sweep", module + "/core/tool"},
+		{"./functions/sweep", "github.com/google/jsonschema-go"},
+		{"./functions/api", module + "/adapters/openai"},
+		{"./functions/api", module + "/core/model/scripted"},
+		{"./functions/step", module + "/adapters/httpapi"},
+		{"./functions/step", module + "/adapters/aisdk"},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-deps", test.target) {

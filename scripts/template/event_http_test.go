@@ -21,6 +21,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/serve"
 	"github.com/reveille-run/reveille/functions/app/settings"
 	"github.com/reveille-run/reveille/functions/app/web"
 )
@@ -50,7 +51,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 		t.Fatal(err)
 	}
 	c := cloud.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
-	verified, err := c.Authenticate()
+	verified, err := serve.Authenticate(&c)
 	if err != nil {
 		t.Fatal(err)
 	}

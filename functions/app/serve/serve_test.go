@@ -1,4 +1,4 @@
-package cloud
+package serve
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
@@ -25,8 +26,7 @@ func identity(t *testing.T, authenticate func(*http.Request) (core.Identity, err
 }
 
 func TestGatewayIdentity(t *testing.T) {
-	c := &Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
-	authenticate, err := c.Authenticate()
+	authenticate, err := Authenticate(&cloud.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestGatewayIdentity(t *testing.T) {
 }
 
 func TestAuthMustBeSaid(t *testing.T) {
-	_, err := (&Cloud{}).Authenticate()
+	_, err := Authenticate(&cloud.Cloud{})
 	if want := "environment variable REVEILLE_AUTH is required here, allowed: none, gateway"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -1,0 +1,16 @@
+//go:build !killpoints
+
+package inject
+
+import (
+	"net/http"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Parts returns parts.
+func Parts(parts agent.Parts) agent.Parts { return parts }
+
+// Handler returns h.
+func Handler(_ *env.Env, h http.Handler) http.Handler { return h }
