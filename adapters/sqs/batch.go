@@ -31,6 +31,9 @@ func (e *BatchError) Error() string {
 	return fmt.Sprintf("%s: %d not done, the first at index %d: %v", e.doing, len(e.Failures), e.Failures[0].Index, e.Failures[0].Err)
 }
 
+// Failed is how many items were not done.
+func (e *BatchError) Failed() int { return len(e.Failures) }
+
 // Unwrap returns the errors of all items.
 func (e *BatchError) Unwrap() []error {
 	errs := make([]error, len(e.Failures))

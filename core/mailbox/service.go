@@ -20,6 +20,14 @@ type Waker interface {
 	Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error
 }
 
+// BatchWaker is a Waker that sends many hints in few calls; the sweep uses it.
+type BatchWaker interface {
+	Waker
+	// WakeBatch is Wake for each of the hints. An error with a method
+	// Failed() int says how many were not sent; any other means none.
+	WakeBatch(ctx context.Context, hints []core.WakeUp, delay time.Duration) error
+}
+
 // Options configures a Service. Env, Store and Waker are required.
 type Options struct {
 	Env    *env.Env

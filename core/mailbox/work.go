@@ -72,16 +72,46 @@ func (s *Service) sweepShard(ctx context.Context, shard int) (woken int, failed 
 	if err != nil {
 		return 0, fmt.Errorf("list overdue threads of shard %d: %w", shard, err)
 	}
-	for i := 0; i < len(keys) && ctx.Err() == nil; i++ {
-		key := keys[i]
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	hints := make([]core.WakeUp, len(keys))
+	for i, key := range keys {
+		hints[i] = core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}
+	}
+	if w, ok := s.waker.(BatchWaker); ok && len(hints) > 1 {
+		return s.wakeTogether(ctx, w, hints)
+	}
+	return s.wakeEach(ctx, hints)
+}
+
+// wakeTogether sends the sweep's hints in batches.
+func (s *Service) wakeTogether(ctx context.Context, w BatchWaker, hints []core.WakeUp) (woken int, err error) {
+	s.env.Reach(env.PointSweepHint, env.Before)
+	err = w.WakeBatch(ctx, hints, 0)
+	s.env.Reach(env.PointSweepHint, env.After)
+	if err == nil {
+		return len(hints), nil
+	}
+	lost := len(hints)
+	var partly interface{ Failed() int }
+	if errors.As(err, &partly) {
+		lost = partly.Failed()
+	}
+	return len(hints) - lost, fmt.Errorf("wake overdue threads: %w", err)
+}
+
+// wakeEach sends the sweep's hints one by one, as long as there is time.
+func (s *Service) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int, failed error) {
+	for i := 0; i < len(hints) && ctx.Err() == nil; i++ {
 		s.env.Reach(env.PointSweepHint, env.Before)
-		err := s.waker.Wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, 0)
+		err := s.waker.Wake(ctx, hints[i], 0)
 		s.env.Reach(env.PointSweepHint, env.After)
 		switch {
 		case err == nil:
 			woken++
 		case failed == nil:
-			failed = fmt.Errorf("wake overdue thread %s: %w", key, err)
+			failed = fmt.Errorf("wake overdue thread %s: %w", hints[i].Key(), err)
 		}
 	}
 	return woken, failed
