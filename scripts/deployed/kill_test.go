@@ -25,7 +25,7 @@ var passed = []struct {
 	point env.Point
 	times int
 }{
-	{env.PointClaim, 2}, {env.PointModel, 2}, {env.PointPutTurn, 2}, {env.PointCommitTurn, 1},
+	{env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2}, {env.PointPutTurn, 2}, {env.PointCommitTurn, 1},
 	{env.PointTool, 2}, {env.PointPutResult, 2}, {env.PointCommitStep, 2}, {env.PointContinue, 1},
 }
 
@@ -37,19 +37,27 @@ func TestAKilledStepIsRedelivered(t *testing.T) {
 				at := string(p.point) + "." + string(side)
 				t.Run(fmt.Sprintf("%s_%d", at, count), func(t *testing.T) {
 					t.Parallel()
-					killAndRedeliver(t, bootstrap, at, count)
+					killAndRedeliver(t, bootstrap, at, count, p.point == env.PointReadLog)
 				})
 			}
 		}
 	}
 }
 
-func killAndRedeliver(t *testing.T, bootstrap, at string, count int) {
+// killAndRedeliver kills a run of two parallel calls. On a thread with history
+// the function must read the log first: its process has seen nothing of it.
+func killAndRedeliver(t *testing.T, bootstrap, at string, count int, history bool) {
 	w := newWorld(t)
 	marker, keys := filepath.Join(t.TempDir(), "killed"), filepath.Join(t.TempDir(), "keys")
 	// The lease ends before the message comes back, as it does on AWS.
-	w.run(t, w.function("step", bootstrap, 30*time.Second, "REVEILLE_LEASE=1s",
+	w.run(t, w.function("other", bootstrap, 30*time.Second), w.function("step", bootstrap, 30*time.Second, "REVEILLE_LEASE=1s",
 		"REVEILLE_KILL_AT="+at, fmt.Sprintf("REVEILLE_KILL_COUNT=%d", count), "REVEILLE_KILL_ONCE="+marker, "REVEILLE_KEY_FILE="+keys))
+	want, results := []string(nil), uint64(3) // after the user's message and the turn
+	if history {
+		w.submit(t, "t1", "hello")
+		w.finishWith(t, "other", "t1")
+		want, results = []string{"user: hello", "assistant: You said: hello"}, 5
+	}
 	w.submit(t, "t1", "parallel: a, b")
 	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", Wait: time.Second}
 	for range 20 {
@@ -63,9 +71,9 @@ func killAndRedeliver(t *testing.T, bootstrap, at string, count int) {
 	if _, err := os.Stat(marker); err != nil {
 		t.Fatal("the function was not killed")
 	}
-	before, stored := executions(t, keys), w.results(t)
+	before, stored := executions(t, keys), w.results(t, results)
 	w.finish(t, "t1")
-	want := []string{"user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`, "assistant: Echo: a, b"}
+	want = append(want, "user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`, "assistant: Echo: a, b")
 	if diff := cmp.Diff(want, w.messages(t, "t1")); diff != "" {
 		t.Errorf("messages after the redelivery (-want +got):\n%s", diff)
 	}
@@ -98,12 +106,12 @@ func executions(t *testing.T, path string) map[string]int {
 	return counts
 }
 
-// results tells which calls of the first turn have a stored result, by the last
-// part of their key.
-func (w *world) results(t *testing.T) map[string]bool {
+// results tells which of the two calls have a stored result, by the last part of
+// their key; the result of the first belongs at the sequence base.
+func (w *world) results(t *testing.T, base uint64) map[string]bool {
 	t.Helper()
 	stored := map[string]bool{}
-	for i, seq := range []uint64{3, 4} { // after the user's message and the turn
+	for i, seq := range []uint64{base, base + 1} {
 		_, ok, err := w.store.Get(t.Context(), key("t1"), store.LogName(seq))
 		if err != nil {
 			t.Fatal(err)

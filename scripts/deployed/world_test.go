@@ -161,7 +161,13 @@ func (w *world) messages(tb testing.TB, id string) []string {
 // has nothing left to do.
 func (w *world) finish(tb testing.TB, id string) {
 	tb.Helper()
-	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", Wait: time.Second}
+	w.finishWith(tb, "step", id)
+}
+
+// finishWith is finish by another function.
+func (w *world) finishWith(tb testing.TB, function, id string) {
+	tb.Helper()
+	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: function, Wait: time.Second}
 	for range 60 {
 		if _, err := p.Poll(tb.Context()); err != nil {
 			tb.Fatal(err)
