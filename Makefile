@@ -28,6 +28,7 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 unit:
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test $(RACE) ./...
+	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there
 	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev

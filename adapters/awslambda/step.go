@@ -2,6 +2,7 @@ package awslambda
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -98,7 +99,11 @@ func (s stepper) work(ctx context.Context, d *delivery) bool {
 	if err == nil {
 		return true
 	}
-	s.log.ErrorContext(ctx, "step of a wake-up failed", append(d.attrs(), errorAttrs(err)...)...)
+	level := slog.LevelError
+	if errors.Is(ctx.Err(), context.Canceled) {
+		level = slog.LevelWarn // the host is stopping; the wake-up comes again
+	}
+	s.log.Log(ctx, level, "step of a wake-up failed", append(d.attrs(), errorAttrs(err)...)...)
 	return false
 }
 

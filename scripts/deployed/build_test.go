@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 }
 
 // build builds a function as `sam build` does, once per test run, and answers
-// the path of its binary. Tags are added to those of the deployment.
+// the path of its binary. The target is a folder of this module, or an absolute
+// path into another. Tags are added to those of the deployment.
 func build(tb testing.TB, target, tags string) string {
 	tb.Helper()
 	builds.Lock()
@@ -48,7 +49,10 @@ func build(tb testing.TB, target, tags string) string {
 		return path
 	}
 	path := filepath.Join(builds.folder, fmt.Sprintf("%s-%d", filepath.Base(target), len(builds.paths)))
-	c := exec.Command("go", "build", "-tags", "lambda.norpc "+tags, "-trimpath", "-ldflags", "-s -w", "-o", path, "../../"+target)
+	c := exec.Command("go", "build", "-tags", "lambda.norpc "+tags, "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
+	if c.Dir = target; !filepath.IsAbs(target) {
+		c.Dir = filepath.Join("..", "..", target)
+	}
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		tb.Fatalf("build %s: %v\n%s", target, err, out)
