@@ -5,5 +5,8 @@
 // A thread is one HEAD (see package thread) and the records around it. Records
 // are put before the HEAD that makes them visible; a reader reads the HEAD
 // first and the log up to its Seq: a gap is [ErrCorrupt], an orphan behind it
-// is invisible.
+// is invisible, but for results that the HEAD marks done.
+//
+// A record that is read by its name proves nothing alone, since a refused write
+// may have left it: the HEAD, the run record or the log must confirm it.
 package store

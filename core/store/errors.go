@@ -1,16 +1,18 @@
 package store
 
 import (
+	"fmt"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a backend answers besides success. Anything else is an unknown outcome.
+// What a backend returns besides success. Anything else is an unknown outcome.
 var (
-	// ErrFenced: a later claim wrote the record. The worker must stop. It must
-	// not be returned when the write may have happened.
+	// ErrFenced: a later claim, or the same at a later version, wrote the record.
+	// It must not be returned when the write may have happened.
 	ErrFenced = thread.ErrFenced
-	// ErrConflict: the record exists with other content.
+	// ErrConflict: the record exists with other content, from as late a write.
 	ErrConflict = core.Errorf(core.CodeConflict, "record exists with other content")
 	// ErrTooLarge: the record is over the backend's limit; nothing was sent.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "record is over the size limit")
@@ -19,3 +21,16 @@ var (
 	// ErrCorrupt: what is stored contradicts itself.
 	ErrCorrupt = core.Errorf(core.CodeCorrupt, "stored data is corrupt")
 )
+
+// RefusedError is a record that was not stored because of what stands in its
+// place. Cause is ErrFenced or ErrConflict.
+type RefusedError struct {
+	Name  string
+	Cause error
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string { return fmt.Sprintf("record %s: %v", e.Name, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *RefusedError) Unwrap() error { return e.Cause }

@@ -22,17 +22,17 @@ const (
 	KindLog Kind = iota + 1
 	// KindCreate: absent. Equal bytes are a success, other bytes ErrConflict.
 	KindCreate
-	// KindRewrite: absent, or lower fence, or equal fence and lower step.
-	// Equal fence and step: equal bytes are a success, others ErrConflict. A
-	// higher stored fence, or step under an equal fence, is ErrFenced.
+	// KindRewrite: absent, or older by (fence, version). At an equal fence and
+	// version equal bytes are a success, others ErrConflict. A later stored one
+	// is ErrFenced.
 	KindRewrite
 )
 
 // Record is one item around a HEAD.
 type Record struct {
 	Name    string // from the functions below
-	Fence   uint64 // of the claim that wrote it; 0 for KindCreate
-	Step    uint32 // orders KindRewrite writes under one fence
+	Fence   uint64 // of the claim that wrote it, or the head's when none did; 0 for KindCreate
+	Version uint64 // of the head that a KindRewrite record goes with; 0 for the others
 	Payload []byte
 	Expires int64 // unix seconds after which it may vanish; 0: never
 }
@@ -54,24 +54,58 @@ func LogSeq(name string) (uint64, bool) {
 // entry's text.
 func InputName(id core.ID, revision uint32) string { return fmt.Sprintf("Q#%s#%d", id, revision) }
 
-// DecisionName names a decision.
-func DecisionName(decision string) string { return "D#" + decision }
+// DecisionName names a decision about a call of the turn at a sequence.
+func DecisionName(run core.ID, turn uint64, call uint8, decision string) string {
+	return fmt.Sprintf("D#%s#%d#%d#%s", run, turn, call, decision)
+}
 
-// AuditName names the audit record of a dispatch that no run record tells of.
-func AuditName(dispatch core.ID) string { return "A#" + dispatch.String() }
+// ReadName names the record that says where an inbox entry was read; the log
+// confirms it.
+func ReadName(id core.ID) string { return "A#" + id.String() + "#read" }
+
+// EndedName names the record that says how a dispatch or inbox entry ended that
+// no step read. It counts when the head has passed its version and lists the id
+// no more.
+func EndedName(id core.ID) string { return "A#" + id.String() + "#ended" }
 
 // RunName names a run record.
 func RunName(run core.ID) string { return "R#" + run.String() }
 
+// SnapshotName names the manifest of a thread's state snapshot;
+// SnapshotValueName one value of it, by its scoped path.
+const SnapshotName = "S#"
+
+// SnapshotValueName names one value of the state snapshot.
+func SnapshotValueName(path string) string { return SnapshotName + path }
+
+// RoundName names the record of an open tool round that waits, by the version
+// of the head that puts it in force.
+func RoundName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#round#%d", run, version) }
+
+// SuspensionName names what a suspended call waits with.
+func SuspensionName(run core.ID, turn uint64, call uint8, suspension string) string {
+	return fmt.Sprintf("C#%s#%d#%d#%s", run, turn, call, suspension)
+}
+
+// PartName names the stored result of a part of a tool call.
+func PartName(run core.ID, turn uint64, call uint8, part string) string {
+	return fmt.Sprintf("C#%s#%d#%d#once#%s", run, turn, call, part)
+}
+
 // Kind derives the condition from the record's name; an unknown name is 0.
 func (r Record) Kind() Kind {
-	prefix, _, _ := strings.Cut(r.Name, "#")
+	prefix, rest, _ := strings.Cut(r.Name, "#")
 	switch prefix {
-	case "M", "Z":
+	case "M":
 		return KindLog
-	case "Q", "D", "A":
+	case "Q", "D", "Z", "E":
 		return KindCreate
-	case "R", "S", "C":
+	case "R", "S", "A":
+		return KindRewrite
+	case "C":
+		if parts := strings.SplitN(rest, "#", 5); len(parts) == 5 && parts[3] == "once" {
+			return KindCreate
+		}
 		return KindRewrite
 	}
 	return 0
@@ -79,45 +113,32 @@ func (r Record) Kind() Kind {
 
 // Admit decides a put: whether next may replace stored (nil: nothing is
 // stored). write is false with no error when the same bytes are stored already.
-// Backends without their own condition language call it under their lock; the
-// others must answer the same.
+// A refusal is a *RefusedError. Backends without their own condition language
+// call it under their lock; the others must decide the same.
 func Admit(stored *Record, next Record) (write bool, err error) {
-	if next.Kind() == 0 {
+	kind := next.Kind()
+	if kind == 0 {
 		return false, core.Errorf(core.CodeInvalid, "record %q has no kind", next.Name)
 	}
 	if stored == nil {
 		return true, nil
 	}
-	equal := string(stored.Payload) == string(next.Payload)
-	same := func() (bool, error) {
-		if equal {
+	switch {
+	case kind == KindCreate, kind == KindLog && stored.Fence == next.Fence,
+		kind == KindRewrite && stored.Fence == next.Fence && stored.Version == next.Version:
+		if string(stored.Payload) == string(next.Payload) {
 			return false, nil
 		}
-		return false, fmt.Errorf("record %s: %w", next.Name, ErrConflict)
-	}
-	switch next.Kind() {
-	case KindCreate:
-		return same()
-	case KindLog:
-		if stored.Fence == next.Fence {
-			return same()
-		}
-	case KindRewrite:
-		if stored.Fence == next.Fence && stored.Step == next.Step {
-			return same()
-		}
-		if stored.Fence == next.Fence && stored.Step < next.Step {
-			return true, nil
-		}
-	}
-	if stored.Fence >= next.Fence {
-		return false, fmt.Errorf("record %s was written under fence %d, ours is %d: %w", next.Name, stored.Fence, next.Fence, ErrFenced)
+		return false, &RefusedError{next.Name, ErrConflict}
+	case stored.Fence > next.Fence, kind == KindRewrite && stored.Fence == next.Fence && stored.Version > next.Version:
+		return false, &RefusedError{next.Name, fmt.Errorf("stored under fence %d at version %d, ours is %d at %d: %w",
+			stored.Fence, stored.Version, next.Fence, next.Version, ErrFenced)}
 	}
 	return true, nil
 }
 
 // ReadLog reads the log from..to and checks that it has no gap.
-func ReadLog(ctx context.Context, threads Threads, key core.ThreadKey, from, to uint64) ([]thread.Entry, error) {
+func ReadLog(ctx context.Context, threads Threads, records thread.Records, key core.ThreadKey, from, to uint64) ([]thread.Entry, error) {
 	if from > to {
 		return nil, nil
 	}
@@ -130,7 +151,7 @@ func ReadLog(ctx context.Context, threads Threads, key core.ThreadKey, from, to 
 		if seq, ok := LogSeq(record.Name); !ok || seq != next {
 			return nil, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, next, ErrCorrupt)
 		}
-		entry, err := thread.DecodeEntry(record.Payload)
+		entry, err := records.DecodeEntry(record.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("log of %s at %d: %w", key, next, err)
 		}

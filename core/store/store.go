@@ -20,36 +20,64 @@ type Threads interface {
 	// Head reads a thread's head, strongly consistent. A thread that does not
 	// exist is the zero Head and no error.
 	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
-
-	// CompareAndSet writes next if the stored head's version is
-	// next.Version-1 (no head for version 1). Otherwise it writes nothing and
-	// answers ok false with the stored head; when ok is true stored means
-	// nothing. An error means that the outcome is not known: the caller compares
-	// the stored CommitID.
-	CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (stored thread.Head, ok bool, err error)
-
-	// Put stores a record under the condition of its kind: see [Kind]. A
-	// refused write is ErrFenced or ErrConflict and changes nothing. Over the
-	// backend's limit it is ErrTooLarge before anything is sent.
+	// Commit makes everything visible that one transition makes: it stores the
+	// pointers, then the records, then the head, which is written if the stored
+	// head's version is next.Version-1 (no head for version 1). When the head is
+	// written, so is every pointer and record. See [Outcome] for what it returns
+	// otherwise; a refused call may leave pointers and records behind, never a
+	// visible half.
+	//
+	// A record that is refused under the condition of its kind is a
+	// *RefusedError, and the head is not written. Over the backend's limit it is
+	// ErrTooLarge before anything is sent. Any other error means that the outcome
+	// is not known: the caller compares the stored commit ids.
+	Commit(ctx context.Context, key core.ThreadKey, c Commit) (Outcome, error)
+	// Put stores a record alone, under the condition of its kind: see [Kind]. A
+	// refused write is a *RefusedError and changes nothing. Over the backend's
+	// limit it is ErrTooLarge before anything is sent.
 	Put(ctx context.Context, key core.ThreadKey, record Record) error
-
 	// Get reads one record, strongly consistent; ok is false when there is none.
 	Get(ctx context.Context, key core.ThreadKey, name string) (record Record, ok bool, err error)
-
 	// Log reads the log records with from <= seq <= to in order, strongly
 	// consistent. Missing ones are left out; [ReadLog] checks for gaps. The
 	// caller may stop early, range again, and write while it ranges.
 	Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
+	// LogBackwards is Log from the newest to the oldest. It reads little more
+	// than what the caller ranges over.
+	LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
 }
 
-// Pointers keeps small create-only records in partitions of their own, so that
-// a run id or an idempotency key finds its thread.
+// Commit is what one transition makes visible.
+type Commit struct {
+	Pointers []Pointer
+	Records  []Record
+	Head     thread.Head // the next one
+}
+
+// Pointer is a small create-only record in a partition of its own, so that a
+// run id or an idempotency key finds its thread. After TTL it may vanish; 0
+// keeps it for good. The name is free text.
+type Pointer struct {
+	Name  string
+	Value []byte
+	TTL   time.Duration
+}
+
+// Outcome is what a Commit came to, when it is known.
+type Outcome struct {
+	// Written: everything is stored.
+	Written bool
+	// Taken lists the pointers, with the values that are stored, that held
+	// another value than the one given: neither records nor head were written.
+	Taken []Pointer
+	// Head is the stored one when its version refused the write, and only then.
+	Head thread.Head
+}
+
+// Pointers reads what Commit stored.
 type Pointers interface {
-	// PutPointer stores value under (tenant, name) if there is none yet and
-	// answers what is stored now: the same value, or the older one. After ttl
-	// it may vanish; 0 keeps it for good. The name is free text.
-	PutPointer(ctx context.Context, tenant, name string, value []byte, ttl time.Duration) (stored []byte, err error)
-	// Pointer reads a pointer; ok is false when there is none.
+	// Pointer reads a pointer, strongly consistent; ok is false when there is
+	// none.
 	Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
 }
 
@@ -57,16 +85,23 @@ type Pointers interface {
 // takes every write.
 const Shards = 16
 
+// Overdue is a thread that is due.
+type Overdue struct {
+	Key core.ThreadKey
+	At  int64 // its DueAt, unix milliseconds
+}
+
 // Due finds threads that nobody woke.
 type Due interface {
 	// Overdue lists threads of the shard (see [Shard]) whose DueAt is at or
 	// before until (unix milliseconds), most overdue first, at most limit of
-	// them. It may lag behind the heads: a listed thread may have nothing to
+	// them, behind after, which is the last of the page before (nil: from the
+	// start). It may lag behind the heads: a listed thread may have nothing to
 	// do, and a thread that is due is listed eventually.
-	Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error)
+	Overdue(ctx context.Context, shard int, until int64, after *Overdue, limit int) ([]Overdue, error)
 }
 
-// Lists answers what a person looks through. Answers may lag.
+// Lists returns what a person looks through. It may lag.
 type Lists interface {
 	// Records lists a thread's records whose name starts with prefix, in order
 	// of name, after the name after, at most limit.

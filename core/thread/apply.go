@@ -7,13 +7,24 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Command is one change of a head.
-type Command struct {
+// Transition is one change of a head, with what it needs of the world.
+type Transition struct {
 	Now      int64   // unix milliseconds, from Env
-	CommitID core.ID // fresh for every command, from Env
+	CommitID core.ID // fresh for every transition, from Env
 	Due      DuePolicy
-	Action   Action
+	Schemas  Schemas // of the program that asks
+	Change   Change
 }
+
+// Schemas says which records a program understands and which it writes. The
+// zero value is {1, 1}. A release reads a schema one release before it writes
+// it.
+type Schemas struct {
+	Reads  uint16 // the highest
+	Writes uint16
+}
+
+func (s Schemas) orFirst() Schemas { return Schemas{max(s.Reads, 1), max(s.Writes, 1)} }
 
 // DuePolicy says how precisely a backend indexes when a thread is due, in
 // milliseconds. The zero value is exact; DynamoDB uses a grace of two minutes
@@ -23,26 +34,42 @@ type DuePolicy struct {
 	Round int64
 }
 
-// Action is what a command does; the implementations are the exported structs
-// of this package with an apply method.
-type Action interface {
-	apply(h *Head, c Command) (Effects, error)
+// Change is what a transition does; the implementations are the exported
+// structs of this package with an apply method.
+type Change interface {
+	apply(h *Head, t Transition) (Result, error)
 }
 
-// Effects is what follows from a command.
-type Effects struct {
+// ByHolder reports whether only the holder of a claim makes the change, by
+// commit: the head then remembers its commit id until the holder's next one.
+// Claims and renewed leases are not counted, since nobody has to find out
+// whether they were applied.
+func ByHolder(c Change) bool {
+	switch c.(type) {
+	case Refence, CommitTurn, Suspend, CommitStep, CommitClose, Nack:
+		return true
+	}
+	return false
+}
+
+// Result is what follows from a transition: what must be stored before the head
+// and what may be sent after it.
+type Result struct {
 	// Unchanged: there is nothing to write; the rest still holds.
 	Unchanged bool
 	// Duplicate: the same dispatch, input or decision was accepted before.
 	Duplicate bool
-	// Before must be stored before the head: how dispatches ended that no run
-	// record will tell of.
+	// Before must be stored before the head: what became of input that no run
+	// record tells of.
 	Before []Audit
+	// Opened is a run that the write brings into being from steered input; its
+	// pointer must be stored before the head. Zero: none.
+	Opened core.ID
 	// Hint is to be sent after the head is written; nil: none.
 	Hint *Hint
-	// Claimed: the command took the claim; its fence is the new head's.
+	// Claimed: the transition took the claim; its fence is the new head's.
 	Claimed bool
-	// Outcome of a CommitStep.
+	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
 }
 
@@ -52,160 +79,76 @@ type Hint struct {
 	At       int64 // 0: at once
 }
 
-// Audit says how a dispatch ended without being run to its end.
+// Audit says what became of a dispatch or inbox entry: a step read it, at Read,
+// or it ended otherwise, with Status. It is a claim only, until the head or the
+// log confirms it.
 type Audit struct {
-	Dispatch core.ID
-	Run      core.ID
-	Status   core.DispatchStatus
+	ID     core.ID
+	Run    core.ID
+	Read   uint64 // sequence of the log record that holds it; 0: it was not read
+	Status core.DispatchStatus
 }
 
 // Outcome is how a step ended.
 type Outcome uint8
 
-// The outcomes. Continue is a Yield that keeps the claim.
+// The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.
 const (
 	Continue Outcome = iota + 1
 	Yield            // the continuation is set, the claim released
 	Wait             // tickets stand, nothing is claimed
+	Close            // the run is closing: its holder goes on with RunEnd and the open calls
 	Done             // the run is over
 )
 
 // String returns the outcome's name.
 func (o Outcome) String() string {
-	return name(o, "none", "continue", "yield", "wait", "done")
+	return name(o, "none", "continue", "yield", "wait", "close", "done")
 }
 
-// Apply answers what a command makes of a thread's head. It does no I/O and
+// Apply returns what a transition makes of a thread's head. It does no I/O and
 // reads no clock. On an error the head is returned as it was.
-func Apply(h Head, c Command) (Head, Effects, error) {
-	if h.Schema > SchemaNumber {
-		return h, Effects{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, SchemaNumber, ErrSchema)
+func Apply(h Head, t Transition) (Head, Result, error) {
+	if h.Layout > Layout {
+		return h, Result{}, fmt.Errorf("layout %d, newest known %d: %w", h.Layout, Layout, ErrSchema)
 	}
 	if h.Deleted {
-		switch c.Action.(type) {
+		switch t.Change.(type) {
 		case Delete, Notified:
 		default:
-			return h, Effects{}, ErrDeleted
+			return h, Result{}, ErrDeleted
 		}
 	}
+	t.Schemas = t.Schemas.orFirst()
 	n := h.clone()
-	effects, err := c.Action.apply(&n, c)
+	n.Version = h.Version + 1
+	result, err := t.Change.apply(&n, t)
 	if err != nil {
-		return h, Effects{}, err
+		return h, Result{}, err
 	}
-	if effects.Unchanged {
-		return h, effects, nil
+	if result.Unchanged {
+		return h, result, nil
 	}
 	if !h.Exists() {
-		n.Incarnation = binary.BigEndian.Uint64(c.CommitID[8:])
+		n.Incarnation = binary.BigEndian.Uint64(t.CommitID[8:])
 	}
-	n.Schema = SchemaNumber
-	n.Version = h.Version + 1
-	n.CommitID = c.CommitID
-	n.DueAt = n.due(h.DueAt, c)
+	n.Layout = Layout
+	n.CommitID = t.CommitID
+	if ByHolder(t.Change) {
+		n.HolderCommitID = t.CommitID
+	}
+	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {
-			return h, Effects{}, fmt.Errorf("%d bytes, at most %d: %w", size, MaxSize, ErrTooLarge)
+			return h, Result{}, fmt.Errorf("%d bytes, at most %d: %w", size, MaxSize, ErrTooLarge)
 		}
 	}
-	return n, effects, nil
+	return n, result, nil
 }
 
-// due says when the sweep must look at the thread. The old value stays while
-// it is neither late nor past, so that an index on it is touched rarely.
-func (h *Head) due(old int64, c Command) int64 {
-	at, ok := h.earliest()
-	if !ok {
-		return 0
-	}
-	at = max(at, c.Now+c.Due.Grace, 1)
-	if round := c.Due.Round; round > 0 {
-		at = (at + round - 1) / round * round
-	}
-	if old > c.Now && old <= at && c.Due.Round > 0 {
-		return old
-	}
-	return at
-}
+// raise notes the schema of what the program has written around the head.
+func (h *Head) raise(t Transition) { h.Schema = max(h.Schema, t.Schemas.Writes) }
 
-// earliest is the first time at which somebody could do something for the
-// thread; 0 means now.
-func (h *Head) earliest() (at int64, ok bool) {
-	note := func(t int64) {
-		if !ok || t < at {
-			at, ok = t, true
-		}
-	}
-	if h.Notify != nil {
-		note(h.Notify.Retry)
-	}
-	switch {
-	case h.Deleted:
-		if !h.Erased {
-			note(0)
-		}
-	case h.Claim.Fence != 0:
-		note(h.Claim.Lease + 1)
-	case !h.Open():
-		for _, d := range h.Pending {
-			note(d.AvailableAt)
-		}
-	case h.Run.Ready:
-		note(h.Run.AvailableAt)
-	case h.Run.Status == Waiting:
-		for _, t := range h.Tickets {
-			if t.Deadline != 0 && t.Decision == 0 {
-				note(t.Deadline)
-			}
-		}
-	}
-	return at, ok
-}
-
-// wake returns the hint for what could be claimed next, nil when nothing can.
-func (h *Head) wake(now int64) *Hint {
-	if h.Deleted || h.Live(now) {
-		return nil
-	}
-	if h.Claim.Fence != 0 { // its holder is gone
-		return &Hint{Dispatch: h.Claim.Dispatch}
-	}
-	later := func(dispatch core.ID, at int64) *Hint {
-		if at <= now {
-			at = 0
-		}
-		return &Hint{Dispatch: dispatch, At: at}
-	}
-	if h.Open() {
-		switch {
-		case h.Run.Ready:
-			return later(h.Run.Dispatch, h.Run.AvailableAt)
-		case h.overdue(now):
-			return later(h.Run.Dispatch, 0)
-		}
-		return nil
-	}
-	if i := h.best(now); i >= 0 {
-		return later(h.Pending[i].ID, 0)
-	}
-	var next *Hint
-	for _, d := range h.Pending {
-		if next == nil || d.AvailableAt < next.At {
-			next = &Hint{Dispatch: d.ID, At: d.AvailableAt}
-		}
-	}
-	return next
-}
-
-// best is the index of the pending dispatch to open next: lowest priority
-// number first, then in the order of the queue, so that none starves behind
-// later ones of its priority; -1 when none is available.
-func (h *Head) best(now int64) int {
-	best := -1
-	for i, d := range h.Pending {
-		if d.AvailableAt <= now && (best < 0 || d.Priority < h.Pending[best].Priority) {
-			best = i
-		}
-	}
-	return best
-}
+// progress notes that the run got further: what failed before does not count
+// any more.
+func (h *Head) progress() { h.Run.Attempts, h.Run.ModelFailed, h.Run.ModelLost = 0, 0, 0 }

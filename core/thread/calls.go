@@ -1,57 +1,76 @@
 package thread
 
-import "slices"
+import (
+	"slices"
 
-// Suspend makes tickets visible while siblings of their calls still run, so
-// that a person can answer at once. Which of them got a place is in the new
-// head: see [CommitStep].
+	"github.com/reveille-run/reveille/core"
+)
+
+// Suspend makes known how far the open round is, while calls of it still run:
+// results that are stored, at_most_once tools that are about to start, tickets
+// that a person can decide at once. Which of the tickets got a place is in the
+// new head: see [CommitStep].
 type Suspend struct {
 	Fence   uint64
+	Calls   []CallStatus // as the step leaves them; nil: unchanged
 	Tickets []Ticket
 }
 
-func (a Suspend) apply(h *Head, c Command) (Effects, error) {
-	if err := h.working(a.Fence); err != nil {
-		return Effects{}, err
+func (c Suspend) apply(h *Head, t Transition) (Result, error) {
+	if err := h.working(c.Fence); err != nil {
+		return Result{}, err
 	}
-	return Effects{}, h.suspend(a.Tickets)
+	if err := h.settle(c.Calls, c.Tickets); err != nil {
+		return Result{}, err
+	}
+	h.raise(t)
+	return Result{}, h.suspend(c.Tickets)
 }
 
-// consume removes the inbox entries that the step read.
-func (h *Head) consume(refs []InboxRef) error {
+// consume removes the inbox entries that the step read and returns where.
+func (h *Head) consume(refs []InboxRef) (read []Audit, err error) {
 	for _, r := range refs {
 		i := slices.IndexFunc(h.Inbox, func(e InboxEntry) bool { return e.ID == r.ID && e.Revision == r.Revision })
 		if i < 0 {
-			return ErrStale
+			return nil, ErrStale
 		}
-		h.Inbox = slices.Delete(h.Inbox, i, i+1)
+		h.Inbox = without(h.Inbox, i)
+		read = append(read, Audit{ID: r.ID, Run: h.Run.ID, Read: r.Seq, Status: core.DispatchAcked})
 	}
-	return nil
+	return read, nil
 }
 
 // settle takes the step's word for each call, but for a decision that came
 // while the step still saw the call as suspended. Suspensions that are new with
-// this commit are left to suspend.
+// this commit are left to suspend. A call that is done now is progress.
 func (h *Head) settle(calls []CallStatus, tickets []Ticket) error {
 	if calls == nil {
 		return nil
 	}
 	if len(calls) != len(h.Run.Calls) {
-		return invalid("commit step: %d call statuses for %d calls", len(calls), len(h.Run.Calls))
+		return invalid("%d call statuses for %d calls", len(calls), len(h.Run.Calls))
 	}
 	for i, next := range calls {
 		was := h.Run.Calls[i]
 		decided := was == CallResuming || was == CallCancelling
 		comes := func(t Ticket) bool { return int(t.Call) == i }
 		switch {
-		case next == was:
-		case next == CallDone, next == CallRunning && (was == CallNew || was == CallResuming):
+		case next == was, was == CallDone && next != CallDone && next <= CallCancelling:
+			// An older view of a call that an earlier write of the same step moved on.
+		case next == CallDone:
 			h.Run.Calls[i] = next
 			h.Tickets = slices.DeleteFunc(h.Tickets, comes)
-		case next == CallSuspended && was != CallDone && (decided || slices.ContainsFunc(tickets, comes)):
+			h.progress()
+		case next == CallRunning && (was == CallNew || was == CallResuming):
+			h.Run.Calls[i] = next
+			h.Tickets = slices.DeleteFunc(h.Tickets, comes)
+		case next == CallSuspended && (decided || slices.ContainsFunc(tickets, comes)):
 		default:
-			return invalid("commit step: call %d is %s, it cannot become %s", i, was, next)
+			return invalid("call %d is %s, it cannot become %s", i, was, next)
 		}
+	}
+	if len(h.Tickets) == 0 {
+		h.Tickets = nil
 	}
 	return nil
 }
@@ -68,11 +87,14 @@ func (h *Head) suspend(tickets []Ticket) error {
 		case t.Kind > TicketChild:
 			return invalid("suspend: ticket of call %d has the unknown kind %d", t.Call, t.Kind)
 		}
+		if h.Run.Calls[t.Call] == CallCancelling {
+			continue
+		}
 		if i := slices.IndexFunc(h.Tickets, func(old Ticket) bool { return old.Call == t.Call }); i >= 0 {
 			if h.Tickets[i].ID == t.ID {
 				continue
 			}
-			h.Tickets = slices.Delete(h.Tickets, i, i+1)
+			h.Tickets = without(h.Tickets, i)
 		}
 		if len(h.Tickets) >= MaxTickets {
 			h.Run.Calls[t.Call] = CallNew
@@ -81,6 +103,7 @@ func (h *Head) suspend(tickets []Ticket) error {
 		t.Decision, t.Deadline = 0, max(t.Deadline, 0)
 		h.Tickets = append(h.Tickets, t)
 		h.Run.Calls[t.Call] = CallSuspended
+		h.progress()
 	}
 	return nil
 }
@@ -94,37 +117,48 @@ func (h *Head) supersede() {
 		}
 	}
 	h.Tickets = slices.DeleteFunc(h.Tickets, func(t Ticket) bool { return t.Decision == 0 })
+	if len(h.Tickets) == 0 {
+		h.Tickets = nil
+	}
+}
+
+// goesOn reports whether a round that waits has something to do: no ticket is
+// undecided, or one is decided and the round does not wait for all of them.
+func (h *Head) goesOn() bool {
+	undecided, decided := false, slices.Contains(h.Run.Calls, CallCancelling)
+	for _, t := range h.Tickets {
+		undecided, decided = undecided || t.Decision == 0, decided || t.Decision != 0
+	}
+	return !undecided || decided && !h.Run.Batch
 }
 
 // outcome says what the asked outcome comes to. It never lets a run wait that
 // nobody could wake: a wait has an undecided ticket.
-func (h *Head) outcome(asked Outcome) (Outcome, error) {
-	switch asked {
-	case Continue, Yield:
-		return asked, nil
+func (h *Head) outcome(c CommitStep) (Outcome, error) {
+	switch c.Outcome {
+	case Yield:
+		return Yield, nil
 	case Wait:
 		switch {
 		case slices.ContainsFunc(h.Inbox, func(e InboxEntry) bool { return e.Kind == InboxPerson }):
 			h.supersede()
 			return Yield, nil
-		case slices.Contains(h.Run.Calls, CallResuming), slices.Contains(h.Run.Calls, CallCancelling):
-			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallRunning):
 			return 0, invalid("commit step: wait while a call still runs")
+		case h.Run.OpenCalls() && h.goesOn(), len(h.Inbox) > 0 && !h.Run.OpenCalls():
+			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
 			return Wait, nil // internal input waits along: no step could read it before the calls are answered
-		case len(h.Inbox) > 0:
-			return Yield, nil
 		}
 		return 0, invalid("commit step: nothing to wait for")
 	case Done:
-		if h.Run.OpenCalls() {
-			return 0, invalid("commit step: done with open calls")
+		if c.Natural && h.Run.OpenCalls() {
+			return 0, invalid("commit step: a natural end with open calls")
 		}
-		if len(h.Inbox) > 0 {
+		if c.Natural && len(h.Inbox) > 0 {
 			return Yield, nil
 		}
 		return Done, nil
 	}
-	return 0, invalid("commit step: unknown outcome %d", asked)
+	return 0, invalid("commit step: unknown outcome %d", c.Outcome)
 }

@@ -2,7 +2,7 @@ package thread
 
 import (
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -10,149 +10,225 @@ import (
 // MaxWorkerName bounds the worker's name in a claim, in bytes.
 const MaxWorkerName = 64
 
-// Claim takes the right to work on the thread. When another claim is live, or
-// nothing may be done yet, Claimed is false; a Hint then says when to come back,
-// and nothing is written unless the time at which the thread is due was wrong.
-// An expired claim is taken over; overdue tickets and exhausted attempts turn
-// the claim into one that closes the run.
-type Claim struct {
+// TakeClaim takes the right to work on the thread. When another claim is live,
+// or nothing may be done yet, Claimed is false; a Hint then says when to come
+// back, and nothing is written unless the time at which the thread is due was
+// wrong. An expired claim is taken over; overdue tickets and exhausted attempts
+// turn the claim into one that closes the run.
+//
+// Where there is something to claim, ErrSchema refuses a program that does not
+// understand a record of the thread, and ErrSuspect a claim that is not Alone
+// of a run that may be what takes its process down.
+type TakeClaim struct {
 	Worker string
 	Lease  int64 // milliseconds from now
+	Alone  bool  // the process does nothing else meanwhile
 }
 
-func (a Claim) apply(h *Head, c Command) (Effects, error) {
+func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if !h.Exists() {
-		return Effects{}, ErrNotFound
+		return Result{}, ErrNotFound
 	}
-	if h.Live(c.Now) {
-		return Effects{Unchanged: true}, nil
+	if h.Live(t.Now) {
+		return Result{Unchanged: true}, nil
 	}
 	if h.Claim.Fence != 0 {
-		h.takeBack()
+		h.takeBack(true)
 	}
 	if !h.Open() {
-		i := h.best(c.Now)
+		i := h.best(t.Now)
 		if i < 0 {
-			return h.early(c), nil
+			return h.early(t), nil
 		}
-		return Effects{Claimed: true}, h.take(i, a.Worker, a.Lease, c)
+		h.open(i)
 	}
 	var before []Audit
 	switch {
-	case h.overdue(c.Now):
+	case h.overdue(t.Now):
 		before = h.end(ReasonExpired)
-	case h.Run.Ready && h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
+	case !h.Ready() || h.Run.AvailableAt > t.Now:
+		return h.early(t), nil
+	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
 		before = h.end(ReasonDeadLetter)
 	}
-	if !h.Run.Ready || h.Run.AvailableAt > c.Now {
-		return h.early(c), nil
+	if h.Schema > t.Schemas.Reads {
+		return Result{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, t.Schemas.Reads, ErrSchema)
 	}
-	return Effects{Claimed: true, Before: before}, h.hold(a.Worker, a.Lease, c)
+	if h.Suspect() && !c.Alone {
+		return Result{}, fmt.Errorf("%d claims of run %s without progress: %w", h.Run.Attempts, h.Run.ID, ErrSuspect)
+	}
+	return Result{Claimed: true, Before: before}, h.hold(c.Worker, c.Lease, t)
 }
 
-// early is the answer to a claim that found nothing to do yet. A due time that
+// early is the result of a claim that found nothing to do yet. A due time that
 // has passed without anything being due (the index keeps an early one) is
 // written anew: else every sweep would wake the thread, and every wake-up
 // would send itself again.
-func (h *Head) early(c Command) Effects {
-	late := h.DueAt != 0 && h.DueAt <= c.Now && h.due(h.DueAt, c) > c.Now
-	return Effects{Unchanged: !late, Hint: h.wake(c.Now)}
+func (h *Head) early(t Transition) Result {
+	late := h.DueAt != 0 && h.DueAt <= t.Now && h.due(h.DueAt, t) > t.Now
+	return Result{Unchanged: !late, Hint: h.wake(t.Now)}
 }
 
-// take opens the run of pending dispatch i under a new claim.
-func (h *Head) take(i int, worker string, lease int64, c Command) error {
+// open takes the run of pending dispatch i out of the queue.
+func (h *Head) open(i int) {
 	d := h.Pending[i]
-	h.Pending = slices.Delete(h.Pending, i, i+1)
-	h.Run = Run{ID: d.Run, Dispatch: d.ID, Status: Running, Cursor: CursorStart, Parent: d.Parent}
-	return h.hold(worker, lease, c)
+	h.Pending = without(h.Pending, i)
+	h.Run = Run{ID: d.Run, Dispatch: d.ID, Revision: d.Revision, Parent: d.Parent}
+	h.Inbox = d.Rest
 }
 
 // hold makes the claim itself. Attempts are counted here and nowhere else.
-func (h *Head) hold(worker string, lease int64, c Command) error {
+func (h *Head) hold(worker string, lease int64, t Transition) error {
 	if worker == "" || len(worker) > MaxWorkerName {
 		return invalid("claim: worker name of %d bytes, allowed are 1 to %d", len(worker), MaxWorkerName)
 	}
 	if lease <= 0 {
 		return invalid("claim: lease of %d ms, must be positive", lease)
 	}
-	attempts := h.Run.Attempts
-	if attempts < 255 {
-		attempts++
-	}
+	h.Run.Attempts = oneMore(h.Run.Attempts)
 	h.Fence++
-	h.Claim = Held{
-		Fence: h.Fence, Epoch: h.Epoch, Dispatch: h.Run.Dispatch, Worker: worker,
-		Lease: c.Now + lease, Attempts: attempts, Closing: h.Run.Status == Closing,
-	}
-	h.Run.Ready, h.Run.AvailableAt, h.Run.Attempts = false, 0, 0
+	h.Claim = Claim{Fence: h.Fence, Epoch: h.Epoch, Worker: worker, Lease: t.Now + lease}
+	h.Run.AvailableAt = 0
 	return nil
 }
 
-// takeBack gives the claim up and makes the run claimable again. The attempts
-// stay counted.
-func (h *Head) takeBack() {
-	h.Run.Ready, h.Run.AvailableAt, h.Run.Attempts = true, 0, h.Claim.Attempts
-	h.Claim = Held{}
+func oneMore(n uint8) uint8 {
+	if n == math.MaxUint8 {
+		return n
+	}
+	return n + 1
+}
+
+// takeBack gives the claim up and makes the run claimable again, at once. The
+// attempt stays counted. A claim that was lost, not given back, may have cost a
+// model call, if it was to make one.
+func (h *Head) takeBack(lost bool) {
+	if lost {
+		h.Run.Lost = oneMore(h.Run.Lost)
+		if h.Run.Cursor != CursorTools && h.Run.Status != Closing {
+			h.Run.ModelLost = oneMore(h.Run.ModelLost)
+		}
+	}
+	h.Claim, h.Run.AvailableAt = Claim{}, 0
 }
 
 // overdue reports whether an undecided ticket of a waiting run has expired.
 func (h *Head) overdue(now int64) bool {
-	return h.Open() && h.Run.Status == Waiting && slices.ContainsFunc(h.Tickets, func(t Ticket) bool {
-		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now
-	})
+	if !h.Open() || h.Run.Status != Waiting {
+		return false
+	}
+	for _, t := range h.Tickets {
+		if t.Decision == 0 && t.Deadline != 0 && t.Deadline <= now {
+			return true
+		}
+	}
+	return false
 }
 
 // Reclaim takes a claim back whose holder is known to be gone, without waiting
 // for its lease: the local host at start, which owns the store's lock.
 type Reclaim struct{}
 
-func (Reclaim) apply(h *Head, c Command) (Effects, error) {
+func (Reclaim) apply(h *Head, t Transition) (Result, error) {
 	if h.Claim.Fence == 0 {
-		return Effects{Unchanged: true, Hint: h.wake(c.Now)}, nil
+		return Result{Unchanged: true, Hint: h.wake(t.Now)}, nil
 	}
-	h.takeBack()
-	return Effects{Hint: h.wake(c.Now)}, nil
+	h.takeBack(true)
+	return Result{Hint: h.wake(t.Now)}, nil
 }
 
-// ExtendLease renews the holder's lease. ErrSuperseded and ErrClosing tell the
-// holder that its run was ended; a claim that was taken to close it goes on.
+// Refence gives the holder the next fence. It may then put other bytes at a
+// name that it has used, which under the old fence would be a conflict: after a
+// refused commit the records of the next try can differ. The attempt is not
+// counted again.
+type Refence struct{ Fence uint64 }
+
+func (c Refence) apply(h *Head, _ Transition) (Result, error) {
+	if err := h.held(c.Fence); err != nil {
+		return Result{}, err
+	}
+	h.Fence++
+	h.Claim.Fence = h.Fence
+	return Result{}, nil
+}
+
+// Touch moves the version and nothing else. Who holds no claim and meets other
+// bytes at the version of its own rewritable record takes the next version so.
+type Touch struct{}
+
+func (Touch) apply(h *Head, _ Transition) (Result, error) {
+	if !h.Exists() {
+		return Result{}, ErrNotFound
+	}
+	return Result{}, nil
+}
+
+// ExtendLease renews the holder's lease. ErrSuperseded and ErrClosing tell a
+// holder that does not know it yet that its run was ended.
 type ExtendLease struct {
-	Fence uint64
-	Lease int64 // milliseconds from now
+	Fence   uint64
+	Lease   int64 // milliseconds from now
+	Closing bool  // the holder knows, and is closing the run
 }
 
-func (a ExtendLease) apply(h *Head, c Command) (Effects, error) {
-	if err := h.held(a.Fence); err != nil {
-		return Effects{}, err
+func (c ExtendLease) apply(h *Head, t Transition) (Result, error) {
+	if err := h.held(c.Fence); err != nil {
+		return Result{}, err
 	}
-	if h.Claim.Epoch != h.Epoch {
-		return Effects{}, ErrSuperseded
+	if !c.Closing {
+		if h.Claim.Epoch != h.Epoch {
+			return Result{}, ErrSuperseded
+		}
+		if h.Run.Status == Closing {
+			return Result{}, ErrClosing
+		}
 	}
-	if h.Run.Status == Closing && !h.Claim.Closing {
-		return Effects{}, ErrClosing
-	}
-	h.Claim.Lease = max(h.Claim.Lease, c.Now+a.Lease)
-	return Effects{}, nil
+	h.Claim.Lease = max(h.Claim.Lease, t.Now+c.Lease)
+	return Result{}, nil
 }
 
-// Nack gives the work back without progress, to be tried again at AvailableAt.
-// At MaxAttempts the run is dead-lettered instead.
+// NackKind says why a claim is given back.
+type NackKind uint8
+
+// The kinds. Only a failed one stays counted as an attempt.
+const (
+	NackFailed NackKind = iota // the step failed or its time was over
+	NackGiven                  // it was not tried: the host stops, an entry was edited, a record is newer than the program
+	NackModel                  // the model is to be called again; its failed calls are counted apart
+)
+
+// Nack gives the work back, to be tried again at AvailableAt. At MaxAttempts
+// the run is dead-lettered instead.
 type Nack struct {
 	Fence       uint64
-	AvailableAt int64 // 0: at once
+	Kind        NackKind
+	AvailableAt int64        // 0: at once
+	Calls       []CallStatus // as the step leaves them; nil: unchanged
+	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
 }
 
-func (a Nack) apply(h *Head, c Command) (Effects, error) {
-	if err := h.held(a.Fence); err != nil {
-		return Effects{}, err
+func (c Nack) apply(h *Head, t Transition) (Result, error) {
+	if err := h.held(c.Fence); err != nil {
+		return Result{}, err
 	}
-	h.takeBack()
-	h.Run.AvailableAt = max(a.AvailableAt, 0)
+	if h.Run.Status != Closing {
+		if err := h.settle(c.Calls, nil); err != nil {
+			return Result{}, err
+		}
+		if c.ModelFailed > h.Run.ModelFailed {
+			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
+		}
+	}
+	if c.Kind != NackFailed && h.Run.Attempts > 0 {
+		h.Run.Attempts--
+	}
+	h.takeBack(false)
+	h.Run.AvailableAt = max(c.AvailableAt, 0)
 	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
 		before = h.end(ReasonDeadLetter)
 	}
-	return Effects{Before: before, Hint: h.wake(c.Now)}, nil
+	return Result{Before: before, Hint: h.wake(t.Now)}, nil
 }
 
 // held checks that fence is the current claim's.
@@ -174,20 +250,40 @@ func (h *Head) working(fence uint64) error {
 	return nil
 }
 
-// end sets the open run to closing: the holder closes it, or whoever claims
-// next. Its tickets and inbox end with it; the audits say so for every inbox
-// entry.
+// end sets the open run to closing: its holder closes it, or whoever claims it
+// next. Its tickets end with it. Input that no step has read ends too when a
+// person ended the run; otherwise it is kept for the dispatch that finish makes
+// of it.
 func (h *Head) end(reason Reason) []Audit {
-	h.Run.Status, h.Run.Reason = Closing, reason
-	h.Run.Ready, h.Run.AvailableAt, h.Run.Attempts = h.Claim.Fence == 0, 0, 0
+	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.Version
+	h.Run.AvailableAt = 0
+	h.progress() // closing counts its own attempts
 	h.Tickets = nil
-	var audits []Audit
-	for _, e := range h.Inbox {
-		audits = append(audits, Audit{Dispatch: e.ID, Run: h.Run.ID, Status: core.DispatchCancelled})
+	if reason == ReasonCancelled || reason == ReasonSuperseded {
+		return h.dropInbox()
 	}
+	return nil
+}
+
+// dropInbox ends the open run's unread input, visibly.
+func (h *Head) dropInbox() []Audit {
+	audits := cancelled(h.Inbox, h.Run.ID)
 	h.Inbox = nil
-	if reason == ReasonDeadLetter {
-		audits = append(audits, Audit{Dispatch: h.Run.Dispatch, Run: h.Run.ID, Status: core.DispatchDeadLetter})
+	return audits
+}
+
+func cancelled(entries []InboxEntry, run core.ID) (audits []Audit) {
+	for _, e := range entries {
+		audits = append(audits, Audit{ID: e.ID, Run: run, Status: core.DispatchCancelled})
 	}
 	return audits
+}
+
+// without returns list without its i-th element; list may be changed.
+func without[T any](list []T, i int) []T {
+	list = append(list[:i], list[i+1:]...)
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }

@@ -7,9 +7,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// The encoded head starts with its schema number; integers are unsigned
+// The encoded head starts with its layout number; integers are unsigned
 // varints, strings and tables carry their length. A decoder takes exactly what
-// an encoder of the same schema writes: one form for each head.
+// an encoder of the same layout writes: one form for each head. It ends in the
+// extensions, behind their length in bytes, so that a newer program can add
+// fields of a run without a new layout.
 
 // AppendBinary appends the encoded head to b. With a nil b it allocates once for
 // a head of usual size.
@@ -18,17 +20,20 @@ func (h *Head) AppendBinary(b []byte) []byte {
 		b = make([]byte, 0, usualSize)
 	}
 	w := writer{b}
-	w.byte(SchemaNumber)
+	w.byte(Layout)
+	w.uint(uint64(h.Schema))
 	w.uint(h.Version)
 	w.id(h.CommitID)
+	w.id(h.HolderCommitID)
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open && h.Run.Ready, open && h.Run.Parent != nil, h.Notify != nil, open, held, held && h.Claim.Closing)
+	w.flags(h.Deleted, h.Erased, open, open && h.Run.Parent != nil, open && h.Run.Batch, held, h.Notify != nil)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
 	w.uint(h.Summary)
+	w.uint(h.Closing)
 	w.time(h.DueAt)
 	if open {
 		w.run(&h.Run)
@@ -36,10 +41,8 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	if held {
 		w.uint(h.Claim.Fence)
 		w.uint(h.Claim.Epoch)
-		w.id(h.Claim.Dispatch)
 		w.text(h.Claim.Worker)
 		w.time(h.Claim.Lease)
-		w.byte(h.Claim.Attempts)
 	}
 	w.tables(h)
 	if h.Notify != nil {
@@ -53,6 +56,7 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	for _, k := range h.Recent {
 		w.b = binary.BigEndian.AppendUint64(w.b, k)
 	}
+	w.extensions(h.Extensions)
 	return w.b
 }
 
@@ -78,28 +82,39 @@ func (h *Head) bound() int {
 		}
 		return notify + len(p.Thread)
 	}
+	entries := len(h.Inbox)
 	n := fixed + len(h.Owner) + len(h.Claim.Worker) + len(h.Run.Calls) + parent(h.Run.Parent)
 	for i := range h.Pending {
 		n += dispatch + parent(h.Pending[i].Parent)
+		entries += len(h.Pending[i].Rest)
 	}
-	n += ticket*len(h.Tickets) + entry*len(h.Inbox) + 10*len(h.Recent)
+	n += ticket*len(h.Tickets) + entry*entries + 10*len(h.Recent)
 	if h.Notify != nil {
 		n += notify + parent(&h.Notify.Parent)
 	}
 	for i := range h.Later {
 		n += notify + parent(&h.Later[i].Parent)
 	}
+	return n + h.extensionSize()
+}
+
+// extensionSize bounds what the extensions take.
+func (h *Head) extensionSize() int {
+	n := 0
+	for _, e := range h.Extensions {
+		n += 40 + len(e.Value)
+	}
 	return n
 }
 
-// Decode reads an encoded head. A newer schema is ErrSchema; anything that no
+// Decode reads an encoded head. A newer layout is ErrSchema; anything that no
 // encoder wrote is an Error with code core.CodeCorrupt.
 func Decode(b []byte) (Head, error) {
 	if len(b) == 0 {
 		return Head{}, core.Errorf(core.CodeCorrupt, "thread head is empty")
 	}
-	if b[0] > SchemaNumber {
-		return Head{}, fmt.Errorf("schema %d, newest known %d: %w", b[0], SchemaNumber, ErrSchema)
+	if b[0] > Layout {
+		return Head{}, fmt.Errorf("layout %d, newest known %d: %w", b[0], Layout, ErrSchema)
 	}
 	r := reader{b: b}
 	h := r.head()
@@ -142,12 +157,15 @@ func (w *writer) tables(h *Head) {
 	for _, d := range h.Pending {
 		w.id(d.ID)
 		w.id(d.Run)
+		w.uint(uint64(d.Revision))
 		w.byte(d.Priority)
 		w.time(d.AvailableAt)
-		w.uint(d.Dedupe)
-		w.flags(d.Parent != nil)
+		w.flags(d.Parent != nil, d.Steered)
 		if d.Parent != nil {
 			w.parent(d.Parent)
+		}
+		if d.Steered {
+			w.inbox(d.Rest)
 		}
 	}
 	w.uint(uint64(len(h.Tickets)))
@@ -158,12 +176,26 @@ func (w *writer) tables(h *Head) {
 		w.uint(t.Decision)
 		w.time(t.Deadline)
 	}
-	w.uint(uint64(len(h.Inbox)))
-	for _, e := range h.Inbox {
+	w.inbox(h.Inbox)
+}
+
+func (w *writer) inbox(entries []InboxEntry) {
+	w.uint(uint64(len(entries)))
+	for _, e := range entries {
 		w.id(e.ID)
 		w.uint(uint64(e.Revision))
 		w.byte(byte(e.Kind))
 	}
+}
+
+func (w *writer) extensions(all []Extension) {
+	var inner writer
+	for _, e := range all {
+		inner.id(e.Run)
+		inner.uint(e.Tag)
+		inner.text(string(e.Value))
+	}
+	w.text(string(inner.b))
 }
 
 func (w *writer) notify(n *Notify) {
@@ -175,13 +207,16 @@ func (w *writer) notify(n *Notify) {
 func (w *writer) run(r *Run) {
 	w.id(r.ID)
 	w.id(r.Dispatch)
+	w.uint(uint64(r.Revision))
 	w.byte(byte(r.Status))
 	w.byte(byte(r.Reason))
 	w.byte(byte(r.Cursor))
 	w.uint(uint64(r.Step))
 	w.uint(r.Base)
+	w.uint(r.TurnFence)
+	w.uint(r.Round)
 	w.time(r.AvailableAt)
-	w.byte(r.Attempts)
+	w.b = append(w.b, r.Attempts, r.Lost, r.ModelFailed, r.ModelLost)
 	w.uint(uint64(len(r.Calls)))
 	for _, s := range r.Calls {
 		w.byte(byte(s))

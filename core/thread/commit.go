@@ -1,61 +1,77 @@
 package thread
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// InboxRef names an inbox entry at the revision that a step read.
+// InboxRef names an inbox entry at the revision that a step read, and the
+// sequence of the log record that holds it from this commit on.
 type InboxRef struct {
 	ID       core.ID
 	Revision uint32
+	Seq      uint64
 }
 
 // CommitTurn is commit A: it makes an assistant turn with tool calls visible,
 // before any of them runs, and reserves the sequences after it for their
-// results. Calls of at_most_once tools come as CallRunning, others as CallNew.
+// results.
 type CommitTurn struct {
-	Fence    uint64
-	Seq      uint64 // of the assistant message
-	Calls    []CallStatus
-	Consumed []InboxRef
-	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Fence     uint64
+	From      uint64 // the sequence that the step began at; ErrApplied when the head is past it
+	Seq       uint64 // of the assistant message
+	Calls     int
+	TurnFence uint64 // fence that the inference ran under
+	Batch     bool   // the round waits until every ticket is decided
+	Consumed  []InboxRef
+	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
 }
 
-func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
-	if err := h.working(a.Fence); err != nil {
-		return Effects{}, err
+func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
+	if err := h.working(c.Fence); err != nil {
+		return Result{}, err
 	}
 	switch {
+	case c.From != h.Seq:
+		return Result{}, h.applied(c.From)
 	case h.Run.Cursor == CursorTools:
-		return Effects{}, invalid("commit turn: the tool round of step %d is still open", h.Run.Step)
-	case a.Seq <= h.Seq || a.Seq > MaxSeq-MaxCalls:
-		return Effects{}, invalid("commit turn: sequence %d is not after %d", a.Seq, h.Seq)
-	case len(a.Calls) == 0 || len(a.Calls) > MaxCalls:
-		return Effects{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", len(a.Calls), MaxCalls)
+		return Result{}, invalid("commit turn: the tool round of step %d is still open", h.Run.Step)
+	case c.Seq <= h.Seq || c.Seq > MaxSeq-MaxCalls-1:
+		return Result{}, invalid("commit turn: sequence %d is not after %d", c.Seq, h.Seq)
+	case c.Calls <= 0 || c.Calls > MaxCalls:
+		return Result{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", c.Calls, MaxCalls)
 	}
-	for i, s := range a.Calls {
-		if s != CallNew && s != CallRunning {
-			return Effects{}, invalid("commit turn: call %d starts as %s", i, s)
-		}
+	before, err := h.consume(c.Consumed)
+	if err != nil {
+		return Result{}, err
 	}
-	if err := h.consume(a.Consumed); err != nil {
-		return Effects{}, err
-	}
-	h.Seq = a.Seq
+	h.Seq = c.Seq
 	h.Run.Step++
-	h.Run.Cursor = CursorTools
-	h.Run.Base = a.Seq + 1
-	h.Run.Calls = slices.Clone(a.Calls)
-	h.Claim.Attempts = 0
-	return Effects{}, h.summarize(a.Summary)
+	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
+	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
+	h.progress()
+	h.raise(t)
+	return Result{Before: before}, h.summarize(c.Summary)
+}
+
+// applied is the error of a commit that starts elsewhere than the log ends.
+func (h *Head) applied(from uint64) error {
+	if from < h.Seq {
+		return fmt.Errorf("the log ends at %d, the commit starts at %d: %w", h.Seq, from, ErrApplied)
+	}
+	return invalid("commit: it starts at sequence %d, the log ends at %d", from, h.Seq)
 }
 
 // CommitStep is commit B: it moves the head over the step's records and hands
-// the run on. What it answers in Effects.Outcome counts, not what was asked:
-// Wait becomes Yield when a decision or a person's input has come meanwhile,
-// and Done when the inbox is not empty.
+// the run on. What it returns in Result.Outcome counts, not what was asked:
+//   - Wait becomes Yield when a ticket is decided (with Run.Batch: when all
+//     are), or when a person's input has come meanwhile;
+//   - a natural Done becomes Yield when the inbox is not empty;
+//   - Done becomes Close when RunEnd is to run or a call is open;
+//   - Yield becomes Continue with Keep, unless the head covers records that the
+//     program does not understand.
 //
 // Calls are the statuses that the step leaves, nil for no change. Tickets are
 // the suspensions that it knows of; those that stand already stay as they are.
@@ -63,10 +79,14 @@ func (a CommitTurn) apply(h *Head, c Command) (Effects, error) {
 // CallNew in the new head, and suspend again when a place is free.
 type CommitStep struct {
 	Fence    uint64
-	Outcome  Outcome // Continue, Yield, Wait or Done
+	From     uint64  // as in CommitTurn
+	Outcome  Outcome // Yield, Wait or Done
+	Natural  bool    // Done: the model came to an end by itself
+	Listens  bool    // Done: RunEnd is to run
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
 	Tickets  []Ticket
+	Round    bool // Wait: an open round's record goes with this write
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
@@ -74,93 +94,105 @@ type CommitStep struct {
 	Keep bool
 }
 
-func (a CommitStep) apply(h *Head, c Command) (Effects, error) {
-	if err := h.working(a.Fence); err != nil {
-		return Effects{}, err
+func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
+	if err := h.working(c.Fence); err != nil {
+		return Result{}, err
 	}
-	before := h.position()
-	if err := h.consume(a.Consumed); err != nil {
-		return Effects{}, err
+	if c.From != h.Seq {
+		return Result{}, h.applied(c.From)
 	}
-	if err := h.settle(a.Calls, a.Tickets); err != nil {
-		return Effects{}, err
-	}
-	if err := h.suspend(a.Tickets); err != nil {
-		return Effects{}, err
-	}
-	if err := h.advance(a.Seq); err != nil {
-		return Effects{}, err
-	}
-	if err := h.summarize(a.Summary); err != nil {
-		return Effects{}, err
-	}
-	outcome, err := h.outcome(a.Outcome)
+	before, err := h.consume(c.Consumed)
 	if err != nil {
-		return Effects{}, err
+		return Result{}, err
 	}
-	if outcome == Yield && a.Keep {
-		outcome = Continue
+	if err := h.settle(c.Calls, c.Tickets); err != nil {
+		return Result{}, err
 	}
-	if h.position() != before {
-		h.Claim.Attempts = 0
+	if err := h.suspend(c.Tickets); err != nil {
+		return Result{}, err
 	}
+	if err := h.advance(c.Seq); err != nil {
+		return Result{}, err
+	}
+	if err := h.summarize(c.Summary); err != nil {
+		return Result{}, err
+	}
+	h.raise(t)
+	outcome, err := h.outcome(c)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Before: before, Outcome: outcome}
 	switch outcome {
-	case Continue:
-		h.Claim.Lease = max(h.Claim.Lease, c.Now+a.Lease)
-		return Effects{Outcome: outcome}, nil
 	case Yield:
-		h.takeBack()
+		if c.Keep && h.Schema <= t.Schemas.Reads {
+			r.Outcome = Continue
+			h.Claim.Lease = max(h.Claim.Lease, t.Now+c.Lease)
+			return r, nil
+		}
+		h.takeBack(false)
 	case Wait:
-		h.Claim = Held{}
-		h.Run.Status = Waiting
+		if c.Round {
+			h.Run.Round = h.Version
+		}
+		h.Claim, h.Run.Status = Claim{}, Waiting
 	case Done:
-		h.finish(c.Now)
+		h.end(ReasonOwn)
+		if c.Listens || h.Run.OpenCalls() {
+			r.Outcome = Close
+			return r, nil
+		}
+		r.Opened = h.finish(t.Now)
 	}
-	return Effects{Outcome: outcome, Hint: h.wake(c.Now)}, nil
-}
-
-// position is everything by which a step can show progress.
-type position struct {
-	seq            uint64
-	cursor         Cursor
-	inbox, tickets int
-	calls          [MaxCalls]CallStatus
-}
-
-func (h *Head) position() position {
-	p := position{seq: h.Seq, cursor: h.Run.Cursor, inbox: len(h.Inbox), tickets: len(h.Tickets)}
-	copy(p.calls[:], h.Run.Calls)
-	return p
+	r.Hint = h.wake(t.Now)
+	return r, nil
 }
 
 // CommitClose ends a closing run: every open call has its synthetic or adopted
 // result, and the final run record is stored.
 type CommitClose struct {
 	Fence uint64
-	Seq   uint64 // of the last result, or the head's when there was none
+	From  uint64 // as in CommitTurn
+	Seq   uint64 // of the last record, or the head's when there was none
 }
 
-func (a CommitClose) apply(h *Head, c Command) (Effects, error) {
-	if err := h.held(a.Fence); err != nil {
-		return Effects{}, err
+func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
+	if err := h.held(c.Fence); err != nil {
+		return Result{}, err
 	}
 	if h.Run.Status != Closing {
-		return Effects{}, invalid("commit close: run %s is not closing", h.Run.ID)
+		return Result{}, invalid("commit close: run %s is not closing", h.Run.ID)
+	}
+	if c.From != h.Seq {
+		return Result{}, h.applied(c.From)
 	}
 	for i := range h.Run.Calls {
 		h.Run.Calls[i] = CallDone
 	}
-	if err := h.advance(a.Seq); err != nil {
-		return Effects{}, err
+	if err := h.advance(c.Seq); err != nil {
+		return Result{}, err
 	}
-	h.finish(c.Now)
-	return Effects{Outcome: Done, Hint: h.wake(c.Now)}, nil
+	h.raise(t)
+	opened := h.finish(t.Now)
+	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }
 
-// finish takes the run out of the head.
-func (h *Head) finish(now int64) {
+// finish takes the run out of the head. Input that was steered to it and that
+// no step has read becomes a dispatch, which opens next and needs no free place:
+// the first entry gives its id to dispatch and run, the rest is the run's inbox.
+func (h *Head) finish(now int64) (opened core.ID) {
 	h.tell(h.Run.Parent, h.Run.ID, now)
-	h.Run, h.Claim, h.Tickets = Run{}, Held{}, nil
+	if len(h.Inbox) > 0 {
+		first := h.Inbox[0]
+		opened = first.ID
+		h.Pending = append(h.Pending, Dispatch{
+			ID: first.ID, Run: first.ID, Revision: first.Revision, Priority: core.DefaultPriority,
+			Steered: true, Rest: slices.Clone(h.Inbox[1:]),
+		})
+	}
+	h.Run, h.Claim, h.Tickets, h.Inbox = Run{}, Claim{}, nil, nil
+	h.Extensions = nil
+	return opened
 }
 
 // advance moves the head over the step's records. The log stays gap-free: with
@@ -173,6 +205,7 @@ func (h *Head) advance(seq uint64) error {
 		if seq > h.Seq { // else nothing is stored, and a run that starts still has its start before it
 			h.Run.Step++
 			h.Run.Cursor = CursorInfer
+			h.progress()
 		}
 		h.Seq = seq
 		return nil
@@ -187,7 +220,10 @@ func (h *Head) advance(seq uint64) error {
 		return invalid("commit: sequence %d leaves out results up to %d", seq, last)
 	}
 	h.Seq = seq
-	h.Run.Cursor, h.Run.Base, h.Run.Calls = CursorInfer, 0, nil
+	h.Run.Cursor, h.Run.Base, h.Run.TurnFence, h.Run.Calls = CursorInfer, 0, 0, nil
+	h.Run.Batch, h.Run.Round = false, 0
+	h.Tickets = nil
+	h.progress()
 	return nil
 }
 

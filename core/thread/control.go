@@ -7,25 +7,23 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Cancel ends a run: an open one closes, a queued one leaves the queue. A zero
-// Run means the open run, or the first queued one when none is open.
+// Cancel ends a run: an open one closes, a queued one leaves the queue with the
+// input that waits for it. A zero Run means the open run, or the first queued
+// one when none is open.
 type Cancel struct{ Run core.ID }
 
-func (a Cancel) apply(h *Head, c Command) (Effects, error) {
-	if h.Open() && (a.Run.IsZero() || a.Run == h.Run.ID) {
+func (c Cancel) apply(h *Head, t Transition) (Result, error) {
+	if h.Open() && (c.Run.IsZero() || c.Run == h.Run.ID) {
 		if h.Run.Status == Closing {
-			return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+			return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 		}
-		return Effects{Before: h.end(ReasonCancelled), Hint: h.wake(c.Now)}, nil
+		return Result{Before: h.end(ReasonCancelled), Hint: h.wake(t.Now)}, nil
 	}
-	i := slices.IndexFunc(h.Pending, func(d Dispatch) bool { return a.Run.IsZero() || d.Run == a.Run })
+	i := slices.IndexFunc(h.Pending, func(d Dispatch) bool { return c.Run.IsZero() || d.Run == c.Run })
 	if i < 0 {
-		return Effects{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
+		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
-	d := h.Pending[i]
-	h.Pending = slices.Delete(h.Pending, i, i+1)
-	h.tell(d.Parent, d.Run, c.Now)
-	return Effects{Before: []Audit{{Dispatch: d.ID, Run: d.Run, Status: core.DispatchCancelled}}, Hint: h.wake(c.Now)}, nil
+	return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil
 }
 
 // Interrupt supersedes everything that is queued or open, and may enqueue what
@@ -34,42 +32,52 @@ func (a Cancel) apply(h *Head, c Command) (Effects, error) {
 type Interrupt struct {
 	Owner   string
 	Enqueue *Enqueue // its RejectBusy does not count
+	Dedupe  uint64   // hash of the caller's key of an interrupt without Enqueue, not 0
 }
 
-func (a Interrupt) apply(h *Head, c Command) (Effects, error) {
-	if err := h.owned(a.Owner); err != nil {
-		return Effects{}, err
+func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
+	if err := h.owned(c.Owner); err != nil {
+		return Result{}, err
 	}
-	if a.Enqueue != nil && h.knows(*a.Enqueue) {
-		return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+	if c.Enqueue == nil && c.Dedupe == 0 {
+		return Result{}, invalid("interrupt: without input it must have a dedupe key")
 	}
-	if !h.Busy() && a.Enqueue == nil {
-		return Effects{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
+	if c.Enqueue != nil && h.knows(*c.Enqueue) || c.Enqueue == nil && h.seen(c.Dedupe) {
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
+	}
+	if !h.Busy() && c.Enqueue == nil {
+		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
 	h.Epoch++
-	before := h.drop(core.DispatchSuperseded, c.Now)
-	if h.Open() && h.Run.Status != Closing {
+	var before []Audit
+	for len(h.Pending) > 0 {
+		before = append(before, h.drop(0, core.DispatchSuperseded, t.Now)...)
+	}
+	switch {
+	case h.Open() && h.Run.Status != Closing:
 		before = append(before, h.end(ReasonSuperseded)...)
+	case h.Open():
+		before = append(before, h.dropInbox()...) // it would open before what interrupts
 	}
-	if a.Enqueue != nil {
-		enqueue := *a.Enqueue
-		enqueue.RejectBusy = false
-		if _, err := enqueue.apply(h, c); err != nil {
-			return Effects{}, err
-		}
+	if c.Enqueue == nil {
+		h.remember(c.Dedupe)
+		return Result{Before: before, Hint: h.wake(t.Now)}, nil
 	}
-	return Effects{Before: before, Hint: h.wake(c.Now)}, nil
+	enqueue := *c.Enqueue
+	enqueue.RejectBusy = false
+	if _, err := enqueue.apply(h, t); err != nil {
+		return Result{}, err
+	}
+	return Result{Before: before, Hint: h.wake(t.Now)}, nil
 }
 
-// drop empties the queue.
-func (h *Head) drop(status core.DispatchStatus, now int64) []Audit {
-	var audits []Audit
-	for _, d := range h.Pending {
-		audits = append(audits, Audit{Dispatch: d.ID, Run: d.Run, Status: status})
-		h.tell(d.Parent, d.Run, now)
-	}
-	h.Pending = nil
-	return audits
+// drop takes pending dispatch i out of the queue, and ends the input that waits
+// for its run.
+func (h *Head) drop(i int, status core.DispatchStatus, now int64) []Audit {
+	d := h.Pending[i]
+	h.Pending = without(h.Pending, i)
+	h.tell(d.Parent, d.Run, now)
+	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)
 }
 
 // tell leaves a notify for the parent of a run that is over. It is never
@@ -89,16 +97,16 @@ func (h *Head) tell(parent *Parent, child core.ID, now int64) {
 // Notified clears the notify that was delivered; the next one takes its place.
 type Notified struct{ Child core.ID }
 
-func (a Notified) apply(h *Head, c Command) (Effects, error) {
-	if h.Notify == nil || h.Notify.Child != a.Child {
-		return Effects{Unchanged: true, Duplicate: true}, nil
+func (c Notified) apply(h *Head, _ Transition) (Result, error) {
+	if h.Notify == nil || h.Notify.Child != c.Child {
+		return Result{Unchanged: true, Duplicate: true}, nil
 	}
 	h.Notify = nil
 	if len(h.Later) > 0 {
 		next := h.Later[0]
 		h.Notify, h.Later = &next, slices.Delete(h.Later, 0, 1)
 	}
-	return Effects{}, nil
+	return Result{}, nil
 }
 
 // Delete makes the thread a tombstone that never expires; its fence stays, so
@@ -110,30 +118,32 @@ type Delete struct {
 	Erased bool
 }
 
-func (a Delete) apply(h *Head, c Command) (Effects, error) {
+func (c Delete) apply(h *Head, t Transition) (Result, error) {
 	switch {
 	case !h.Exists():
-		return Effects{}, ErrNotFound
-	case a.Erased && !h.Deleted:
-		return Effects{}, invalid("delete: erased before it was deleted")
-	case a.Erased:
+		return Result{}, ErrNotFound
+	case c.Erased && !h.Deleted:
+		return Result{}, invalid("delete: erased before it was deleted")
+	case c.Erased:
 		if h.Erased {
-			return Effects{Unchanged: true, Duplicate: true}, nil
+			return Result{Unchanged: true, Duplicate: true}, nil
 		}
 		h.Erased = true
-		return Effects{}, nil
+		return Result{}, nil
 	}
-	if err := h.owned(a.Owner); err != nil {
-		return Effects{}, err
+	if err := h.owned(c.Owner); err != nil {
+		return Result{}, err
 	}
 	if h.Deleted {
-		return Effects{Unchanged: true, Duplicate: true}, nil
+		return Result{Unchanged: true, Duplicate: true}, nil
 	}
-	h.drop(core.DispatchCancelled, c.Now)
-	h.tell(h.Run.Parent, h.Run.ID, c.Now)
+	for _, d := range h.Pending {
+		h.tell(d.Parent, d.Run, t.Now)
+	}
+	h.tell(h.Run.Parent, h.Run.ID, t.Now)
 	*h = Head{
-		Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, Incarnation: h.Incarnation, Owner: h.Owner,
-		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Notify: h.Notify, Later: h.Later,
+		Layout: h.Layout, Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, HolderCommitID: h.HolderCommitID, Incarnation: h.Incarnation, Owner: h.Owner,
+		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing, Notify: h.Notify, Later: h.Later,
 	}
-	return Effects{}, nil
+	return Result{}, nil
 }

@@ -8,39 +8,43 @@ import (
 )
 
 // reader decodes. At the first byte that no encoder writes it turns bad, and
-// what it answers from then on means nothing.
+// what it returns from then on means nothing.
 type reader struct {
 	b   []byte
 	bad bool
 }
 
 func (r *reader) head() (h Head) {
-	h.Schema = r.below(SchemaNumber + 1)
-	r.must(h.Schema != 0)
+	h.Layout = r.below(Layout + 1)
+	r.must(h.Layout != 0)
+	h.Schema = uint16(r.upTo(math.MaxUint16))
 	h.Version = r.uint()
 	h.CommitID = r.id()
+	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.byte()
+	flags := r.below(1 << 7)
 	has := func(bit int) bool { return flags&(1<<bit) != 0 }
 	h.Deleted, h.Erased = has(0), has(1)
+	open, parent, batch, held, notify := has(2), has(3), has(4), has(5), has(6)
 	h.Epoch = r.uint()
 	h.Fence = r.uint()
 	h.Seq = r.uint()
 	h.Summary = r.uint()
+	h.Closing = r.uint()
 	h.DueAt = r.time()
-	if has(5) {
-		h.Run = r.run(has(2), has(3))
+	if open {
+		h.Run = r.run(parent)
+		h.Run.Batch = batch
 	}
-	if has(6) {
-		h.Claim = r.claim(has(7))
+	r.must(open || !parent && !batch)
+	if held {
+		h.Claim = r.claim()
 	}
-	r.must(has(5) || !has(2) && !has(3))
-	r.must(has(6) || !has(7))
 	r.tables(&h)
-	if has(4) {
-		notify := r.notify()
-		h.Notify = &notify
+	if notify {
+		first := r.notify()
+		h.Notify = &first
 		for range r.count(maxLater) {
 			h.Later = append(h.Later, r.notify())
 		}
@@ -51,14 +55,16 @@ func (r *reader) head() (h Head) {
 			h.Recent[i] = r.fixed()
 		}
 	}
+	h.Extensions = r.extensions()
 	return h
 }
 
-func (r *reader) run(ready, parent bool) Run {
+func (r *reader) run(parent bool) Run {
 	v := Run{
-		ID: r.id(), Dispatch: r.id(),
+		ID: r.id(), Dispatch: r.id(), Revision: r.uint32(),
 		Status: Status(r.below(byte(Closing) + 1)), Reason: Reason(r.below(byte(ReasonDeadLetter) + 1)), Cursor: Cursor(r.below(byte(CursorTools) + 1)),
-		Step: r.uint32(), Base: r.uint(), Ready: ready, AvailableAt: r.time(), Attempts: r.byte(),
+		Step: r.uint32(), Base: r.uint(), TurnFence: r.uint(), Round: r.uint(), AvailableAt: r.time(),
+		Attempts: r.byte(), Lost: r.byte(), ModelFailed: r.byte(), ModelLost: r.byte(),
 	}
 	r.must(!v.ID.IsZero())
 	if n := r.count(MaxCalls); n > 0 {
@@ -73,19 +79,23 @@ func (r *reader) run(ready, parent bool) Run {
 	return v
 }
 
-func (r *reader) claim(closing bool) Held {
-	v := Held{Fence: r.uint(), Epoch: r.uint(), Dispatch: r.id(), Worker: r.text(), Lease: r.time(), Attempts: r.byte(), Closing: closing}
+func (r *reader) claim() Claim {
+	v := Claim{Fence: r.uint(), Epoch: r.uint(), Worker: r.text(), Lease: r.time()}
 	r.must(v.Fence != 0)
 	return v
 }
 
 func (r *reader) tables(h *Head) {
-	if n := r.count(MaxPending); n > 0 {
+	if n := r.count(maxQueued); n > 0 {
 		h.Pending = make([]Dispatch, n)
 		for i := range h.Pending {
-			d := Dispatch{ID: r.id(), Run: r.id(), Priority: r.byte(), AvailableAt: r.time(), Dedupe: r.uint()}
-			if r.below(2) == 1 {
+			d := Dispatch{ID: r.id(), Run: r.id(), Revision: r.uint32(), Priority: r.byte(), AvailableAt: r.time()}
+			flags := r.below(1 << 2)
+			if flags&1 != 0 {
 				d.Parent = r.parent()
+			}
+			if d.Steered = flags&2 != 0; d.Steered {
+				d.Rest = r.inbox()
 			}
 			h.Pending[i] = d
 		}
@@ -96,12 +106,29 @@ func (r *reader) tables(h *Head) {
 			h.Tickets[i] = Ticket{Call: r.byte(), Kind: TicketKind(r.below(byte(TicketChild) + 1)), ID: r.uint(), Decision: r.uint(), Deadline: r.time()}
 		}
 	}
-	if n := r.count(MaxInbox); n > 0 {
-		h.Inbox = make([]InboxEntry, n)
-		for i := range h.Inbox {
-			h.Inbox[i] = InboxEntry{ID: r.id(), Revision: r.uint32(), Kind: InboxKind(r.below(byte(InboxInternal) + 1))}
-		}
+	h.Inbox = r.inbox()
+}
+
+func (r *reader) inbox() []InboxEntry {
+	n := r.count(MaxInbox)
+	if n == 0 {
+		return nil
 	}
+	entries := make([]InboxEntry, n)
+	for i := range entries {
+		entries[i] = InboxEntry{ID: r.id(), Revision: r.uint32(), Kind: InboxKind(r.below(byte(InboxInternal) + 1))}
+	}
+	return entries
+}
+
+// extensions reads fields whose meaning only a newer program may know.
+func (r *reader) extensions() (all []Extension) {
+	inner := reader{b: r.take(r.uint()), bad: r.bad}
+	for len(inner.b) > 0 && !inner.bad {
+		all = append(all, Extension{Run: inner.id(), Tag: inner.uint(), Value: []byte(inner.text())})
+	}
+	r.bad = r.bad || inner.bad
+	return all
 }
 
 func (r *reader) notify() Notify {
@@ -153,17 +180,15 @@ func (r *reader) uint() uint64 {
 	return v
 }
 
-func (r *reader) uint32() uint32 {
+// upTo reads a varint that has an upper bound.
+func (r *reader) upTo(limit uint64) uint64 {
 	v := r.uint()
-	r.must(v <= math.MaxUint32)
-	return uint32(v)
+	r.must(v <= limit)
+	return v
 }
 
-func (r *reader) time() int64 {
-	v := r.uint()
-	r.must(v <= math.MaxInt64)
-	return int64(v)
-}
+func (r *reader) uint32() uint32 { return uint32(r.upTo(math.MaxUint32)) }
+func (r *reader) time() int64    { return int64(r.upTo(math.MaxInt64)) }
 
 func (r *reader) fixed() uint64 {
 	if v := r.take(8); v != nil {

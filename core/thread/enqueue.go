@@ -23,69 +23,75 @@ type Enqueue struct {
 	Parent      *Parent
 }
 
-func (a Enqueue) apply(h *Head, c Command) (Effects, error) {
-	if err := a.check(); err != nil {
-		return Effects{}, err
+func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
+	if err := c.check(); err != nil {
+		return Result{}, err
 	}
-	if err := h.owned(a.Owner); err != nil {
-		return Effects{}, err
+	if err := h.owned(c.Owner); err != nil {
+		return Result{}, err
 	}
-	if h.knows(a) {
-		return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+	if h.knows(c) {
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
-	if a.RejectBusy && h.Busy() {
-		return Effects{}, ErrBusy
+	if c.RejectBusy && h.Busy() {
+		return Result{}, ErrBusy
 	}
-	if n := len(h.Pending) + len(h.Later); n >= MaxPending {
-		return Effects{}, fmt.Errorf("%d dispatches are queued or wait for their parent to be told, at most %d: %w", n, MaxPending, ErrFull)
+	places := len(h.Pending) + len(h.Later)
+	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
+		places-- // it came in outside the limit
+	}
+	if places >= MaxPending {
+		return Result{}, fmt.Errorf("%d dispatches are queued or wait for their parent to be told, at most %d: %w", places, MaxPending, ErrFull)
 	}
 	if !h.Exists() {
-		h.Owner = a.Owner
+		h.Owner = c.Owner
 	}
 	h.Pending = append(h.Pending, Dispatch{
-		ID: a.Dispatch, Run: a.Run, Priority: a.Priority, AvailableAt: max(a.AvailableAt, 0), Dedupe: a.Dedupe, Parent: a.Parent.clone(),
+		ID: c.Dispatch, Run: c.Run, Priority: c.Priority, AvailableAt: max(c.AvailableAt, 0), Parent: c.Parent.clone(),
 	})
-	h.remember(a.Dedupe)
-	return Effects{Hint: h.wake(c.Now)}, nil
+	h.remember(c.Dedupe)
+	h.raise(t)
+	return Result{Hint: h.wake(t.Now)}, nil
 }
 
 // check bounds what comes from outside, so that no head outgrows MaxSize.
-func (a Enqueue) check() error {
+func (c Enqueue) check() error {
 	switch {
-	case a.Dispatch.IsZero() || a.Run.IsZero():
+	case c.Dispatch.IsZero() || c.Run.IsZero():
 		return invalid("enqueue: dispatch and run must have ids")
-	case len(a.Owner) > core.MaxNameLength:
-		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(a.Owner), core.MaxNameLength)
-	case a.Parent != nil && len(a.Parent.Thread) > core.MaxNameLength:
-		return invalid("enqueue: parent thread id of %d bytes, at most %d are allowed", len(a.Parent.Thread), core.MaxNameLength)
+	case len(c.Owner) > core.MaxNameLength:
+		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case c.Parent != nil && len(c.Parent.Thread) > core.MaxNameLength:
+		return invalid("enqueue: parent thread id of %d bytes, at most %d are allowed", len(c.Parent.Thread), core.MaxNameLength)
 	}
 	return nil
 }
 
 // knows reports whether the same dispatch was accepted before: by its key, or
 // because it is still here after the key was forgotten.
-func (h *Head) knows(a Enqueue) bool {
-	return h.seen(a.Dedupe) || h.Run.Dispatch == a.Dispatch ||
-		slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.ID == a.Dispatch })
+func (h *Head) knows(c Enqueue) bool {
+	return h.seen(c.Dedupe) || h.Run.Dispatch == c.Dispatch || h.queued(c.Dispatch) != nil
 }
 
 // EnqueueAndClaim enqueues and, if nothing else is open or queued, claims in
-// the same write: an inline run. Otherwise it only enqueues and Claimed is
-// false. The hint of a claimed run comes after its lease.
+// the same write: an inline run. Otherwise, or when the program does not
+// understand the thread's records, it only enqueues and Claimed is false. The
+// hint of a claimed run comes after its lease.
 type EnqueueAndClaim struct {
 	Enqueue
 	Worker string
 	Lease  int64 // milliseconds from now
 }
 
-func (a EnqueueAndClaim) apply(h *Head, c Command) (Effects, error) {
+func (c EnqueueAndClaim) apply(h *Head, t Transition) (Result, error) {
 	free := !h.Busy()
-	effects, err := a.Enqueue.apply(h, c)
-	if err != nil || effects.Unchanged || !free || a.AvailableAt > c.Now {
-		return effects, err
+	result, err := c.Enqueue.apply(h, t)
+	if err != nil || result.Unchanged || !free || c.AvailableAt > t.Now || h.Schema > t.Schemas.Reads {
+		return result, err
 	}
-	if err := h.take(0, a.Worker, a.Lease, c); err != nil {
-		return Effects{}, err
+	h.open(0)
+	if err := h.hold(c.Worker, c.Lease, t); err != nil {
+		return Result{}, err
 	}
-	return Effects{Claimed: true, Hint: &Hint{Dispatch: a.Dispatch, At: h.Claim.Lease + watchdog}}, nil
+	return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil
 }

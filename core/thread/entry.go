@@ -1,51 +1,67 @@
 package thread
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Entry is the payload of one log record M#seq: a message with the state
-// changes that came with it, or state changes alone.
+// Entry is the payload of one log record M#seq. What it is shows in what it
+// has: a user's message; an assistant's, the turn, with the patch of the hooks
+// before it; a tool's, a result, with the intents of the call; none, the step
+// record that closes a round or a run, with the merged patch.
+//
+// Turn and step records hold values: folding their patches needs no plugin. The
+// intents of a result are not folded; the step record has what they came to.
 type Entry struct {
-	Run     core.ID        `json:"run"`
-	Step    int            `json:"step,omitempty"`
-	Message *core.Message  `json:"message,omitempty"`
-	Command *state.Command `json:"command,omitempty"` // of the step's hooks or of the call's tool
+	Run     core.ID       `json:"run"`
+	Step    int           `json:"step,omitempty"` // 0: the run's input, before its first step
+	Message *core.Message `json:"message,omitempty"`
+
+	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
+	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
+	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
+	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
+
+	Intents *state.Command `json:"intents,omitempty"` // of a result: what gate, hooks before it and tool ask for
 }
 
-// Encode returns the entry's stored form. The same entry gives the same bytes.
-func (e Entry) Encode() ([]byte, error) {
-	b, err := core.EncodeJSON(e)
-	if err != nil {
-		return nil, core.Errorf(core.CodeInternal, "encode log entry: %w", err)
-	}
-	return b, nil
+// Totals are what a run came to so far, so that neither a cold step nor a stop
+// policy has to read the whole run.
+type Totals struct {
+	Usage    core.Usage `json:"usage,omitzero"`
+	Steps    int        `json:"steps"`
+	Failures int        `json:"failures,omitempty"` // results that are errors
+	// Calls is a ring of fingerprints of the newest tool calls, 4 bytes each, at
+	// most 64, oldest first: see [Totals.Note].
+	Calls []byte `json:"calls,omitempty"`
 }
 
-// DecodeEntry reads a stored entry; anything else is core.CodeCorrupt.
-func DecodeEntry(b []byte) (Entry, error) {
-	var e Entry
-	if err := decodeStrictly(b, &e); err != nil {
-		return Entry{}, core.Errorf(core.CodeCorrupt, "decode log entry: %w", err)
+const (
+	fingerprintSize = 4
+	maxFingerprints = 64
+)
+
+// Note adds a call's fingerprint to the ring.
+func (t *Totals) Note(call core.ToolCall) {
+	f := Fingerprint(call)
+	ring := append(append([]byte(nil), t.Calls...), byte(f>>24), byte(f>>16), byte(f>>8), byte(f))
+	if over := len(ring) - maxFingerprints*fingerprintSize; over > 0 {
+		ring = ring[over:]
 	}
-	return e, nil
+	t.Calls = ring
 }
 
-// decodeStrictly reads one JSON value without unknown fields and nothing else.
-func decodeStrictly(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
+// Fingerprint is a hash (FNV-1a, 32 bits) of a call's tool and arguments: equal
+// calls have equal ones.
+func Fingerprint(call core.ToolCall) uint32 {
+	const offset, prime = 2166136261, 16777619
+	h := uint32(offset)
+	for i := range len(call.Name) {
+		h = (h ^ uint32(call.Name[i])) * prime
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more than one JSON value")
+	h *= prime // a zero byte between the two
+	for _, b := range call.Arguments {
+		h = (h ^ uint32(b)) * prime
 	}
-	return nil
+	return h
 }

@@ -1,8 +1,12 @@
 package thread
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"fmt"
 
-// What Apply refuses. A refused command changes nothing.
+	"github.com/reveille-run/reveille/core"
+)
+
+// What Apply refuses. A refused transition changes nothing.
 var (
 	// ErrNotFound: the thread, run, ticket or inbox entry does not exist (any more).
 	ErrNotFound = core.Errorf(core.CodeNotFound, "not found")
@@ -27,15 +31,23 @@ var (
 	ErrDecided = core.Errorf(core.CodeDecided, "ticket was already decided")
 	// ErrTooLarge: the head would be over MaxSize.
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "thread head is over its size limit")
-	// ErrSchema: a newer program wrote the head; this one must not touch it.
-	ErrSchema = core.Errorf(core.CodeSchema, "thread head has a newer schema than this program understands")
+	// ErrSchema: a newer program wrote the head or a record that it covers; this
+	// one leaves the thread to a newer one, unwritten.
+	ErrSchema = core.Errorf(core.CodeSchema, "thread was written by a newer version of the program")
+	// ErrSuspect: the run may be what takes its process down. Nothing was
+	// claimed; it must have a process to itself.
+	ErrSuspect = core.Errorf(core.CodeSuspect, "run brought no progress and must run alone")
+	// ErrApplied: the holder's own commit was applied before, by a write whose
+	// answer was lost. The holder stops; the lease decides who goes on.
+	ErrApplied = core.Errorf(core.CodeApplied, "commit was applied before")
 )
 
 func invalid(format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, format, args...)
 }
 
-// Termination is what a run that closes for this reason ends with.
+// Termination is what a run that closes for this reason ends with; nil for
+// ReasonOwn, whose termination stands in the run record.
 func (r Reason) Termination() *core.Termination {
 	switch r {
 	case ReasonCancelled:
@@ -45,7 +57,7 @@ func (r Reason) Termination() *core.Termination {
 	case ReasonExpired:
 		return &core.Termination{Type: core.TerminationError, Code: "expired", Detail: "a decision did not come in time"}
 	case ReasonDeadLetter:
-		return &core.Termination{Type: core.TerminationError, Code: "dead_letter", Detail: "no progress in 5 attempts"}
+		return &core.Termination{Type: core.TerminationError, Code: "dead_letter", Detail: fmt.Sprintf("no progress in %d attempts", MaxAttempts)}
 	}
 	return nil
 }

@@ -14,38 +14,53 @@ const (
 	MaxInbox    = 8               // inbox entries
 	MaxCalls    = 32              // tool calls of one turn
 	MaxAttempts = 5               // claims without progress before a run is dead-lettered
+	SuspectAt   = 2               // claims without progress after which a run goes alone
+	SkipRunEnd  = 3               // the claim of a closing run that runs no RunEnd hook any more
 	MaxSize     = 4096            // bytes of an encoded head
 	MaxSeq      = 999_999_999_999 // the names of log records have twelve digits
-	maxLater    = MaxPending + 1  // the open run's notify comes on top of the queue's
+	maxQueued   = MaxPending + 1  // a dispatch made of steered input comes on top
+	maxLater    = maxQueued + 1   // and so does the open run's notify
 	ringSize    = 16              // remembered dedupe keys and decisions
 )
 
-// SchemaNumber is the newest head layout that this program understands.
-const SchemaNumber = 1
+// Layout is the newest layout of an encoded head that this program understands.
+const Layout = 1
 
 // Head is the one record of a thread that races. The zero Head is a thread
 // that does not exist yet. Times are unix milliseconds.
 type Head struct {
-	Schema      uint8
-	Version     uint64  // +1 with every write
-	CommitID    core.ID // of the last write: tells an ambiguous answer's truth
-	Incarnation uint64  // part of cache keys; fixed at creation
-	Owner       string  // user that made the thread, for good; empty: anyone of the tenant
-	Deleted     bool
-	Erased      bool   // the sweep removed what a deleted thread had
-	Epoch       uint64 // +1 with every interrupt and delete
-	Fence       uint64 // of the newest claim; never falls
-	Seq         uint64 // the log is visible up to here
-	Summary     uint64 // sequence that the summary in force covers; 0: none
-	Run         Run    // the open run; zero ID: none
-	Claim       Held   // the live or expired claim; zero Fence: none
-	Pending     []Dispatch
-	Tickets     []Ticket
-	Inbox       []InboxEntry
-	Notify      *Notify  // to be delivered next
-	Later       []Notify // after it, oldest first
-	Recent      []uint64 // dedupe keys and decisions, oldest first
-	DueAt       int64    // when the sweep must look at the thread; 0: never
+	Layout         uint8   // of its encoded form
+	Schema         uint16  // highest schema of a record that it covers, queues or names; never falls
+	Version        uint64  // +1 with every write
+	CommitID       core.ID // of the last write: tells an ambiguous answer's truth
+	HolderCommitID core.ID // of the last write by a claim's holder, which no other write hides
+	Incarnation    uint64  // part of cache keys; fixed at creation
+	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
+	Deleted        bool
+	Erased         bool   // the sweep removed what a deleted thread had
+	Epoch          uint64 // +1 with every interrupt and delete
+	Fence          uint64 // of the newest claim; never falls
+	Seq            uint64 // the log is visible up to here
+	Summary        uint64 // sequence that the summary in force covers; 0: none
+	Closing        uint64 // version of the newest write that began to close a run
+	Run            Run    // the open run; zero ID: none
+	Claim          Claim  // the live or expired claim; zero Fence: none
+	Pending        []Dispatch
+	Tickets        []Ticket
+	Inbox          []InboxEntry
+	Notify         *Notify  // to be delivered next
+	Later          []Notify // after it, oldest first
+	Recent         []uint64 // dedupe keys and decisions, oldest first
+	DueAt          int64    // when the sweep must look at the thread; 0: never
+	Extensions     []Extension
+}
+
+// Extension is a field that a newer program keeps in the head. Programs that do
+// not know its tag carry it through. It belongs to one run and is void with it.
+type Extension struct {
+	Run   core.ID
+	Tag   uint64
+	Value []byte
 }
 
 // Cursor says where in a step the open run stands.
@@ -75,29 +90,37 @@ type Reason uint8
 // The reasons.
 const (
 	ReasonNone Reason = iota
+	ReasonOwn         // an end that its step came to: the run record's ending says which
 	ReasonCancelled
 	ReasonSuperseded // by an interrupt
 	ReasonExpired    // a ticket's deadline passed
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is the open run. Exactly one holds of it: a claim, Ready, or Waiting.
+// Run is the open run. Exactly one holds of it: a claim stands, it is ready, or
+// it is Waiting: see [Head.Ready].
 type Run struct {
-	ID       core.ID
-	Dispatch core.ID // that brought it; its queued input is Q#<dispatch>
-	Status   Status
-	Reason   Reason // of Closing
-	Cursor   Cursor
-	Step     uint32 // steps begun and committed
-	Base     uint64 // sequence reserved for the result of call 0
-	Calls    []CallStatus
-	Parent   *Parent // the call of another thread that waits for this run
+	ID        core.ID
+	Dispatch  core.ID // that brought it; its queued input is Q#<dispatch>#<revision>
+	Revision  uint32  // of its queued input
+	Status    Status
+	Reason    Reason // of Closing
+	Cursor    Cursor
+	Step      uint32 // steps begun and committed
+	Base      uint64 // sequence reserved for the result of call 0
+	TurnFence uint64 // fence that the inference of the committed turn ran under
+	Calls     []CallStatus
+	Batch     bool    // it stays Waiting until every ticket is decided
+	Round     uint64  // version of the head that put the open round's record in force; 0: none
+	Parent    *Parent // the call of another thread that waits for this run
 
 	// The continuation: the run's own next delivery. It is no pending dispatch
 	// and takes none of their places.
-	Ready       bool  // nobody holds it and it can go on, at AvailableAt
 	AvailableAt int64 // 0: at once
-	Attempts    uint8 // claims since the last progress
+	Attempts    uint8 // claims since the last progress, the standing one included
+	Lost        uint8 // claims lost in the whole run; progress does not reset it
+	ModelFailed uint8 // model calls that failed since the last progress
+	ModelLost   uint8 // claims lost before an answer of the model was committed, since the last progress
 }
 
 // Parent names the call that a child run answers.
@@ -117,28 +140,29 @@ const (
 	CallSuspended             // a ticket stands
 	CallResuming              // decided: go on
 	CallCancelling            // decided or superseded: write a cancelled result
-	CallDone                  // its result is stored at Base + index
+	CallDone                  // its result is stored at Base + index, readable
 )
 
-// Held is a claim: one worker's right to write log records and commit.
-type Held struct {
-	Fence    uint64
-	Epoch    uint64
-	Dispatch core.ID
-	Worker   string
-	Lease    int64 // ends here
-	Attempts uint8 // this claim included
-	Closing  bool  // taken to close a run that had been ended before
+// Claim is one worker's right to write log records and commit.
+type Claim struct {
+	Fence  uint64
+	Epoch  uint64
+	Worker string
+	Lease  int64 // ends here
 }
 
 // Dispatch is queued work: a run that no worker has opened yet.
 type Dispatch struct {
 	ID          core.ID
 	Run         core.ID
+	Revision    uint32 // of its queued input
 	Priority    uint8
 	AvailableAt int64 // 0: at once
-	Dedupe      uint64
 	Parent      *Parent
+	// Steered: it was given to a run that ended before a step read it. It opens
+	// next whatever its priority, and Rest becomes its run's inbox.
+	Steered bool
+	Rest    []InboxEntry
 }
 
 // Ticket is a suspended call that waits for a decision.
@@ -193,10 +217,19 @@ func (h *Head) Open() bool { return !h.Run.ID.IsZero() }
 // Busy reports whether new input would have to wait.
 func (h *Head) Busy() bool { return h.Open() || len(h.Pending) > 0 }
 
+// Ready reports whether the open run can go on, at AvailableAt, and nobody
+// holds it.
+func (h *Head) Ready() bool { return h.Open() && h.Claim.Fence == 0 && h.Run.Status != Waiting }
+
+// Suspect reports whether the open run may be what takes its process down: so
+// many claims brought no progress that the next one must have the process to
+// itself.
+func (h *Head) Suspect() bool { return h.Open() && h.Run.Attempts >= SuspectAt }
+
 // Live reports whether a claim holds at the time now.
 func (h *Head) Live(now int64) bool { return h.Claim.Fence != 0 && h.Claim.Lease >= now }
 
-// RunStatus answers a status read for a run that the head knows; ok is false
+// RunStatus returns the status for a run that the head knows; ok is false
 // when it knows nothing of it.
 func (h *Head) RunStatus(run core.ID) (status core.RunStatus, ok bool) {
 	if run == h.Run.ID && h.Open() {
@@ -221,7 +254,7 @@ func (r *Run) OpenCalls() bool {
 	return slices.ContainsFunc(r.Calls, func(s CallStatus) bool { return s != CallDone })
 }
 
-// owned checks that a command comes from the thread's owner. The commands that
+// owned checks that a transition comes from the thread's owner. The transitions that
 // name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract)
 // do not ask: who knows the head has checked Owner, which never changes, and
 // the sweep ends runs on nobody's behalf.
@@ -230,6 +263,40 @@ func (h *Head) owned(owner string) error {
 		return ErrForbidden
 	}
 	return nil
+}
+
+// queued finds input that no step has read: an inbox entry, or a dispatch or
+// the rest of one.
+func (h *Head) queued(id core.ID) (revision *uint32) {
+	in := func(entries []InboxEntry) *uint32 {
+		for i := range entries {
+			if entries[i].ID == id {
+				return &entries[i].Revision
+			}
+		}
+		return nil
+	}
+	if r := in(h.Inbox); r != nil {
+		return r
+	}
+	for i := range h.Pending {
+		if h.Pending[i].ID == id {
+			return &h.Pending[i].Revision
+		}
+		if r := in(h.Pending[i].Rest); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// Queues reports whether the head holds input of the id that no step has read,
+// and at which revision.
+func (h *Head) Queues(id core.ID) (revision uint32, ok bool) {
+	if r := h.queued(id); r != nil {
+		return *r, true
+	}
+	return 0, false
 }
 
 // seen reports whether a dedupe key or decision was accepted lately.
@@ -253,12 +320,13 @@ func (h *Head) clone() Head {
 	n.Run.Parent = h.Run.Parent.clone()
 	n.Pending = slices.Clone(h.Pending)
 	for i, d := range n.Pending {
-		n.Pending[i].Parent = d.Parent.clone()
+		n.Pending[i].Parent, n.Pending[i].Rest = d.Parent.clone(), slices.Clone(d.Rest)
 	}
 	n.Tickets = slices.Clone(h.Tickets)
 	n.Inbox = slices.Clone(h.Inbox)
 	n.Later = slices.Clone(h.Later)
 	n.Recent = slices.Clone(h.Recent)
+	n.Extensions = slices.Clone(h.Extensions) // values are never changed
 	if h.Notify != nil {
 		notify := *h.Notify
 		n.Notify = &notify

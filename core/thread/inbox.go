@@ -17,79 +17,96 @@ type Input struct {
 	Dedupe uint64 // hash of the caller's key, as in Enqueue; 0: known only until a step read it
 }
 
-func (a Input) apply(h *Head, c Command) (Effects, error) {
-	if err := h.owned(a.Owner); err != nil {
-		return Effects{}, err
+func (c Input) apply(h *Head, t Transition) (Result, error) {
+	if err := h.owned(c.Owner); err != nil {
+		return Result{}, err
 	}
-	if a.ID.IsZero() || a.Kind > InboxInternal {
-		return Effects{}, invalid("input: id %s of kind %d", a.ID, a.Kind)
+	if c.ID.IsZero() || c.Kind > InboxInternal {
+		return Result{}, invalid("input: id %s of kind %d", c.ID, c.Kind)
 	}
-	if i, _ := h.entry(a.ID); i >= 0 || h.seen(a.Dedupe) {
-		return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+	if h.seen(c.Dedupe) || h.queued(c.ID) != nil {
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	if !h.Open() || h.Run.Status == Closing {
-		return Effects{}, fmt.Errorf("open run: %w", ErrNotFound)
+		return Result{}, fmt.Errorf("open run: %w", ErrNotFound)
 	}
 	if len(h.Inbox) >= MaxInbox {
-		return Effects{}, fmt.Errorf("%d inbox entries, at most %d: %w", len(h.Inbox), MaxInbox, ErrFull)
+		return Result{}, fmt.Errorf("%d inbox entries, at most %d: %w", len(h.Inbox), MaxInbox, ErrFull)
 	}
-	h.Inbox = append(h.Inbox, InboxEntry{ID: a.ID, Kind: a.Kind})
-	h.remember(a.Dedupe)
-	if h.Run.Status == Waiting && a.Kind == InboxPerson {
+	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
+	h.remember(c.Dedupe)
+	h.raise(t)
+	if h.Run.Status == Waiting && c.Kind == InboxPerson {
 		h.supersede()
 		h.resume()
 	}
-	return Effects{Hint: h.wake(c.Now)}, nil
+	return Result{Hint: h.wake(t.Now)}, nil
 }
 
 // resume makes a waiting run claimable.
 func (h *Head) resume() {
-	h.Run.Status = Running
-	h.Run.Ready, h.Run.AvailableAt, h.Run.Attempts = true, 0, 0
+	h.Run.Status, h.Run.AvailableAt = Running, 0
+	h.progress()
 }
 
-// entry finds an inbox entry.
-func (h *Head) entry(id core.ID) (int, error) {
-	i := slices.IndexFunc(h.Inbox, func(e InboxEntry) bool { return e.ID == id })
-	if i < 0 {
-		return i, fmt.Errorf("inbox entry %s: %w", id, ErrNotFound)
-	}
-	return i, nil
-}
-
-// Edit replaces an inbox entry that no step has consumed by its next revision,
-// whose text must already be stored as Q#<id>#<revision>.
+// Edit replaces input that no step has consumed, an inbox entry or a queued
+// dispatch's, by a higher revision, whose text is stored as Q#<id>#<revision>
+// before the head. Any higher one will do: what a refused edit left behind
+// blocks nobody.
 type Edit struct {
 	ID       core.ID
-	Revision uint32 // the new one: the old plus one
+	Revision uint32
 }
 
-func (a Edit) apply(h *Head, c Command) (Effects, error) {
-	i, err := h.entry(a.ID)
-	if err != nil {
-		return Effects{}, err
+func (c Edit) apply(h *Head, t Transition) (Result, error) {
+	revision := h.queued(c.ID)
+	if revision == nil {
+		return Result{}, fmt.Errorf("unread input %s: %w", c.ID, ErrNotFound)
 	}
-	if h.Inbox[i].Revision+1 != a.Revision {
-		return Effects{}, fmt.Errorf("revision %d follows %d: %w", a.Revision, h.Inbox[i].Revision, ErrStale)
+	if c.Revision == *revision {
+		return Result{Unchanged: true, Duplicate: true}, nil
 	}
-	h.Inbox[i].Revision = a.Revision
-	return Effects{}, nil
+	if c.Revision < *revision {
+		return Result{}, fmt.Errorf("revision %d is older than %d: %w", c.Revision, *revision, ErrStale)
+	}
+	*revision = c.Revision
+	h.raise(t)
+	return Result{}, nil
 }
 
-// Retract takes back an inbox entry that no step has consumed.
+// Retract takes back an inbox entry that no step has consumed, also after it
+// came to wait behind a dispatch that was made of steered input. A dispatch
+// itself is cancelled instead.
 type Retract struct{ ID core.ID }
 
-func (a Retract) apply(h *Head, c Command) (Effects, error) {
-	i, err := h.entry(a.ID)
-	if err != nil {
-		return Effects{}, err
+func (c Retract) apply(h *Head, _ Transition) (Result, error) {
+	for _, list := range h.inboxes() {
+		i := slices.IndexFunc(*list.entries, func(e InboxEntry) bool { return e.ID == c.ID })
+		if i >= 0 {
+			*list.entries = without(*list.entries, i)
+			return Result{Before: []Audit{{ID: c.ID, Run: list.run, Status: core.DispatchCancelled}}}, nil
+		}
 	}
-	h.Inbox = slices.Delete(h.Inbox, i, i+1)
-	return Effects{Before: []Audit{{Dispatch: a.ID, Run: h.Run.ID, Status: core.DispatchCancelled}}}, nil
+	return Result{}, fmt.Errorf("inbox entry %s: %w", c.ID, ErrNotFound)
 }
 
-// Decide answers a ticket. The same decision again is a duplicate, also after
-// its call went on; another one is ErrDecided; no ticket is ErrNotFound.
+type inbox struct {
+	run     core.ID
+	entries *[]InboxEntry
+}
+
+// inboxes are the open run's and those of dispatches made of steered input.
+func (h *Head) inboxes() []inbox {
+	all := []inbox{{h.Run.ID, &h.Inbox}}
+	for i := range h.Pending {
+		all = append(all, inbox{h.Pending[i].Run, &h.Pending[i].Rest})
+	}
+	return all
+}
+
+// Decide takes a person's decision on a ticket. The same decision again is a
+// duplicate, also after its call went on; another one is ErrDecided; no ticket
+// is ErrNotFound.
 type Decide struct {
 	Run      core.ID
 	Call     uint8
@@ -98,34 +115,35 @@ type Decide struct {
 	Resume   bool   // false: cancel the call
 }
 
-func (a Decide) apply(h *Head, c Command) (Effects, error) {
-	if a.Decision == 0 {
-		return Effects{}, invalid("decide: the decision must have an id")
+func (c Decide) apply(h *Head, t Transition) (Result, error) {
+	if c.Decision == 0 {
+		return Result{}, invalid("decide: the decision must have an id")
 	}
-	if h.seen(a.Decision) {
-		return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+	if h.seen(c.Decision) {
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	i := slices.IndexFunc(h.Tickets, func(t Ticket) bool {
-		return t.Call == a.Call && (a.Ticket == 0 || a.Ticket == t.ID)
+		return t.Call == c.Call && (c.Ticket == 0 || c.Ticket == t.ID)
 	})
-	if h.Run.ID != a.Run || i < 0 {
-		return Effects{}, fmt.Errorf("ticket of call %d of run %s: %w", a.Call, a.Run, ErrNotFound)
+	if h.Run.ID != c.Run || i < 0 {
+		return Result{}, fmt.Errorf("ticket of call %d of run %s: %w", c.Call, c.Run, ErrNotFound)
 	}
 	switch h.Tickets[i].Decision {
 	case 0:
-	case a.Decision:
-		return Effects{Unchanged: true, Duplicate: true, Hint: h.wake(c.Now)}, nil
+	case c.Decision:
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	default:
-		return Effects{}, ErrDecided
+		return Result{}, ErrDecided
 	}
-	h.Tickets[i].Decision = a.Decision
-	h.remember(a.Decision)
-	h.Run.Calls[a.Call] = CallCancelling
-	if a.Resume {
-		h.Run.Calls[a.Call] = CallResuming
+	h.Tickets[i].Decision = c.Decision
+	h.remember(c.Decision)
+	h.raise(t)
+	h.Run.Calls[c.Call] = CallCancelling
+	if c.Resume {
+		h.Run.Calls[c.Call] = CallResuming
 	}
-	if h.Run.Status == Waiting {
+	if h.Run.Status == Waiting && h.goesOn() {
 		h.resume()
 	}
-	return Effects{Hint: h.wake(c.Now)}, nil
+	return Result{Hint: h.wake(t.Now)}, nil
 }

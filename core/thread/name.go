@@ -7,7 +7,7 @@ func (s Status) String() string { return name(s, "running", "waiting", "closing"
 
 // String returns the reason's name.
 func (r Reason) String() string {
-	return name(r, "none", "cancelled", "superseded", "expired", "dead-letter")
+	return name(r, "none", "own", "cancelled", "superseded", "expired", "dead-letter")
 }
 
 // String returns the cursor's name.

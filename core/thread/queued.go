@@ -1,33 +1,55 @@
 package thread
 
-import (
-	"github.com/reveille-run/reveille/core"
-)
+import "github.com/reveille-run/reveille/core"
 
 // Queued is the payload of a queued input record Q#<dispatch>#<revision>: what
 // a run starts with, or what an inbox entry says.
 type Queued struct {
-	Run       core.ID        `json:"run,omitzero"` // zero for an inbox entry
+	Run       core.ID        `json:"run,omitzero"` // that it was submitted as; steered input may come to another's inbox
 	Dispatch  core.ID        `json:"dispatch"`
 	AgentID   string         `json:"agent_id,omitempty"`
 	Messages  []core.Message `json:"messages"`
 	CreatedAt int64          `json:"created_at"` // unix milliseconds
 }
 
-// Encode returns the stored form. The same input gives the same bytes.
-func (q Queued) Encode() ([]byte, error) {
-	b, err := core.EncodeJSON(q)
-	if err != nil {
-		return nil, core.Errorf(core.CodeInternal, "encode queued input: %w", err)
-	}
-	return b, nil
+// RunRecord is the payload of R#<run>, written at a run's start, when it waits
+// and at its end.
+type RunRecord struct {
+	core.Run
+	// Ending is an end that the run's own step came to. It is copied by every
+	// later write of the record, and counts only while the head closes the run
+	// for [ReasonOwn] and Ending.Version is the head's Closing: see [Head.End].
+	Ending  *Ending      `json:"ending,omitempty"`
+	Skipped bool         `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	Unknown core.Unknown `json:"-"`                         // fields of a newer program, kept when the record is rewritten
 }
 
-// DecodeQueued reads a stored input; anything else is core.CodeCorrupt.
-func DecodeQueued(b []byte) (Queued, error) {
-	var q Queued
-	if err := decodeStrictly(b, &q); err != nil {
-		return Queued{}, core.Errorf(core.CodeCorrupt, "decode queued input: %w", err)
+// Ending says how a run came to its end, and by which write.
+type Ending struct {
+	Version     uint64           `json:"version"` // of the head that began to close the run
+	Termination core.Termination `json:"termination"`
+}
+
+// End returns how the open run ends: by the head's reason, or by the ending of
+// its record when its own step came to the end. nil when the run is not
+// closing, or when the record is not the one that goes with the head.
+func (h *Head) End(record *RunRecord) *core.Termination {
+	if h.Run.Status != Closing {
+		return nil
 	}
-	return q, nil
+	if h.Run.Reason != ReasonOwn {
+		return h.Run.Reason.Termination()
+	}
+	if record == nil || record.Ending == nil || record.Ending.Version != h.Closing {
+		return nil
+	}
+	termination := record.Ending.Termination
+	return &termination
+}
+
+// AuditRecord is the payload of A#<id>#read and A#<id>#ended.
+type AuditRecord struct {
+	Run    core.ID             `json:"run"` // for an inbox entry: the run that was to read it
+	Read   uint64              `json:"read,omitempty"`
+	Status core.DispatchStatus `json:"status"`
 }

@@ -1,0 +1,106 @@
+package thread
+
+import "github.com/reveille-run/reveille/core"
+
+// due says when the sweep must look at the thread. The old value stays while
+// it is neither late nor past, so that an index on it is touched rarely.
+func (h *Head) due(old int64, t Transition) int64 {
+	at, ok := h.earliest()
+	if !ok {
+		return 0
+	}
+	at = max(at, t.Now+t.Due.Grace, 1)
+	if round := t.Due.Round; round > 0 {
+		at = (at + round - 1) / round * round
+	}
+	if old > t.Now && old <= at && t.Due.Round > 0 {
+		return old
+	}
+	return at
+}
+
+// earliest is the first time at which somebody could do something for the
+// thread; 0 means now.
+func (h *Head) earliest() (at int64, ok bool) {
+	note := func(t int64) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	if h.Notify != nil {
+		note(h.Notify.Retry)
+	}
+	switch {
+	case h.Deleted:
+		if !h.Erased {
+			note(0)
+		}
+	case h.Claim.Fence != 0:
+		note(h.Claim.Lease + 1)
+	case !h.Open():
+		for _, d := range h.Pending {
+			note(d.AvailableAt)
+		}
+	case h.Ready():
+		note(h.Run.AvailableAt)
+	default:
+		for _, t := range h.Tickets {
+			if t.Deadline != 0 && t.Decision == 0 {
+				note(t.Deadline)
+			}
+		}
+	}
+	return at, ok
+}
+
+// wake returns the hint for what could be claimed next, nil when nothing can.
+func (h *Head) wake(now int64) *Hint {
+	if h.Deleted || h.Live(now) {
+		return nil
+	}
+	if h.Claim.Fence != 0 { // its holder is gone
+		return &Hint{Dispatch: h.Run.Dispatch}
+	}
+	later := func(dispatch core.ID, at int64) *Hint {
+		if at <= now {
+			at = 0
+		}
+		return &Hint{Dispatch: dispatch, At: at}
+	}
+	if h.Open() {
+		switch {
+		case h.Ready():
+			return later(h.Run.Dispatch, h.Run.AvailableAt)
+		case h.overdue(now):
+			return later(h.Run.Dispatch, 0)
+		}
+		return nil
+	}
+	if i := h.best(now); i >= 0 {
+		return later(h.Pending[i].ID, 0)
+	}
+	var next *Hint
+	for _, d := range h.Pending {
+		if next == nil || d.AvailableAt < next.At {
+			next = &Hint{Dispatch: d.ID, At: d.AvailableAt}
+		}
+	}
+	return next
+}
+
+// best is the index of the pending dispatch to open next: what was steered to a
+// run that ended, else the lowest priority number, then in the order of the
+// queue, so that none starves behind later ones of its priority; -1 when none
+// is available.
+func (h *Head) best(now int64) int {
+	best := -1
+	for i, d := range h.Pending {
+		if d.Steered {
+			return i
+		}
+		if d.AvailableAt <= now && (best < 0 || d.Priority < h.Pending[best].Priority) {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,127 @@
+package thread
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Records encodes and decodes the payloads of records. Each payload is a JSON
+// object that begins with its schema number. Within a schema unknown fields are
+// ignored, and the known ones never change their meaning. The zero Records
+// reads and writes schema 1.
+type Records struct {
+	Schemas
+	// Extra is a field of its own that every record of schema 2 and later has: a
+	// stand-in for whatever a next release adds, for tests of two releases that
+	// share a store. Empty: there is none.
+	Extra string
+}
+
+const (
+	schemaPrefix = `{"schema":`
+	extraField   = "extra"
+)
+
+// frame puts the schema number before the members of an encoded object.
+func (r Records) frame(schema uint16, object []byte) []byte {
+	b := make([]byte, 0, len(schemaPrefix)+8+len(object)+len(r.Extra)+12)
+	b = append(b, schemaPrefix...)
+	b = strconv.AppendUint(b, uint64(schema), 10)
+	if schema >= 2 && r.Extra != "" {
+		b = append(b, `,"extra":`...)
+		b = strconv.AppendQuote(b, r.Extra)
+	}
+	if len(object) > 2 {
+		b = append(b, ',')
+	}
+	return append(b, object[1:]...)
+}
+
+func encode[T any](r Records, what string, v T) ([]byte, error) {
+	b, err := core.EncodeJSON(v)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInternal, "encode %s: %w", what, err)
+	}
+	return r.frame(r.Schemas.orFirst().Writes, b), nil
+}
+
+func decode[T any](r Records, what string, b []byte) (v T, err error) {
+	if _, err = r.schema(what, b); err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return v, core.Errorf(core.CodeCorrupt, "decode %s: %w", what, err)
+	}
+	return v, nil
+}
+
+// schema reads the payload's schema number and refuses one that is newer than
+// the program.
+func (r Records) schema(what string, b []byte) (uint16, error) {
+	rest, ok := bytes.CutPrefix(b, []byte(schemaPrefix))
+	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
+	n, err := strconv.ParseUint(string(digits), 10, 16)
+	if !ok || err != nil || n == 0 {
+		return 0, core.Errorf(core.CodeCorrupt, "decode %s: it does not begin with its schema number", what)
+	}
+	if reads := r.Schemas.orFirst().Reads; n > uint64(reads) {
+		return 0, fmt.Errorf("%s of schema %d, newest known %d: %w", what, n, reads, ErrSchema)
+	}
+	if n >= 2 && r.Extra != "" {
+		var extra struct{ Extra string }
+		if err := json.Unmarshal(b, &extra); err != nil || extra.Extra != r.Extra {
+			return 0, core.Errorf(core.CodeCorrupt, "decode %s: the field %q of schema %d is %q, want %q", what, extraField, n, extra.Extra, r.Extra)
+		}
+	}
+	return uint16(n), nil
+}
+
+// EncodeEntry returns an entry's stored form. The same entry gives the same
+// bytes.
+func (r Records) EncodeEntry(e Entry) ([]byte, error) { return encode(r, "log entry", e) }
+
+// DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
+// what a newer one wrote is ErrSchema.
+func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, "log entry", b) }
+
+// EncodeQueued returns an input's stored form. The same input gives the same
+// bytes.
+func (r Records) EncodeQueued(q Queued) ([]byte, error) { return encode(r, "queued input", q) }
+
+// DecodeQueued reads a stored input; errors as for DecodeEntry.
+func (r Records) DecodeQueued(b []byte) (Queued, error) { return decode[Queued](r, "queued input", b) }
+
+// EncodeAudit returns an audit's stored form.
+func (r Records) EncodeAudit(a AuditRecord) ([]byte, error) { return encode(r, "audit", a) }
+
+// DecodeAudit reads a stored audit; errors as for DecodeEntry.
+func (r Records) DecodeAudit(b []byte) (AuditRecord, error) {
+	return decode[AuditRecord](r, "audit", b)
+}
+
+// EncodeRun returns a run record's stored form, with the fields of a newer
+// program that it was read with.
+func (r Records) EncodeRun(run RunRecord) ([]byte, error) {
+	b, err := core.EncodeJSON(run)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInternal, "encode run record: %w", err)
+	}
+	return r.frame(r.Schemas.orFirst().Writes, run.Unknown.AppendTo(b)), nil
+}
+
+// DecodeRun reads a stored run record; errors as for DecodeEntry.
+func (r Records) DecodeRun(b []byte) (RunRecord, error) {
+	run, err := decode[RunRecord](r, "run record", b)
+	if err != nil {
+		return run, err
+	}
+	run.Unknown, err = core.UnknownIn(b, run, "schema", extraField)
+	if err != nil {
+		return run, core.Errorf(core.CodeCorrupt, "decode run record: %w", err)
+	}
+	return run, nil
+}

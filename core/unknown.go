@@ -1,0 +1,55 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Unknown holds the members of a JSON object that a struct has no field for: a
+// newer program's. They are kept when the object is written again.
+type Unknown map[string]json.RawMessage
+
+// UnknownIn returns the members of the object b that v, a struct or a pointer
+// to one, has no field for, without the names in except; nil when there are
+// none.
+func UnknownIn(b []byte, v any, except ...string) (Unknown, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(b, &all); err != nil {
+		return nil, err
+	}
+	for name := range all {
+		if slices.Contains(except, name) {
+			delete(all, name)
+		}
+	}
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		delete(all, name)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// AppendTo adds the members, in the order of their names, to an encoded object.
+func (u Unknown) AppendTo(object []byte) []byte {
+	for _, name := range slices.Sorted(maps.Keys(u)) {
+		object = bytes.TrimSuffix(object, []byte("}"))
+		if !bytes.HasSuffix(object, []byte("{")) {
+			object = append(object, ',')
+		}
+		quoted, _ := json.Marshal(name) // a string always encodes
+		object = append(append(append(object, quoted...), ':'), u[name]...)
+		object = append(object, '}')
+	}
+	return object
+}
