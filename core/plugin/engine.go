@@ -84,6 +84,7 @@ func (e *Engine) Tools() []tool.Tool { return slices.Clone(e.tools) }
 // VerdictSetResult carries the call's id and name. A gate's error or panic is
 // an error that names its plugin.
 func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
+	c = c.bind()
 	var best Verdict
 	for _, g := range e.gates {
 		var v Verdict
@@ -123,6 +124,7 @@ func (v Verdict) check() error {
 // even if an earlier one fails, and joins their errors, which name plugin and
 // effect.
 func (e *Engine) RunEffects(ctx context.Context, c Context, effects []state.Effect) error {
+	c = c.bind()
 	var errs []error
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
