@@ -159,10 +159,10 @@ func overdueThreadsArePaged(p *probe) {
 	p.eventually(func() error {
 		rest, err := p.b.Overdue(p.ctx, shard, 100*hour, &last, 1000)
 		if err != nil {
-			return fmt.Errorf("Overdue behind a thread that is due no more: %w", err)
+			return fmt.Errorf("behind a thread that is due no more, Overdue: %w", err)
 		}
 		if len(rest) != threads-15 {
-			return fmt.Errorf("Overdue behind the 15th of %d threads, which is due no more, lists %d, want %d", threads, len(rest), threads-15)
+			return fmt.Errorf("behind the 15th of %d threads, which is due no more, Overdue lists %d, want %d", threads, len(rest), threads-15)
 		}
 		return nil
 	})
@@ -200,7 +200,7 @@ func (p *probe) checkPages(pages [][]store.Overdue, limit int, at map[core.Threa
 			case o.At < before:
 				return fmt.Errorf("pages of %d list %s at %d behind a thread at %d, want the most overdue first", limit, o.Key, o.At, before)
 			case max(o.At-want, want-o.At) > p.rounding():
-				return fmt.Errorf("Overdue lists %s at %d, its head says DueAt %d", o.Key, o.At, want)
+				return fmt.Errorf("%s is listed at %d, its head says DueAt %d", o.Key, o.At, want)
 			}
 			seen[o.Key], before = true, o.At
 		}

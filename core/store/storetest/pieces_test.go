@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // pieces is a backend without transactions: a Commit is one write after the
@@ -31,12 +32,20 @@ type pieces struct {
 	lostIsError   bool // a refused head is an error
 	strictRepeat  bool // a pointer that exists is taken, whatever its value
 
+	waits int64 // the head is followed by nothing until so many readers looked at it
+	looks atomic.Int64
+
 	mu       sync.Mutex
 	pointers map[string][]byte
 }
 
 func newPieces(m *memory.Store) *pieces {
 	return &pieces{Backend: m, pointers: map[string][]byte{}}
+}
+
+func (p *pieces) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	p.looks.Add(1)
+	return p.Backend.Head(ctx, key)
 }
 
 type writesLeft struct{}
@@ -132,8 +141,8 @@ func (p *pieces) setHead(ctx context.Context, key core.ThreadKey, c store.Commit
 		return store.Outcome{}, false, err
 	}
 	out, err := p.Backend.Commit(ctx, key, store.Commit{Head: c.Head})
-	for i := 0; p.headFirst && i < 1000; i++ {
-		runtime.Gosched() // readers come by
+	for before := p.looks.Load(); p.waits > 0 && p.looks.Load() < before+p.waits && ctx.Err() == nil; {
+		runtime.Gosched()
 	}
 	if err == nil && !out.Written && p.lostIsError {
 		err = store.ErrConflict
@@ -153,7 +162,7 @@ func (p *pieces) Pointer(ctx context.Context, tenant, name string) ([]byte, bool
 
 // commitFaults are the mistakes of pieces.
 var commitFaults = []fault{
-	broken("head before its records", "WhatAHeadCoversIsThere", "a head must be written after what it covers", func(p *pieces) { p.headFirst = true }),
+	broken("head before its records", "WhatAHeadCoversIsThere", "a head must be written after what it covers", func(p *pieces) { p.headFirst, p.waits = true, 4 }), // 3 readers: one looks twice
 	broken("head before its records, stopped", "AStoppedCommitIsNeverHalfVisible", "Head(storetest.", func(p *pieces) { p.headFirst = true }),
 	broken("records before pointers", "TakenPointersStopACommit", "which nobody put there", func(p *pieces) { p.recordsFirst = true }),
 	broken("records before pointers, stopped", "AStoppedCommitIsNeverHalfVisible", "one of which may be taken", func(p *pieces) { p.recordsFirst = true }),
