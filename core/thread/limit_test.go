@@ -1,0 +1,208 @@
+package thread_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// must applies changes that have to be accepted.
+func must(t *testing.T, h thread.Head, changes ...thread.Change) thread.Head {
+	t.Helper()
+	for _, c := range changes {
+		next, result, err := thread.Apply(h, thread.Transition{Now: start, CommitID: id("commit"), Schemas: thread.Schemas{Reads: math.MaxUint16}, Change: c})
+		if err != nil || result.Unchanged {
+			t.Fatalf("%T: %v, unchanged %v", c, err, result.Unchanged)
+		}
+		h = next
+	}
+	return h
+}
+
+// busy is a head with an open run under a claim, of 32 calls, and as many of
+// everything else as asked, with a parent of that name for every run.
+func busy(t *testing.T, owner, worker, parent string, each int) thread.Head {
+	t.Helper()
+	enqueue := func(name string) thread.Enqueue {
+		return thread.Enqueue{
+			Dispatch: id("d" + name), Run: id("r" + name), Priority: 255, AvailableAt: start, Dedupe: math.MaxUint64,
+			Owner: owner, Parent: &thread.Parent{Thread: parent, Run: id("p"), Call: 31},
+		}
+	}
+	h := must(t, thread.Head{},
+		enqueue("0"), thread.TakeClaim{Worker: worker, Lease: 30_000},
+		thread.CommitTurn{Fence: 1, Seq: 900_000_000_000, Calls: 32, TurnFence: 1})
+	for i := range each {
+		e := enqueue(fmt.Sprint(i + 1))
+		e.Dedupe -= uint64(i + 1)
+		ticket := thread.Ticket{Call: uint8(i), ID: math.MaxUint64, Deadline: start + 86_400_000}
+		h = must(t, h, e,
+			thread.Input{ID: id(fmt.Sprint("i", i)), Owner: owner, Dedupe: 1<<60 + uint64(i)},
+			thread.Suspend{Fence: 1, Tickets: []thread.Ticket{ticket}})
+	}
+	return h
+}
+
+func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
+	owner, worker, parent := strings.Repeat("o", 36), strings.Repeat("w", 36), strings.Repeat("p", 36)
+	h := busy(t, owner, worker, parent, 2)
+	for i := range uint64(11) { // the ring holds 16
+		h = must(t, h, thread.Input{ID: id("x"), Owner: owner, Dedupe: 1<<62 + i}, thread.Retract{ID: id("x")})
+	}
+	if len(h.Pending) != 2 || len(h.Tickets) != 2 || len(h.Inbox) != 2 || len(h.Recent) != 16 {
+		t.Fatalf("not what this is about:\n%s", describeHead(h))
+	}
+	if got := h.Size(); got > 1024 {
+		t.Errorf("size %d bytes, at most 1024", got)
+	}
+}
+
+// fullest is the largest head that can be: every table full, every name as long
+// as it may be, every number large.
+func fullest(t *testing.T) thread.Head {
+	t.Helper()
+	const large = math.MaxUint64 - 99
+	h := busy(t, longest, longest[:64], longest, 8)
+	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
+	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
+	h.Summary, h.DueAt = 900_000_000_000, math.MaxInt64
+	h.Run.Step, h.Run.Revision, h.Run.TurnFence, h.Run.Round, h.Run.Batch = math.MaxUint32-9, math.MaxUint32, large, large, true
+	h.Notify = &thread.Notify{Child: id("c"), Parent: thread.Parent{Thread: longest, Run: id("p"), Call: 31}, Retry: math.MaxInt64}
+	for i := range h.Pending {
+		h.Pending[i].Revision = math.MaxUint32
+	}
+	for i := range h.Inbox {
+		h.Inbox[i].Revision = math.MaxUint32
+	}
+	for len(h.Recent) < 16 {
+		h.Recent = append(h.Recent, math.MaxUint64)
+	}
+	h.Extensions = []thread.Extension{{Run: h.Run.ID, Tag: large, Value: make([]byte, 256)}}
+	return h
+}
+
+// Whoever ends or answers something is not refused, however full the head is.
+func TestNothingOutgrowsTheHead(t *testing.T) {
+	h := fullest(t)
+	fence := h.Claim.Fence
+	if got := h.Size(); got < 3000 || got > 3700 || got > thread.Bound(&h) {
+		t.Errorf("the fullest head has %d bytes", got)
+	}
+	steps := []thread.Change{
+		thread.Decide{Run: id("r0"), Call: 0, Decision: 12345, Resume: true},
+		thread.Refence{Fence: fence},
+		thread.Cancel{Run: id("r8")},
+		thread.CommitStep{Fence: fence + 1, From: h.Seq, Outcome: thread.Done, Seq: h.Seq},
+		thread.CommitClose{Fence: fence + 1, From: h.Seq, Seq: h.Seq + 32},
+		thread.TakeClaim{Worker: longest[:64], Lease: math.MaxInt32},
+		thread.Cancel{Run: id("i0")},
+		thread.Interrupt{Owner: longest, Dedupe: 7},
+		thread.CommitClose{Fence: fence + 2, From: h.Seq + 32, Seq: h.Seq + 32},
+		thread.Notified{Child: id("c")},
+		thread.Delete{Owner: longest},
+	}
+	for i, c := range steps {
+		h = must(t, h, c)
+		if got := h.Size(); got > 4096 {
+			t.Errorf("after %T the head has %d bytes", c, got)
+		}
+		if i == 4 && (len(h.Pending) != 8 || !h.Pending[7].Steered || len(h.Pending[7].Rest) != 7) {
+			t.Errorf("the steered input does not wait behind the queue:\n%s", describeHead(h))
+		}
+	}
+	if len(h.Later) != 8 {
+		t.Errorf("%d parents wait to be told, want 8 behind the first", len(h.Later))
+	}
+}
+
+func TestNamesThatAreTooLongAreRefused(t *testing.T) {
+	over := longest + "n"
+	tests := []struct {
+		name   string
+		change thread.Change
+		want   string
+	}{
+		{"owner", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Owner: over}, "enqueue: owner of 129 bytes, at most 128 are allowed"},
+		{"parent", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Parent: &thread.Parent{Thread: over}}, "enqueue: parent thread id of 129 bytes, at most 128 are allowed"},
+		{"worker", thread.EnqueueAndClaim{Enqueue: thread.Enqueue{Dispatch: id("d"), Run: id("r")}, Worker: over[:65], Lease: 1}, "claim: worker name of 65 bytes, allowed are 1 to 64"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := thread.Apply(thread.Head{}, thread.Transition{Now: start, Change: tt.change})
+			if core.CodeOf(err) != core.CodeInvalid || err.Error() != tt.want {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSequenceHasTwelveDigits(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	step := func(seq uint64) error {
+		_, _, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.CommitStep{Fence: 1, Outcome: thread.Yield, Seq: seq}})
+		return err
+	}
+	if err := step(999_999_999_999); err != nil {
+		t.Errorf("the last sequence is refused: %v", err)
+	}
+	if err := step(1_000_000_000_000); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("error %v, want invalid", err)
+	}
+}
+
+// A head from a corrupt or foreign store may be over the limit; it is not
+// written back.
+func TestHeadOverItsLimitIsRefused(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")})
+	h.Owner = strings.Repeat("o", 4096)
+	if _, _, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.TakeClaim{Worker: "w", Lease: 1}}); !errors.Is(err, thread.ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
+func TestZeroClockStillMakesAThreadDue(t *testing.T) {
+	next, _, err := thread.Apply(thread.Head{}, thread.Transition{Change: thread.Enqueue{Dispatch: id("d"), Run: id("r")}})
+	if err != nil || next.DueAt != 1 {
+		t.Errorf("due at %d (%v), want 1", next.DueAt, err)
+	}
+}
+
+func TestNamesOfUnknownValues(t *testing.T) {
+	tests := []struct{ got, want string }{
+		{thread.Wait.String(), "wait"},
+		{thread.Outcome(9).String(), "9"},
+		{thread.CallStatus(99).String(), "99"},
+		{thread.InboxInternal.String(), "internal"},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestEndOfARunHasAReasonThatReadersKnow(t *testing.T) {
+	tests := []struct {
+		reason thread.Reason
+		want   core.TerminationType
+		code   string
+	}{
+		{thread.ReasonCancelled, "cancelled", ""},
+		{thread.ReasonSuperseded, "superseded", ""},
+		{thread.ReasonExpired, "error", "expired"},
+		{thread.ReasonDeadLetter, "error", "dead_letter"},
+	}
+	for _, tt := range tests {
+		if got := tt.reason.Termination(); got == nil || got.Type != tt.want || got.Code != tt.code {
+			t.Errorf("%s ends with %+v, want %s %s", tt.reason, got, tt.want, tt.code)
+		}
+	}
+	if got := thread.ReasonNone.Termination(); got != nil {
+		t.Errorf("no reason ends with %+v", got)
+	}
+}
