@@ -12,6 +12,7 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,13 +23,51 @@ import (
 
 // code is one source file.
 type code struct {
-	of     *unit
+	unit   *unit
 	path   string // from the module's root
 	file   string // absolute
 	text   string
 	bare   string // text with its comments blanked out
 	fset   *token.FileSet
 	syntax *ast.File
+}
+
+func (c *code) offset(p token.Pos) int { return c.fset.Position(p).Offset }
+
+// of is a node's source, its comments blanked out.
+func (c *code) of(n ast.Node) string { return c.bare[c.offset(n.Pos()):c.offset(n.End())] }
+
+// declarations yields the functions, constants and variables by the names that
+// they have in an identity.
+func (c *code) declarations() iter.Seq2[string, ast.Node] {
+	return func(yield func(string, ast.Node) bool) {
+		for _, d := range c.syntax.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if !yield(c.function(d), d) {
+					return
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if s, ok := s.(*ast.ValueSpec); ok && !yield(s.Names[0].Name, s) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// function is a function's name with its receiver: (*work).watch.
+func (c *code) function(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) != 1 {
+		return d.Name.Name
+	}
+	receiver := c.of(d.Recv.List[0].Type)
+	if strings.HasPrefix(receiver, "*") {
+		receiver = "(" + receiver + ")"
+	}
+	return receiver + "." + d.Name.Name
 }
 
 // unit is one package to be mutated.
@@ -114,7 +153,7 @@ func parse(fset *token.FileSet, u *unit, file string) (*code, error) {
 		}
 	}
 	return &code{
-		of: u, path: u.name + "/" + filepath.Base(file), file: file, text: string(text), bare: string(bare),
+		unit: u, path: u.name + "/" + filepath.Base(file), file: file, text: string(text), bare: string(bare),
 		fset: fset, syntax: syntax,
 	}, nil
 }
@@ -141,7 +180,7 @@ func (u *unit) mutants() ([]*mutant, error) {
 // compiles reports whether the package with the mutant in it type-checks, which
 // takes milliseconds where a build takes seconds.
 func (m *mutant) compiles() bool {
-	u := m.code.of
+	u := m.code.unit
 	syntax := make(map[string]*ast.File, len(u.files))
 	for _, c := range u.files {
 		syntax[c.file] = c.syntax

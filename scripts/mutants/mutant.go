@@ -36,9 +36,10 @@ func (id identity) rank(seed uint64) uint64 {
 // mutant is one change of one file.
 type mutant struct {
 	identity
-	code *code
-	line int
-	edit edit
+	code  *code
+	line  int
+	edit  edit
+	named bool // made by hand
 }
 
 // edit replaces the bytes from start to end.

@@ -26,7 +26,7 @@ const (
 // quiet are functions whose calls tell people or tests what happens and change
 // nothing: a mutant of them says nothing. Prefixes of types.Func.FullName.
 var quiet = []string{
-	"(*log/slog.Logger).",
+	"log/slog.", "(*log/slog.Logger).",
 	"(*github.com/reveille-run/reveille/core/env.Env).Reach",
 }
 
@@ -39,26 +39,9 @@ type walker struct {
 }
 
 func (w *walker) file() []*mutant {
-	for _, d := range w.code.syntax.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			w.where = d.Name.Name
-			if d.Recv != nil && len(d.Recv.List) == 1 {
-				receiver := w.text(d.Recv.List[0].Type)
-				if strings.HasPrefix(receiver, "*") {
-					receiver = "(" + receiver + ")"
-				}
-				w.where = receiver + "." + d.Name.Name
-			}
-			ast.PreorderStack(d, nil, w.visit)
-		case *ast.GenDecl:
-			for _, s := range d.Specs {
-				if s, ok := s.(*ast.ValueSpec); ok {
-					w.where = s.Names[0].Name
-					ast.PreorderStack(s, nil, w.visit)
-				}
-			}
-		}
+	for where, declaration := range w.code.declarations() {
+		w.where = where
+		ast.PreorderStack(declaration, nil, w.visit)
 	}
 	seen := map[identity]int{}
 	for _, m := range w.mutants {
@@ -106,11 +89,9 @@ func (w *walker) visit(n ast.Node, stack []ast.Node) bool {
 	return true
 }
 
-func (w *walker) offset(p token.Pos) int { return w.code.fset.Position(p).Offset }
+func (w *walker) offset(p token.Pos) int { return w.code.offset(p) }
 
-func (w *walker) text(n ast.Node) string {
-	return w.code.text[w.offset(n.Pos()):w.offset(n.End())]
-}
+func (w *walker) text(n ast.Node) string { return w.code.of(n) }
 
 // add records a mutant that replaces the source from from to to. The lines after
 // it keep their numbers.
@@ -124,7 +105,7 @@ func (w *walker) add(operator string, from, to token.Pos, text string) {
 }
 
 func (w *walker) isQuiet(call *ast.CallExpr) bool {
-	selector, ok := call.Fun.(*ast.SelectorExpr)
+	selector, ok := call.Fun.(*ast.SelectorExpr) // of a package or a value
 	if !ok {
 		return false
 	}

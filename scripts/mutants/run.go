@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,32 +19,31 @@ import (
 // enough is the score under which a run fails, in percent.
 const enough = 95
 
+// plan is what a run is about.
+type plan struct {
+	units   []*unit
+	total   int // of mutants, those that do not compile included
+	chosen  []*mutant
+	left    int                 // passed over, since they do not compile
+	reasons map[identity]string // of the equivalent
+	stale   []identity          // entries of the two lists that match nothing
+}
+
 // run does what the options ask for and prints it; an error is a run that must
 // not pass.
 func run(ctx context.Context, o options, out io.Writer) error {
-	reasons, err := readEquivalents(o.equivalent)
+	p, err := newPlan(ctx, o)
 	if err != nil {
 		return err
 	}
-	units, err := load(ctx, o.root, o.packages)
-	if err != nil {
-		return err
+	for _, id := range p.stale {
+		fmt.Fprintf(out, "stale, there is no such mutant:\n%s\n", id)
 	}
-	var all []*mutant
-	for _, u := range units {
-		mutants, err := u.mutants()
-		if err != nil {
-			return err
-		}
-		all = append(all, mutants...)
-	}
-	stale := printStale(out, o, units, all, reasons)
-	chosen, left := choose(o, all, reasons)
 	if o.list {
-		for _, m := range chosen {
+		for _, m := range p.chosen {
 			fmt.Fprintf(out, "%s:%d %s\n  - %s\n  + %s\n", m.file, m.line, m.operator, m.before, m.after)
 		}
-		fmt.Fprintf(out, "mutants=%d, %d more do not compile\n", len(chosen), left)
+		fmt.Fprintf(out, "mutants=%d, %d more do not compile\n", len(p.chosen), p.left)
 		return nil
 	}
 	scratch, err := os.MkdirTemp("", "mutants")
@@ -51,70 +51,126 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	r := &runner{root: o.root, scratch: scratch, suites: maps.Clone(o.suites), took: map[suite]time.Duration{}, content: map[string]string{}}
-	missing, err := r.baseline(ctx, units)
+	r := &runner{
+		root: o.root, scratch: scratch, suites: maps.Clone(o.suites), patience: o.patience,
+		took: map[suite]time.Duration{}, content: map[string]string{},
+	}
+	absent, err := r.baseline(ctx, p.units)
 	if err != nil {
 		return err
 	}
-	for _, u := range units {
+	for _, u := range p.units {
 		fmt.Fprintf(out, "%s: killed by %v\n", u.name, r.suites[u.name])
 	}
-	for _, name := range missing {
+	for _, name := range absent {
 		fmt.Fprintf(out, "%s does not exist and kills nothing\n", name)
 	}
-	fmt.Fprintf(out, "seed %d: %d of %d mutants, %d at a time\n", o.seed, len(chosen), len(all), o.workers)
-	s := score{out: out, reasons: reasons, check: o.equivalents, stale: stale}
-	late, err := s.all(ctx, r, o, chosen)
+	fmt.Fprintf(out, "seed %d: %d of %d mutants, %d at a time\n", o.seed, len(p.chosen), p.total, o.workers)
+	s := score{out: out, reasons: p.reasons, check: o.equivalents, stale: len(p.stale)}
+	late, err := s.all(ctx, r, o, p.chosen)
 	if err != nil {
 		return err
 	}
 	return s.finish(late)
 }
 
-// printStale names the entries of equivalent.txt that match nothing any more.
-func printStale(out io.Writer, o options, units []*unit, all []*mutant, reasons map[identity]string) (stale int) {
+func newPlan(ctx context.Context, o options) (p plan, err error) {
+	if p.reasons, err = readEntries(o.equivalent); err != nil {
+		return p, err
+	}
+	byHand, err := readEntries(o.named)
+	if err != nil {
+		return p, err
+	}
+	packages := slices.Clone(o.packages)
+	for id := range byHand {
+		packages = append(packages, path.Dir(id.file))
+	}
+	slices.Sort(packages)
+	if p.units, err = load(ctx, o.root, slices.Compact(packages)); err != nil {
+		return p, err
+	}
+	var all []*mutant
+	for _, u := range p.units {
+		if !slices.Contains(o.packages, u.name) {
+			continue // named mutants only
+		}
+		mutants, err := u.mutants()
+		if err != nil {
+			return p, err
+		}
+		all = append(all, mutants...)
+	}
+	p.stale = missing(o.packages, all, p.reasons)
+	named, stale := makeNamed(byHand, p.units)
+	p.stale = append(p.stale, stale...)
+	all = append(all, named...)
+	p.total = len(all)
+	p.chosen, p.left = choose(o, all, p.reasons)
+	return p, nil
+}
+
+// missing returns the entries of equivalent.txt that match nothing any more.
+func missing(packages []string, all []*mutant, reasons map[identity]string) (gone []identity) {
 	exists := map[identity]bool{}
 	for _, m := range all {
 		exists[m.identity] = true
 	}
 	for id := range reasons {
-		mine := slices.ContainsFunc(units, func(u *unit) bool { return strings.HasPrefix(id.file, u.name+"/") })
-		if mine && !exists[id] {
-			fmt.Fprintf(out, "stale in equivalent.txt, no such mutant:\n%s\n", id)
-			stale++
+		if slices.Contains(packages, path.Dir(id.file)) && !exists[id] {
+			gone = append(gone, id)
 		}
 	}
-	return stale
+	return gone
 }
 
-// choose draws the sample of mutants that compile. left counts those that do
-// not and were passed over.
+// choose draws the sample of mutants that compile, beside those with a name.
+// left counts those that do not compile and were passed over.
 func choose(o options, all []*mutant, reasons map[identity]string) (chosen []*mutant, left int) {
-	file, lineText, _ := strings.Cut(o.only, ":")
-	line, _ := strconv.Atoi(lineText)
 	slices.SortFunc(all, func(a, b *mutant) int { return cmp.Compare(a.rank(o.seed), b.rank(o.seed)) })
+	drawn := 0
 	for _, m := range all {
-		if o.only != "" && (m.file != file || line != 0 && m.line != line) {
+		_, listed := reasons[m.identity]
+		switch {
+		case o.only != "":
+			if !m.at(o.only) {
+				continue
+			}
+		case o.equivalents:
+			if !listed {
+				continue
+			}
+		case !m.named && o.count > 0 && drawn == o.count:
 			continue
-		}
-		if _, listed := reasons[m.identity]; o.equivalents && !listed {
-			continue
-		}
-		if o.only == "" && !o.equivalents && o.count > 0 && len(chosen) == o.count {
-			break
 		}
 		if !m.compiles() {
 			left++
 			continue
 		}
 		chosen = append(chosen, m)
+		if !m.named {
+			drawn++
+		}
 	}
 	if o.list || o.only != "" {
-		slices.SortStableFunc(chosen, func(a, b *mutant) int {
-			return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.edit.start, b.edit.start))
-		})
+		slices.SortFunc(chosen, inOrder)
 	}
 	return chosen, left
+}
+
+// inOrder compares mutants by where they are.
+func inOrder(a, b *mutant) int {
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.edit.start, b.edit.start), cmp.Compare(a.String(), b.String()))
+}
+
+// at reports whether the mutant is at a file, file:line or file:function.
+func (m *mutant) at(place string) bool {
+	file, spot, narrow := strings.Cut(place, ":")
+	if m.file != file {
+		return false
+	}
+	method := m.where[strings.LastIndexByte(m.where, '.')+1:]
+	return !narrow || spot == strconv.Itoa(m.line) || spot == m.where || spot == method
 }
 
 // score counts verdicts and prints them.
@@ -187,12 +243,12 @@ func (s *score) finish(late int) error {
 	if s.check {
 		fmt.Fprintf(s.out, "equivalent=%d killed=%d stale=%d\n", s.count[survived]+s.count[equivalent], s.count[killed], s.stale)
 		if s.count[killed]+s.stale > 0 {
-			return errors.New("equivalent.txt lists mutants that a test kills, or that do not exist")
+			return errors.New("equivalent.txt lists mutants that a test kills, or a list has some that do not exist")
 		}
 		return nil
 	}
 	slices.SortFunc(s.results, func(a, b result) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+		return inOrder(a.mutant, b.mutant)
 	})
 	for _, r := range s.results {
 		fmt.Fprintf(s.out, "\n%s\n", r.identity)
@@ -204,6 +260,9 @@ func (s *score) finish(late int) error {
 	}
 	fmt.Fprintf(s.out, "\nmutants=%d killed=%d survived=%d equivalent=%d score=%.1f%%\n",
 		judged+s.count[equivalent], s.count[killed], s.count[survived], s.count[equivalent], percent)
+	if i := slices.IndexFunc(s.results, func(r result) bool { return r.named }); i >= 0 {
+		return fmt.Errorf("no test kills %s of named.txt", s.results[i].operator)
+	}
 	switch {
 	case late > 0:
 		return fmt.Errorf("the time was over before %d mutants", late)

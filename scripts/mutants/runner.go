@@ -36,19 +36,21 @@ type result struct {
 
 // runner builds and runs tests. It is safe for concurrent use after baseline.
 type runner struct {
-	root    string
-	scratch string // a folder of its own, with one more for each mutant
-	suites  map[string][]suite
-	took    map[suite]time.Duration // without a mutant
-	content map[string]string       // of each mutated package, as compiled
+	root     string
+	scratch  string // a folder of its own, with one more for each mutant
+	suites   map[string][]suite
+	patience time.Duration
+	took     map[suite]time.Duration // without a mutant
+	content  map[string]string       // of each mutated package, as compiled
 }
 
 // memory bounds a test's address space in KiB: a loop that allocates without end
 // must not take the machine along.
 const memory = 4 << 20
 
-// limit is when a test counts as hung.
-func (r *runner) limit(s suite) time.Duration { return 10*time.Second + 5*r.took[s] }
+// limit is when a test counts as hung. It is generous, since the machine may do
+// other work beside it.
+func (r *runner) limit(s suite) time.Duration { return r.patience + 5*r.took[s] }
 
 // baseline runs every suite without a mutant: all must pass. Suites whose
 // package does not exist are left out and returned.
@@ -99,7 +101,7 @@ func (r *runner) try(ctx context.Context, m *mutant) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	for i, s := range r.suites[m.code.of.name] {
+	for i, s := range r.suites[m.code.unit.name] {
 		binary, err := r.build(ctx, folder, overlay, s)
 		if err != nil {
 			return done(broken, err.Error())
@@ -114,9 +116,9 @@ func (r *runner) try(ctx context.Context, m *mutant) (result, error) {
 		if i > 0 {
 			continue
 		}
-		if content, err := r.compiled(ctx, overlay, m.code.of); err != nil {
+		if content, err := r.compiled(ctx, overlay, m.code.unit); err != nil {
 			return done(broken, err.Error())
-		} else if content == r.content[m.code.of.name] {
+		} else if content == r.content[m.code.unit.name] {
 			return done(equivalent, "compiles to the same code")
 		}
 	}

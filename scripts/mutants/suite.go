@@ -30,6 +30,7 @@ var defaultSuites = map[string][]suite{
 	},
 	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},
 }
 
 // parseSuites reads the table as the flag -tests has it.
@@ -38,7 +39,7 @@ func parseSuites(text string) (map[string][]suite, error) {
 	for entry := range strings.SplitSeq(text, ";") {
 		code, tests, ok := strings.Cut(entry, "=")
 		if !ok || tests == "" {
-			return nil, fmt.Errorf("-tests: %q is not of the form package=package,...", entry)
+			return nil, fmt.Errorf("-tests: %q is not of the form package=package,package", entry)
 		}
 		for name := range strings.SplitSeq(tests, ",") {
 			name, long := strings.CutSuffix(name, "+long")

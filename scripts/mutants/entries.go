@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// readEquivalents reads the mutants that cannot be told from the program, and
-// why. An entry has four lines: the file, the function and the operator (with
-// #2 for the second that looks the same); the lines before and after, as a diff
-// has them; the reason after a #. Entries are parted by an empty line. A file
-// that does not exist has none.
-func readEquivalents(path string) (map[identity]string, error) {
+// readEntries reads a list of mutants, each with a reason. An entry has four
+// lines: the file, the function and the operator (with #2 for the second that
+// looks the same); the lines before and after, as a diff has them; the reason
+// after a #. Entries are parted by an empty line. A file that does not exist has
+// none.
+func readEntries(path string) (map[identity]string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -28,7 +28,7 @@ func readEquivalents(path string) (map[identity]string, error) {
 		if entry == "" || strings.HasPrefix(entry, "#") {
 			continue // the file's own comment
 		}
-		id, reason, err := parseEquivalent(entry)
+		id, reason, err := parseEntry(entry)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w:\n%s", path, err, entry)
 		}
@@ -42,7 +42,7 @@ func readEquivalents(path string) (map[identity]string, error) {
 
 var errEntry = errors.New("an entry is `file function operator`, `- before`, `+ after`, `# reason`")
 
-func parseEquivalent(entry string) (id identity, reason string, err error) {
+func parseEntry(entry string) (id identity, reason string, err error) {
 	lines := strings.Split(entry, "\n")
 	if len(lines) != 4 {
 		return id, "", errEntry
