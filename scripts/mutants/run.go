@@ -254,7 +254,7 @@ func (s *score) finish(late int) error {
 		fmt.Fprintf(s.out, "\n%s\n", r.identity)
 	}
 	judged := s.count[killed] + s.count[survived]
-	percent := 100.0
+	percent := 0.0
 	if judged > 0 {
 		percent = 100 * float64(s.count[killed]) / float64(judged)
 	}
