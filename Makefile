@@ -9,7 +9,11 @@ LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -
 # The endpoints of DynamoDB and SQS: those of the environment, else a moto server.
 AWS := scripts/aws-up.sh && . .reveille/aws.env
 
-.PHONY: run test check unit kill coldstart test-clients test-aws aws-up aws-down lint-template bench nightly deploy \
+# The sample of make mutants; another seed draws another one.
+MUTANTS ?= 300
+SEED ?= 1
+
+.PHONY: run test check unit kill coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
@@ -57,9 +61,13 @@ bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
 
+mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
+	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
+
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
 	scripts/fuzz.sh 60s
+	$(MAKE) mutants
 
 deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
 	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
