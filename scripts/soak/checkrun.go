@@ -87,6 +87,9 @@ func (v *view) checkEnd(run string) {
 		}
 	}
 	finished := time.UnixMilli(r.Finished)
+	if r.Finished == 0 {
+		finished = time.Now() // it ended before it began
+	}
 	lived := fmt.Sprintf("run %s ended with %s", run, r.how())
 	switch how := r.how(); {
 	case r.Status != "done":
@@ -106,7 +109,7 @@ func (v *view) checkEnd(run string) {
 			v.violated(kindEnded, "%s, and nobody interrupted it", lived)
 		}
 	case how == "error dead_letter":
-		if n := v.Kills(time.UnixMilli(r.Created), finished.Add(time.Second)); n < deadLetter {
+		if n := v.Kills(time.UnixMilli(r.Created), finished); n < deadLetter {
 			v.violated(kindEnded, "%s after %d SIGKILLs in its lifetime, want at least %d", lived, n, deadLetter)
 		}
 	case strings.HasPrefix(how, "error ") && how != "error timeout" && last.Role == "user" && last.turn().Text == failing:

@@ -99,8 +99,8 @@ func (s *session) resume(ctx context.Context, got *shown, r *rand.Rand) {
 	}
 }
 
-// follow2 reads a run's stream from its beginning, beside everything else.
-func (s *session) follow2(ctx context.Context, run string) {
+// watch reads a run's stream from its beginning, beside everything else.
+func (s *session) watch(ctx context.Context, run string) {
 	got := s.ledger.follow(&shown{Run: run})
 	own := s.fork()
 	s.wait.Go(func() { s.resume(ctx, got, own) })

@@ -34,6 +34,7 @@ type input struct {
 	Mode     string
 	Messages []said
 	Sent     time.Time // first try
+	Doubted  bool      // a try may be under way that nobody waits for: no refusal is final
 	Acked    bool
 	Refused  string   // the code of a definite refusal
 	Runs     []string // the run of each receipt, without repetitions

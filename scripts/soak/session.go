@@ -24,21 +24,39 @@ type session struct {
 // act does the next thing that the thread's client does.
 func (s *session) act(ctx context.Context) {
 	switch p := s.r.IntN(100); {
-	case p < 78:
-		s.submit(ctx, s.compose())
-	case p < 87:
+	case p < 74:
+		in := s.compose()
+		if in.Mode != modeQueue && s.r.IntN(2) == 0 {
+			s.occupy(ctx)
+		}
+		s.submit(ctx, in)
+	case p < 83:
 		if in := s.earlier(s.r.IntN); in != nil {
 			s.repeat(ctx, in)
 		}
-	case p < 90:
+	case p < 87:
+		s.occupy(ctx)
 		s.cancel(ctx, "")
 	case p < 94:
+		s.occupy(ctx)
 		if runs := s.runs(); len(runs) > 0 {
-			s.cancel(ctx, runs[len(runs)-1])
+			s.cancel(ctx, runs[s.r.IntN(2)*(len(runs)-1)]) // the newest, or one that is over
 		}
 	default:
 		s.resumeChat(ctx)
 	}
+}
+
+// occupy gives the thread something to do for the next moments, with more
+// behind it at times, so that modes and cancels meet a busy thread.
+func (s *session) occupy(ctx context.Context) {
+	for range 1 + s.r.IntN(2) {
+		s.serial++
+		id := fmt.Sprintf("%s.%d", s.Thread, s.serial)
+		text := fmt.Sprintf("slow: %d", 4+s.r.IntN(8))
+		s.submit(ctx, &input{Key: "k." + id, Door: doorMessages, Mode: modeQueue, Messages: []said{{id, text}}})
+	}
+	_ = pause(ctx, milliseconds(s.r, 5, 250)) // what follows looks at the context
 }
 
 // compose makes the next input.
@@ -135,14 +153,14 @@ func (s *session) submit(ctx context.Context, in *input) {
 	in.Sent = time.Now()
 	s.add(in)
 	s.tally.inputs.Add(1)
-	if s.r.IntN(20) == 0 && in.Door == doorMessages {
+	in.Doubted = in.Mode != modeReject && s.r.IntN(10) == 0
+	if in.Doubted && in.Door == doorMessages && s.r.IntN(2) == 0 {
 		s.tally.repeated.Add(1)
 		s.wait.Go(func() { s.try(ctx, in, false) })
+	} else if in.Doubted {
+		s.impatient(ctx, in)
 	}
 	for ctx.Err() == nil {
-		if s.r.IntN(10) == 0 {
-			s.impatient(ctx, in)
-		}
 		if s.try(ctx, in, true) {
 			return
 		}
@@ -173,8 +191,8 @@ func (s *session) repeat(ctx context.Context, in *input) {
 	}
 }
 
-// try sends an input once; done is false when there was no definite answer.
-// Only a first try may be refused for good.
+// try sends an input once; done is false when there was no definite answer. The
+// answer to a try that is not judged matters only when it is a receipt.
 func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 	if in.Door != doorMessages {
 		return s.tryStream(ctx, in)
@@ -199,9 +217,11 @@ func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 	}
 	s.note("%s %s %s %q: run %s, dispatch %s", in.Door, in.Mode, in.Key, in.Messages[len(in.Messages)-1].Text, r.Run, r.Dispatch)
 	s.receipt(in, r.Run, r.Dispatch)
-	s.tally.accepted(in)
-	if s.r.IntN(4) == 0 && judge {
-		s.follow2(ctx, r.Run)
+	if judge {
+		s.tally.accepted(in)
+	}
+	if judge && s.r.IntN(4) == 0 {
+		s.watch(ctx, r.Run)
 	}
 	return true
 }
@@ -215,6 +235,9 @@ func (s *session) refused(in *input, a answer) bool {
 		return true
 	}
 	s.tally.refused.Add(1)
+	if in.Doubted {
+		return false // another try may still be under way and be accepted
+	}
 	s.note("%s %s %s: refused, %s", in.Door, in.Mode, in.Key, code)
 	if code == "busy" && s.r.IntN(2) == 0 {
 		in.Mode = modeQueue

@@ -118,6 +118,11 @@ func (s *shown) event(f frame, life int) error {
 		return fmt.Errorf("after run_finish comes %s", f.Data)
 	}
 	switch e.Type {
+	case "run_start":
+		if s.Run != "" && s.Run != e.RunID {
+			return fmt.Errorf("it goes on as run %s", e.RunID)
+		}
+		s.Run = e.RunID
 	case "step_restarted":
 		*s.at(e.Step) = step{Number: e.Step}
 		s.Restarts++
