@@ -54,7 +54,7 @@ func burst(r *rand.Rand, n int, s strike) []strike {
 }
 
 func single(r *rand.Rand) strike {
-	s := strike{After: milliseconds(r, 100, 1500)}
+	s := strike{After: milliseconds(r, 100, 1300)}
 	switch p := r.IntN(100); {
 	case p < 50:
 		s.Kill = true

@@ -115,7 +115,7 @@ func (c *client) ask(ctx context.Context, r request) (answer, error) {
 }
 
 // retryPause is how long a client waits before it repeats a request.
-const retryPause = 40 * time.Millisecond
+const retryPause = 80 * time.Millisecond
 
 // stream is an open stream, or the refusal that came instead.
 type stream struct {

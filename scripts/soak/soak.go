@@ -35,13 +35,13 @@ type soak struct {
 	calm   context.Context // done when the last strike is over
 	calmed context.CancelFunc
 
-	mu      sync.Mutex
-	found   []violation
-	reports int
+	mu       sync.Mutex
+	found    []violation
+	reported map[kind]bool
 }
 
 func newSoak(h *host, o options) *soak {
-	s := &soak{options: o, host: h, client: newClient(h)}
+	s := &soak{options: o, host: h, client: newClient(h), reported: map[kind]bool{}}
 	s.calm, s.calmed = context.WithCancel(context.Background())
 	return s
 }
@@ -138,16 +138,16 @@ func (s *soak) judge(ctx context.Context, one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found = append(s.found, found...)
+	news := false
 	for _, f := range found {
 		fmt.Println(f)
+		news = news || !s.reported[f.Kind]
+		s.reported[f.Kind] = true
 	}
-	if s.reports++; s.reports <= maxReports {
+	if news { // one whole thread for each kind is enough to begin with
 		one.report(v)
 	}
 }
-
-// maxReports is how many threads are printed whole.
-const maxReports = 3
 
 // drainTime is how long streams may stay open after their thread is at rest.
 const drainTime = 30 * time.Second

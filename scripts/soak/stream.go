@@ -137,6 +137,9 @@ func (s *shown) event(f frame, life int) error {
 		st.IDs, st.Turn.Calls = append(st.IDs, e.CallID), append(st.Turn.Calls, echoed(e.Arguments))
 		return s.once(f)
 	case "tool_call_done":
+		if _, twice := s.at(e.Step).Results[e.CallID]; twice {
+			return fmt.Errorf("the result of %s comes twice, now as %s", e.CallID, f.ID)
+		}
 		s.at(e.Step).result(e.CallID, outcome(e.Result, e.IsError), life)
 		return s.once(f)
 	case "step_end":
