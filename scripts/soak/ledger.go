@@ -109,6 +109,13 @@ func (l *ledger) receipt(in *input, run, dispatch string) {
 	}
 }
 
+// known reports whether the input has been acknowledged.
+func (l *ledger) known(in *input) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return in.Acked
+}
+
 // cancelling records a cancel before it is sent.
 func (l *ledger) cancelling(run string) *cancellation {
 	l.mu.Lock()

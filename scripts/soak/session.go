@@ -229,9 +229,9 @@ func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 // refused takes a definite refusal. A client whose input came at the wrong time
 // may queue it instead, under the same key: a refusal has used nothing up.
 func (s *session) refused(in *input, a answer) bool {
-	code := a.code()
-	if in.Acked || (code != "busy" || in.Mode != modeReject) && code != "full" {
-		s.fault(kindRefused, "input %s (%s, %s, acknowledged: %v) is answered %s", in.Key, in.Door, in.Mode, in.Acked, a)
+	code, acked := a.code(), s.known(in)
+	if acked || (code != "busy" || in.Mode != modeReject) && code != "full" {
+		s.fault(kindRefused, "input %s (%s, %s, acknowledged: %v) is answered %s", in.Key, in.Door, in.Mode, acked, a)
 		return true
 	}
 	s.tally.refused.Add(1)
