@@ -14,6 +14,10 @@ type strike struct {
 	// as an impatient supervisor does.
 	Term, Kill bool
 	Grace      time.Duration
+	// Aim waits, after all that, for the next execution of a tool, and then for
+	// Aim: a round of tools is short, and a kill in it is what can make a stored
+	// result run again.
+	Aim time.Duration
 	// Leave says that the clients close their streams on SIGTERM, so that the
 	// host stops at once and gives back what it was doing.
 	Leave bool
@@ -56,8 +60,10 @@ func burst(r *rand.Rand, n int, s strike) []strike {
 func single(r *rand.Rand) strike {
 	s := strike{After: milliseconds(r, 100, 1300)}
 	switch p := r.IntN(100); {
-	case p < 50:
+	case p < 25:
 		s.Kill = true
+	case p < 50:
+		s.Kill, s.Aim = true, time.Duration(1+r.IntN(800))*time.Microsecond
 	case p < 60: // while it starts: in its repair, or before
 		s.Kill, s.Early, s.After = true, true, milliseconds(r, 5, 60)
 	case p < 85:

@@ -153,7 +153,7 @@ func (v *view) checkExecutions(run string) {
 		}
 	}
 	at := 0
-	for _, st := range v.committed(run) {
+	for place, st := range v.committed(run) {
 		if len(st.IDs) == 0 {
 			continue
 		}
@@ -166,7 +166,7 @@ func (v *view) checkExecutions(run string) {
 				v.violated(kindExecuted, "call %s of step %d of run %s has a result and never ran", id, st.Number, run)
 				continue
 			}
-			v.checkShown(run, st.Number, id, calls[call{turns[at], i}])
+			v.checkShown(run, place, id, calls[call{turns[at], i}])
 		}
 		at++
 	}
@@ -176,15 +176,13 @@ func (v *view) checkExecutions(run string) {
 }
 
 // checkShown wants no execution of a call after a client had seen its result.
-func (v *view) checkShown(run string, number int, id string, lives []int) {
+func (v *view) checkShown(run string, place int, id string, lives []int) {
 	for _, s := range v.streams {
-		if s.Run != run || s.Chat {
+		if s.Run != run || place >= len(s.Steps) {
 			continue
 		}
-		for _, st := range s.Steps {
-			if life, ok := st.Lives[id]; ok && st.Number == number && slices.Max(lives) > life {
-				v.violated(kindExecuted, "call %s of step %d of run %s ran in lives %v, its result had been shown in life %d", id, number, run, lives, life)
-			}
+		if life, ok := s.Steps[place].Lives[id]; ok && slices.Max(lives) > life {
+			v.violated(kindExecuted, "call %s of run %s ran in lives %v, its result had been shown in life %d", id, run, lives, life)
 		}
 	}
 }

@@ -11,7 +11,8 @@
 // input mode and over every door (native messages, native runs, AI SDK chats),
 // gives up waiting at times, repeats what had no answer, repeats some of what
 // had one, and cancels. Others follow runs, lose their connection, and resume.
-// Meanwhile the host gets SIGKILLs and SIGTERMs, alone and in bursts. A thread
+// Meanwhile the host gets SIGKILLs and SIGTERMs: alone, in bursts, while it
+// starts, while it stops, and within a round of tools. A thread
 // that has had its share is left to end its runs; then its log, its runs and
 // all that its clients were told are compared:
 //

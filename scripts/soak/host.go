@@ -135,10 +135,33 @@ func (h *host) end(ctx context.Context, s strike) error {
 			_ = pause(ctx, s.Grace) // the kill comes all the same
 		}
 	}
+	if s.Aim > 0 {
+		h.aim(s.Aim)
+	}
 	if s.Kill {
 		h.signal(syscall.SIGKILL)
 	}
 	return h.over(s)
+}
+
+// aimTime is how long a strike waits for a tool.
+const aimTime = time.Second
+
+// aim returns some time after the next execution of a tool, whose note makes the
+// file grow. It looks often: what follows an execution is over in milliseconds.
+func (h *host) aim(after time.Duration) {
+	size := func() int64 {
+		info, err := os.Stat(h.executions.path)
+		if err != nil {
+			return 0 // no tool has run yet
+		}
+		return info.Size()
+	}
+	before := size()
+	for deadline := time.Now().Add(aimTime); size() == before && time.Now().Before(deadline); {
+		time.Sleep(100 * time.Microsecond)
+	}
+	time.Sleep(after)
 }
 
 func (h *host) signal(signal os.Signal) {

@@ -93,7 +93,11 @@ func (s *session) text(id string) string {
 	case p < 30:
 		return "echo: " + id
 	case p < 50:
-		return fmt.Sprintf("parallel: %s-a, %s-b, %s-c", id, id, id)
+		items := make([]string, 2+s.r.IntN(11)) // many calls make a long round, which a kill meets more often
+		for i := range items {
+			items[i] = fmt.Sprintf("%s-%d", id, i)
+		}
+		return "parallel: " + strings.Join(items, ", ")
 	case p < 66:
 		return fmt.Sprintf("slow: %d", 2+s.r.IntN(10))
 	case p < 69:

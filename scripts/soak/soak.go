@@ -175,7 +175,7 @@ func (s *soak) summary(took time.Duration) {
 	}
 	t := &s.tally
 	var line strings.Builder
-	fmt.Fprintf(&line, "soak: seed=%d seconds=%.0f kills=%d terms=%d threads=%d inputs=%d runs=%d", s.seed, took.Seconds(), len(s.host.kills), s.host.terms-1, t.threads.Load(), t.inputs.Load(), t.runs.Load())
+	fmt.Fprintf(&line, "soak: seed=%d seconds=%.0f sigkills=%d sigterms=%d threads=%d inputs=%d runs=%d", s.seed, took.Seconds(), len(s.host.kills), s.host.terms-1, t.threads.Load(), t.inputs.Load(), t.runs.Load())
 	for i, name := range modeNames {
 		fmt.Fprintf(&line, " %s=%d", name, t.modes[i].Load())
 	}
