@@ -74,3 +74,13 @@ func TestExecutionsAreCountedByLife(t *testing.T) {
 		t.Error("a line that is no key was accepted")
 	}
 }
+
+func TestMissingNamesWhatWasNeverDone(t *testing.T) {
+	var done tally
+	done.accepted(&input{Mode: modeSteer})
+	done.cancels.Add(1)
+	want := []string{"mode interrupt", "mode queue", "mode reject", "refusal", "repetition", "resumed stream"}
+	if diff := cmp.Diff(want, done.missing()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -69,6 +70,9 @@ func run(ctx context.Context, o options) (int, error) {
 	s.summary(time.Since(began))
 	if ctx.Err() != nil {
 		return len(s.found), errors.New("interrupted")
+	}
+	if missing := s.tally.missing(); o.kills >= chapter && len(missing) > 0 {
+		return len(s.found), fmt.Errorf("these never happened: %s", strings.Join(missing, ", "))
 	}
 	if len(s.found) > 0 || o.keep {
 		fmt.Fprintln(os.Stderr, "soak: the host's files are in", folder)

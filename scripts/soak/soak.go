@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,22 @@ func (t *tally) accepted(in *input) {
 			t.modes[i].Add(1)
 		}
 	}
+}
+
+// missing names what was never done, so that no go passes by doing little.
+func (t *tally) missing() (names []string) {
+	for i, name := range modeNames {
+		if t.modes[i].Load() == 0 {
+			names = append(names, "mode "+name)
+		}
+	}
+	for name, n := range map[string]*atomic.Int64{"refusal": &t.refused, "repetition": &t.repeated, "cancel": &t.cancels, "resumed stream": &t.resumed} {
+		if n.Load() == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // soak is one go of everything.
