@@ -14,7 +14,8 @@
 //	h, v    the encoded HEAD and its version
 //	g, d    shard and time of the due index; only while DueAt is set
 //	p, z    a payload; z is there when it is zstd-compressed
-//	f, s    fence and step of the claim that wrote the record
+//	f       fence under which a record was written
+//	s       version of the head that a rewritable record goes with
 //	x       unix seconds after which the item counts as gone (the table's TTL)
 //
 // # Writes
