@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -162,5 +164,48 @@ func TestMeterTotalsAndResets(t *testing.T) {
 	}
 	if got, want := m.Total(), (Units{Write: 1, Calls: 1}); got != want {
 		t.Errorf("a head whose index entry was written before Reset costs %+v, want %+v", got, want)
+	}
+}
+
+// TestMeterCountsSequentialRoundTrips: what is sent side by side is one.
+func TestMeterCountsSequentialRoundTrips(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(ctx context.Context, s *Store) error
+		want int
+	}{
+		{"nothing", func(context.Context, *Store) error { return nil }, 0},
+		{"a read", func(ctx context.Context, s *Store) error { _, err := s.Head(ctx, key); return err }, 1},
+		{"pointers, records and a head", func(ctx context.Context, s *Store) error { _, err := s.Commit(ctx, key, wholeCommit()); return err }, 3},
+		{"records and a head", func(ctx context.Context, s *Store) error {
+			c := wholeCommit()
+			c.Pointers = nil
+			_, err := s.Commit(ctx, key, c)
+			return err
+		}, 2},
+		{"a read, then a head", func(ctx context.Context, s *Store) error {
+			if _, err := s.Head(ctx, key); err != nil {
+				return err
+			}
+			_, err := s.Commit(ctx, key, store.Commit{Head: testHead(1, 0)})
+			return err
+		}, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := NewMeter(&slow{t: t, start: time.Now()})
+				s := New(testClient(t, m), Options{})
+				for range 2 { // and from zero again
+					m.Reset()
+					if err := tt.do(t.Context(), s); err != nil {
+						t.Fatal(err)
+					}
+					if got := m.Rounds(); got != tt.want {
+						t.Errorf("%d round trips, want %d", got, tt.want)
+					}
+				}
+			})
+		})
 	}
 }
