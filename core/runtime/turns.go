@@ -18,21 +18,22 @@ import (
 //     10 s, runs that never lost a claim may be;
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
-// It only counts; who waits sleeps on Env and looks again.
+// It only counts; who waits looks again when something has changed.
 type turns struct {
 	env     *env.Env
-	mu      sync.Mutex // guards what follows; not held over I/O
-	running int        // all turns
-	suspect *turn      // that runs, or that may be one
-	waiting []*turn    // suspects, in the order in which they came
+	mu      sync.Mutex    // guards what follows; not held over I/O
+	changed chan struct{} // closed, and made anew, when a turn ends or is settled
+	running int           // all turns
+	suspect *turn         // that runs, or that may be one
+	waiting []*turn       // suspects, in the order in which they came
 }
 
 const (
-	turnPoll     = 200 * time.Millisecond
+	turnPoll     = 500 * time.Millisecond // at the latest: patience ends without a change
 	turnPatience = 10 * time.Second
 )
 
-func newTurns(e *env.Env) *turns { return &turns{env: e} }
+func newTurns(e *env.Env) *turns { return &turns{env: e, changed: make(chan struct{})} }
 
 // turn is the right to claim one thread.
 type turn struct {
@@ -59,14 +60,39 @@ func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thre
 			}
 			head = &read
 		}
+		changed := t.next() // before the look that it is to correct
 		if t.try(n, head.Suspect() && !head.Live(t.env.Millis()), head.Run.Lost > 0) {
 			return n, nil
 		}
-		if err := t.env.Sleep(ctx, turnPoll); err != nil {
+		if err := t.wait(ctx, changed); err != nil {
 			return nil, err
 		}
 		known = nil // it may have changed
 	}
+}
+
+// next is closed with the next change.
+func (t *turns) next() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changed
+}
+
+// wait returns when something has changed, or after turnPoll.
+func (t *turns) wait(ctx context.Context, changed <-chan struct{}) error {
+	shortly, cancel := t.env.WithTimeout(ctx, turnPoll)
+	defer cancel()
+	_ = t.env.Wait(shortly, changed)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// signal wakes those who wait; the caller holds mu.
+func (t *turns) signal() {
+	close(t.changed)
+	t.changed = make(chan struct{})
 }
 
 // idle gives the turn if nothing runs and nobody waits.
@@ -119,6 +145,7 @@ func (n *turn) settle(suspect bool) {
 	defer n.turns.mu.Unlock()
 	if !suspect && n.turns.suspect == n {
 		n.turns.suspect = nil
+		n.turns.signal()
 	}
 }
 
@@ -128,4 +155,5 @@ func (n *turn) leave() {
 	n.turns.mu.Lock()
 	defer n.turns.mu.Unlock()
 	n.turns.running--
+	n.turns.signal()
 }
