@@ -9,29 +9,9 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
-
-// agents are those of every world; listeners are those with a RunEnd hook.
-var (
-	agents    = []string{"bare", "short", "hooked", "ending"}
-	listeners = map[string]bool{"ending": true, "hooked": false}
-)
-
-// parts is what the runtimes of a world are built of.
-func (w *World) parts() agent.Parts {
-	rounds := 3
-	return agent.Parts{
-		Models: map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
-		Tools:  w.tools(),
-		Specs: []agent.Spec{
-			{ID: "bare", Model: "m"},
-			{ID: "short", Model: "m", MaxRounds: &rounds},
-		},
-	}
-}
 
 // work is what a model, a tool or an effect does for a while. Where the fault
 // is a crash it never returns.
@@ -200,7 +180,15 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Text(strings.Repeat("x", maxRecord)), nil
 		}
 	}
-	return tool.Text(key), nil
+	result := tool.Text(key)
+	if name := t.spec.Name; name == "note" || name == "mail" {
+		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {
+			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
+				return tool.Result{}, err
+			}
+		}
+	}
+	return result, nil
 }
 
 // callKey is what names a call in its arguments.

@@ -132,6 +132,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	case m.Role == core.RoleTool:
 		th.checkResult(m, seq)
 	}
+	th.takePatch(entry)
 }
 
 // checkRead: input is read once, at the revision that the head has.
@@ -290,7 +291,7 @@ func (th *threadState) checkRunEnd(record thread.RunRecord, end core.Termination
 	if record.Skipped {
 		th.w.Stats.Skipped++
 	}
-	listens := listeners[record.AgentID]
+	listens := record.AgentID == agentEnding
 	if listens && len(saw) == 0 && !record.Skipped {
 		th.fail("run %s ended without RunEnd", record.ID)
 	}

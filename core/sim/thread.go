@@ -29,7 +29,7 @@ type threadState struct {
 	effects map[string]int
 	starts  map[string]int // executions of a call, by its key
 	results map[string]string
-	first   core.ID
+	folded  folded
 
 	hints, maxHints int
 	claimed         time.Duration
