@@ -40,6 +40,7 @@ func (w *World) final() {
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
 			w.fail(p, "the run waits for nobody: %+v", *h)
 		}
+		th.finalCounts()
 		for _, in := range th.inputs {
 			if in.over == "" && !(h.Open() && h.Run.Status == thread.Waiting) {
 				w.fail(p, "input %s is never read", in.name)
@@ -47,6 +48,19 @@ func (w *World) final() {
 			if in.over == "read" && th.reads[in.name] != 1 {
 				w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.reads[in.name])
 			}
+		}
+	}
+}
+
+// finalCounts: without a crash, every command has its effects, once, and in a
+// world where nothing goes wrong nothing is done twice.
+func (th *threadState) finalCounts() {
+	if th.w.Faults > 0 || th.w.Poison != 0 {
+		return
+	}
+	for name := range th.folded.committed {
+		if n := th.effects[name]; n != 1 {
+			th.fail("the effect of %s happened %d times without a crash", name, n)
 		}
 	}
 }
@@ -75,6 +89,17 @@ func (w *World) lookForForgotten() {
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
 		if w.millis()-ready > (3 * time.Second).Milliseconds() {
 			w.fail(p, "a hint was forgotten: %+v", *h)
+		}
+	}
+}
+
+// lookForStranded: after the faults, what can be claimed is found within two
+// sweeps.
+func (w *World) lookForStranded() {
+	for _, p := range w.partitions {
+		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
+		if late := w.millis() - since; p.head.DueAt != 0 && late > (2*sweepEvery+10*time.Second).Milliseconds() {
+			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
 		}
 	}
 }

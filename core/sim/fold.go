@@ -15,6 +15,8 @@ type folded struct {
 	earlier int             // commands of earlier runs
 	due     []string        // what the trail must have at the next step record
 	known   map[string]bool // what it had
+	// committed are the commands that were applied, with their run.
+	committed map[string]bool
 }
 
 // takePatch folds a committed record and looks at the state.
@@ -22,6 +24,7 @@ func (th *threadState) takePatch(e thread.Entry) {
 	f := &th.folded
 	if f.fold == nil {
 		f.fold = state.NewFold(state.Snapshot{})
+		f.committed = map[string]bool{}
 	}
 	if e.Run != f.run {
 		f.earlier += len(f.known)
@@ -55,6 +58,9 @@ func (th *threadState) takePatch(e thread.Entry) {
 			th.fail("the command of %s was applied twice in run %s", name, e.Run)
 		}
 		seen[name] = true
+		if !f.known[name] {
+			f.committed[e.Run.String()+" "+name] = true
+		}
 	}
 	for name := range f.known {
 		if !seen[name] {

@@ -31,7 +31,7 @@ const (
 
 var pointNames = [points]string{
 	"read head", "read log", "read record", "pointer", "put log", "put create-only", "put rewritable",
-	"write head", "send hint", "list due", "model", "tool", "effect",
+	"write head", "send hint", "list due", "model", "tool", "effect", "host",
 }
 
 // String returns the point's name.
@@ -54,7 +54,7 @@ const (
 	FaultDropped            // a hint never arrives
 	FaultDelayed            // a hint arrives much later
 	FaultStale              // the index shows what was true some seconds ago
-	FaultStopped            // the host is told to stop (any point)
+	FaultStopped            // the host is told to stop 
 	faults
 )
 
@@ -136,7 +136,13 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	case FaultCrashAfter:
 		w.at(soon, alive(func() { do(); h.kill() }))
 	case FaultLost:
-		w.at(soon, alive(func() { do(); reply(errReset) }))
+		w.at(soon, alive(func() {
+			do()
+			if w.Ambiguous && r.point == PointCommit && w.random.chance(0.3) {
+				w.touchAll()
+			}
+			reply(errReset)
+		}))
 	case FaultThrottled:
 		w.at(soon, func() { reply(store.ErrThrottled) })
 	case FaultPausedBefore:

@@ -5,6 +5,15 @@ import "time"
 // Kinds is how many kinds of worlds take turns.
 const Kinds = 13
 
+var kindNames = [Kinds]string{
+	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
+	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
+	"mixed programs, late puts", "ambiguous answers",
+}
+
+// KindName says what kind of world the n-th is.
+func KindName(n int) string { return kindNames[n%Kinds] }
+
 // Kind is the n-th world: its seed is n.
 func Kind(n int) Config {
 	c := Config{Seed: uint64(n), Threads: 3, Runs: 2, Faults: 0.02, Poison: -1}

@@ -145,7 +145,7 @@ func (w *World) stopping() bool {
 	case w.Restarts:
 		return w.random.chance(0.6)
 	}
-	return w.random.chance(0.04)
+	return w.random.chance(0.05)
 }
 
 // terminate tells the process to stop, and kills it when it does not.
@@ -156,7 +156,7 @@ func (h *host) terminate() {
 	}
 	h.ending = true
 	w.Stats.Stops++
-	w.strike(PointModel, FaultStopped)
+	w.strike(PointHost, FaultStopped)
 	h.cancel(errStopping)
 	h.poll()
 	w.at(killAfter, func() {
@@ -231,6 +231,7 @@ func (w *World) attempt(h *host, what string, f func() error) (again bool) {
 // sweep is the schedule of the sweeper.
 func (w *World) sweep() {
 	w.lookForForgotten()
+	w.lookForStranded()
 	w.push(sweepEvery, w.sweep, true)
 	h := w.local
 	if w.Local {

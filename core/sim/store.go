@@ -253,8 +253,11 @@ func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte
 func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
 	err = b.one(ctx, PointDue, "", func() {
 		for _, p := range b.host.world.partitions {
+			if p.shard != shard {
+				continue
+			}
 			due := b.host.world.dueOf(p)
-			if p.shard != shard || due == 0 || due > until {
+			if due == 0 || due > until {
 				continue
 			}
 			if o := (store.Overdue{Key: p.key, At: due}); after == nil || later(o, *after) > 0 {
@@ -321,9 +324,8 @@ func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (ref
 		w.fail(p, "the head has %d bytes", len(encoded))
 	}
 	was := p.head
-	if p.listed = was.DueAt; w.now < w.stop && w.Faults > 0 && w.random.chance(0.2) {
-		p.lag = w.now + w.random.between(0, 5*time.Second)
-		w.strike(PointDue, FaultStale)
+	if p.listed = was.DueAt; w.now < w.stop && w.Faults > 0 {
+		p.lag = w.now + w.random.between(0, 8*time.Second)
 	}
 	p.encoded, p.head, p.changed = encoded, next, w.now
 	w.checkHead(p, was, next)
@@ -332,8 +334,26 @@ func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (ref
 
 // dueOf is what the index shows.
 func (w *World) dueOf(p *partition) int64 {
-	if w.now < p.lag {
-		return p.listed
+	if w.now >= p.lag || p.listed == p.head.DueAt {
+		return p.head.DueAt
 	}
-	return p.head.DueAt
+	w.strike(PointDue, FaultStale)
+	return p.listed
+}
+
+// touchAll is somebody's write on top of every thread.
+func (w *World) touchAll() {
+	for _, p := range w.partitions {
+		if !p.head.Exists() || p.head.Deleted {
+			continue
+		}
+		var id core.ID
+		w.random.fill(id[:])
+		next, _, err := thread.Apply(p.head, thread.Transition{Now: w.millis(), CommitID: id, Change: thread.Touch{}})
+		if err != nil {
+			w.fail(p, "touch: %v", err)
+			continue
+		}
+		w.setHead(p.key, next.Version, next.AppendBinary(nil))
+	}
 }

@@ -71,6 +71,7 @@ const (
 	sweepEvery    = time.Minute
 	patience      = 2 * time.Hour // for everything to be settled after the faults
 	tenant        = "t"
+	tooBusy       = 1_000_000 // operations of one world
 )
 
 // New makes a world: its threads, its clients, its sweeper.
@@ -126,7 +127,9 @@ func (w *World) Run() string {
 	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience {
 		e := heap.Pop(&w.events).(event)
 		w.now = e.at
-		w.Stats.Operations++
+		if w.Stats.Operations++; w.Stats.Operations > tooBusy {
+			w.violate("%d operations and no end", w.Stats.Operations)
+		}
 		e.run()
 		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" {
 			break
@@ -142,6 +145,9 @@ func (w *World) Run() string {
 	w.Stats.close()
 	return w.violation
 }
+
+// Now is the simulated time since the world began.
+func (w *World) Now() time.Duration { return w.now }
 
 // Hash is of everything that happened: equal seeds have equal ones.
 func (w *World) Hash() uint64 { return w.trace }
