@@ -26,6 +26,7 @@ const (
 	PointModel                // a model is called
 	PointTool                 // a tool runs
 	PointEffect               // an effect runs
+	PointHost                 // a process runs
 	points
 )
 
@@ -54,7 +55,7 @@ const (
 	FaultDropped            // a hint never arrives
 	FaultDelayed            // a hint arrives much later
 	FaultStale              // the index shows what was true some seconds ago
-	FaultStopped            // the host is told to stop 
+	FaultStopped            // the host is told to stop
 	faults
 )
 
