@@ -130,6 +130,9 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if err != nil && w.Trace != nil {
 			w.Trace("%s: submit %s: %v", h.name, in.name, err)
 		}
+		if core.CodeOf(err) == core.CodeConflict {
+			th.fail("a repeated submission of %s is refused: %v", in.name, err)
+		}
 		return err == nil || refused(err)
 	})
 }
