@@ -12,11 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Build makes the records that go with a transition, for the head and the
-// result that Apply returned. It is called again for every head that the
-// transition is tried on. Its error is the commit's.
-type Build func(next thread.Head, result thread.Result) ([]store.Record, error)
-
 // The commit loop gives up after this many refused or failed writes. A refusal
 // costs no wait, since it brings the current head; a failure backs off, but for
 // the first look after it: later the next holder may have written too.
@@ -29,8 +24,9 @@ const (
 
 // Commit applies a change to a thread, starting from known if it has a version
 // (it may be stale) and from the stored head otherwise. It stores the audits
-// and the records of build (nil: none), then the head, and sends the hint that
-// comes after it.
+// and the records of build, then the head, and sends the hint that comes after
+// it. build (nil: none) is given what Apply returned, and is called again for
+// every head that the change is tried on; its error is the commit's.
 //
 // An answer that was lost on the way is settled by the commit ids: the same
 // bytes go out again until it is known whether the write was applied. A change
@@ -38,7 +34,8 @@ const (
 // store.ErrConflict: the holder has put other bytes there before, and takes
 // the next fence. Other errors are thread's, build's, or the store's when the
 // outcome stays unknown.
-func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change, build Build) (thread.Head, thread.Result, error) {
+func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
+	build func(next thread.Head, result thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	c := commit{Service: s, key: key, build: build, choose: func(thread.Head) thread.Change { return change }}
 	return c.run(ctx, known)
 }
@@ -48,9 +45,10 @@ type commit struct {
 	*Service
 	key      core.ThreadKey
 	choose   func(thread.Head) thread.Change // the change for a head
-	build    Build
+	build    func(thread.Head, thread.Result) ([]store.Record, error)
 	pointers []store.Pointer
 	quiet    bool // send no hint for work that is not claimed
+	read     bool // the head that run is given was read, even if it does not exist
 
 	id     core.ID
 	holder bool
@@ -74,7 +72,7 @@ func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + "
 
 func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	c.id = c.env.NewID()
-	fresh, failures, refusals := head.Exists(), 0, 0
+	fresh, failures, refusals := head.Exists() || c.read, 0, 0
 	for {
 		if !fresh {
 			stored, err := c.Head(ctx, c.key)

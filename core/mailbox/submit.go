@@ -131,7 +131,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err != nil {
 		return Receipt{}, head, err
 	}
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers,
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
 	if err != nil {

@@ -28,12 +28,15 @@ func NewFold(s Snapshot) *Fold {
 	return &Fold{revision: s.revision, values: s.values, shared: true, nodes: map[KeyPath]*node{}}
 }
 
-// Apply folds the patch that led to a revision. An empty patch changes nothing
-// but, maybe, the revision. A patch that does not fit what is there, and one
-// whose revision is not later than the fold's (with Skip, older ones are
-// expected), are errors with code [core.CodeCorrupt].
+// Apply folds the patch that led to a revision; an empty one changes nothing,
+// whatever the revision. A patch that does not fit what is there, and one whose
+// revision is not later than the fold's (with Skip, older ones are expected),
+// are errors with code [core.CodeCorrupt].
 func (f *Fold) Apply(p Patch, revision uint64) error {
-	if f.Skip == nil && (revision < f.revision || revision == f.revision && len(p) > 0) {
+	if len(p) == 0 {
+		return nil
+	}
+	if f.Skip == nil && revision <= f.revision {
 		return core.Errorf(core.CodeCorrupt, "folding state: a patch to revision %d follows revision %d", revision, f.revision)
 	}
 	if err := f.operate(p); err != nil {

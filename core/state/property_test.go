@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -180,6 +181,30 @@ func FuzzFold(f *testing.F) {
 		}
 		if diff := cmp.Diff(values(before), values(fold.Snapshot())); diff != "" {
 			t.Fatalf("the inverse %s leads elsewhere: %s", text(back), diff)
+		}
+	})
+}
+
+// FuzzSpelling holds the shortcut for values that are canonical already to what
+// decoding and encoding them gives.
+func FuzzSpelling(f *testing.F) {
+	for _, value := range []string{`{"a":[1,-2.5e+3,true,null],"b":{"c":"d\n\"\\"}}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, `"\u0041\/"`, " [ 1 ] ", "\"\u2028\"", `{"\u0061":1,"b":2}`, "\"\xff\"", `[{},[],""]`} {
+		f.Add([]byte(value))
+	}
+	path := state.KeyPath{Name: "k"}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return
+		}
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		var v any
+		if err := decoder.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := state.Restore(1, map[state.KeyPath]json.RawMessage{path: data}).Value(path)
+		if diff := cmp.Diff(text(v), string(got)); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -121,7 +121,6 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	}
 	t.Schemas = t.Schemas.orFirst()
 	n := h.clone()
-	n.Version = h.Version + 1
 	result, err := t.Change.apply(&n, t)
 	if err != nil {
 		return h, Result{}, err
@@ -132,7 +131,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if !h.Exists() {
 		n.Incarnation = binary.BigEndian.Uint64(t.CommitID[8:])
 	}
-	n.Layout = Layout
+	n.Layout, n.Version = Layout, h.next()
 	n.CommitID = t.CommitID
 	if ByHolder(t.Change) {
 		n.HolderCommitID = t.CommitID
@@ -146,8 +145,11 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	return n, result, nil
 }
 
-// raise notes the schema of what the program has written around the head.
-func (h *Head) raise(t Transition) { h.Schema = max(h.Schema, t.Schemas.Writes) }
+// raise notes the schema of what the program has written around the head, and
+// of what it makes visible for another program.
+func (h *Head) raise(t Transition, others uint16) {
+	h.Schema = max(h.Schema, t.Schemas.Writes, others)
+}
 
 // progress notes that the run got further: what failed before does not count
 // any more.

@@ -14,6 +14,7 @@ type Suspend struct {
 	Fence   uint64
 	Calls   []CallStatus // as the step leaves them; nil: unchanged
 	Tickets []Ticket
+	Schema  uint16 // highest schema of an adopted result; 0: none was
 }
 
 func (c Suspend) apply(h *Head, t Transition) (Result, error) {
@@ -23,7 +24,7 @@ func (c Suspend) apply(h *Head, t Transition) (Result, error) {
 	if err := h.settle(c.Calls, c.Tickets); err != nil {
 		return Result{}, err
 	}
-	h.raise(t)
+	h.raise(t, c.Schema)
 	return Result{}, h.suspend(c.Tickets)
 }
 

@@ -27,6 +27,7 @@ type CommitTurn struct {
 	Batch     bool   // the round waits until every ticket is decided
 	Consumed  []InboxRef
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
 }
 
 func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
@@ -52,7 +53,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
-	h.raise(t)
+	h.raise(t, c.Schema)
 	return Result{Before: before}, h.summarize(c.Summary)
 }
 
@@ -89,6 +90,7 @@ type CommitStep struct {
 	Round    bool // Wait: an open round's record goes with this write
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
 	Keep bool
@@ -117,7 +119,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.summarize(c.Summary); err != nil {
 		return Result{}, err
 	}
-	h.raise(t)
+	h.raise(t, c.Schema)
 	outcome, err := h.outcome(c)
 	if err != nil {
 		return Result{}, err
@@ -130,10 +132,13 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 			h.Claim.Lease = max(h.Claim.Lease, t.Now+c.Lease)
 			return r, nil
 		}
+		if c.Keep {
+			h.uncount() // it would have gone on: the run is not to blame
+		}
 		h.takeBack(false)
 	case Wait:
 		if c.Round {
-			h.Run.Round = h.Version
+			h.Run.Round = h.next()
 		}
 		h.Claim, h.Run.Status = Claim{}, Waiting
 	case Done:
@@ -154,6 +159,8 @@ type CommitClose struct {
 	Fence uint64
 	From  uint64 // as in CommitTurn
 	Seq   uint64 // of the last record, or the head's when there was none
+	// Schema is the highest one of an adopted result; 0: none was.
+	Schema uint16
 }
 
 func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
@@ -172,7 +179,7 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	h.raise(t)
+	h.raise(t, c.Schema)
 	opened := h.finish(t.Now)
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }

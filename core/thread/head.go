@@ -211,6 +211,10 @@ type Notify struct {
 // Exists reports whether the thread was ever written.
 func (h *Head) Exists() bool { return h.Version != 0 }
 
+// next is the version of the write that a change becomes; Apply sets it last, so
+// that a change still sees whether the thread exists.
+func (h *Head) next() uint64 { return h.Version + 1 }
+
 // Open reports whether a run is open.
 func (h *Head) Open() bool { return !h.Run.ID.IsZero() }
 

@@ -24,7 +24,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	if c.ID.IsZero() || c.Kind > InboxInternal {
 		return Result{}, invalid("input: id %s of kind %d", c.ID, c.Kind)
 	}
-	if h.seen(c.Dedupe) || h.queued(c.ID) != nil {
+	if h.seen(c.Dedupe) || h.has(c.ID) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	if !h.Open() || h.Run.Status == Closing {
@@ -35,7 +35,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	}
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
 	h.remember(c.Dedupe)
-	h.raise(t)
+	h.raise(t, 0)
 	if h.Run.Status == Waiting && c.Kind == InboxPerson {
 		h.supersede()
 		h.resume()
@@ -70,7 +70,7 @@ func (c Edit) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("revision %d is older than %d: %w", c.Revision, *revision, ErrStale)
 	}
 	*revision = c.Revision
-	h.raise(t)
+	h.raise(t, 0)
 	return Result{}, nil
 }
 
@@ -137,7 +137,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.remember(c.Decision)
-	h.raise(t)
+	h.raise(t, 0)
 	h.Run.Calls[c.Call] = CallCancelling
 	if c.Resume {
 		h.Run.Calls[c.Call] = CallResuming

@@ -56,10 +56,11 @@ func (s *Store) nearest(key core.ThreadKey, first, last uint64, d direction) (re
 	if c == nil {
 		return store.Record{}, 0, false
 	}
-	at, found := slices.BinarySearch(c.names, store.LogName(first))
+	at, _ := slices.BinarySearch(c.names, store.LogName(first))
 	if d == backwards {
+		var found bool
 		if at, found = slices.BinarySearch(c.names, store.LogName(last)); !found {
-			at--
+			at-- // to the name before the place where it would stand
 		}
 	}
 	if at < 0 || at >= len(c.names) {
