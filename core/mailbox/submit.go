@@ -148,6 +148,22 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	return receipt, head, nil
 }
 
+// overStored submits over input that an earlier try with the same Key has
+// stored: another program, which writes another schema. What it says is the same,
+// says the Key's hash. thread.ErrSchema: this program does not understand it.
+func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer) (thread.Head, thread.Result, error) {
+	stored, ok, err := u.store.Get(ctx, u.Thread, name)
+	if err != nil || !ok {
+		return head, thread.Result{}, errors.Join(err, fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict))
+	}
+	schema, err := u.records.Schema(stored.Payload)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema}
+	return c.run(ctx, thread.Head{})
+}
+
 // again finds that an earlier try was accepted. If its input still waits, it is
 // hinted again in case that try died before its hint.
 func (u *submission) again(ctx context.Context, head thread.Head, receipt *Receipt) (found bool, err error) {
