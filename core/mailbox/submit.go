@@ -134,6 +134,9 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
+	if u.known && errors.Is(err, store.ErrConflict) {
+		head, result, err = u.overStored(ctx, head, record.Name, pointers)
+	}
 	if err != nil {
 		return Receipt{}, head, err
 	}

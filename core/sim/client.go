@@ -117,8 +117,8 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		limit = inlineTimeout
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.submit(ctx, th.submission(in), inline)
-		if !r.DispatchID.IsZero() {
+		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline)
+		if accepted {
 			th.accept(in, r)
 		}
 		if err != nil && w.Trace != nil {

@@ -65,10 +65,17 @@ func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
 	return err
 }
 
-// submit makes a client's submission, inline or not.
-func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool) (mailbox.Receipt, error) {
-	if inline {
-		return e.Stream(ctx, s, func(core.Event) error { return nil })
+// submit makes a client's submission, inline or not. accepted says that the
+// client knows it to be durable, whatever the error is.
+func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool) (r mailbox.Receipt, accepted bool, err error) {
+	if !inline {
+		r, err = e.Submit(ctx, s)
+		return r, err == nil, err
 	}
-	return e.Submit(ctx, s)
+	shown := false
+	r, err = e.Stream(ctx, s, func(core.Event) error {
+		shown = true
+		return nil
+	})
+	return r, shown || err == nil, err
 }

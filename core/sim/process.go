@@ -189,7 +189,7 @@ func (h *host) kill() {
 		f()
 	}
 	if h == w.local {
-		w.local = nil
+		w.local, w.working = nil, 0
 		w.at(restartAfter, w.restart)
 	}
 }
