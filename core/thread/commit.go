@@ -27,6 +27,7 @@ type CommitTurn struct {
 	Batch     bool   // the round waits until every ticket is decided
 	Consumed  []InboxRef
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Cut       uint64 // first sequence of the log's tail that a record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
 }
 
@@ -54,7 +55,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
 	h.raise(t, c.Schema)
-	return Result{Before: before}, h.summarize(c.Summary)
+	return Result{Before: before}, h.summarize(c.Summary, c.Cut, c.From)
 }
 
 // applied is the error of a commit that starts elsewhere than the log ends.
@@ -90,6 +91,7 @@ type CommitStep struct {
 	Round    bool // Wait: an open round's record goes with this write
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Cut      uint64 // as in CommitTurn
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
@@ -116,7 +118,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	if err := h.summarize(c.Summary); err != nil {
+	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
 	h.raise(t, c.Schema)
@@ -234,9 +236,16 @@ func (h *Head) advance(seq uint64) error {
 	return nil
 }
 
-// summarize puts a summary in force, never an older one.
-func (h *Head) summarize(upTo uint64) error {
+// summarize puts a summary in force, never an older one: but where the commit
+// supersedes the log from the sequence cut on, a summary that covers some of that
+// gives way to an older one, or to none. The log ended at from.
+func (h *Head) summarize(upTo, cut, from uint64) error {
 	switch {
+	case cut > from:
+		return invalid("commit: it supersedes the log from sequence %d on, which ends at %d", cut, from)
+	case cut != 0 && upTo >= cut:
+		return invalid("commit: summary up to sequence %d covers what is superseded from %d on", upTo, cut)
+	case cut != 0 && h.Summary >= cut:
 	case upTo == 0:
 		return nil
 	case upTo <= h.Summary || upTo > h.Seq:
