@@ -148,10 +148,18 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	return n, result, nil
 }
 
-// raise notes the schema of what the program has written around the head, and
-// of what it makes visible for another program.
-func (h *Head) raise(t Transition, others uint16) {
-	h.Schema = max(h.Schema, t.Schemas.Writes, others)
+// raise notes the schema of what the program has written around the head.
+func (h *Head) raise(t Transition) { h.Schema = max(h.Schema, t.Schemas.Writes) }
+
+// adopt is raise with a record that another program wrote: nobody puts in force
+// what it cannot read.
+func (h *Head) adopt(t Transition, schema uint16) error {
+	if schema > t.Schemas.Reads {
+		return fmt.Errorf("adopted record of schema %d, newest known %d: %w", schema, t.Schemas.Reads, ErrSchema)
+	}
+	h.Schema = max(h.Schema, schema)
+	h.raise(t)
+	return nil
 }
 
 // progress notes that the run got further: what failed before does not count

@@ -24,7 +24,9 @@ func (c Suspend) apply(h *Head, t Transition) (Result, error) {
 	if err := h.settle(c.Calls, c.Tickets); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	return Result{}, h.suspend(c.Tickets)
 }
 

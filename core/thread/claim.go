@@ -231,7 +231,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
 		}
 		if c.Calls != nil {
-			h.raise(t, c.Schema)
+			if err := h.adopt(t, c.Schema); err != nil {
+				return Result{}, err
+			}
 		}
 	}
 	if c.Kind != NackFailed {

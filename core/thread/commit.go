@@ -54,7 +54,9 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	return Result{Before: before}, h.summarize(c.Summary, c.Cut, c.From)
 }
 
@@ -121,7 +123,9 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	outcome, err := h.outcome(c)
 	if err != nil {
 		return Result{}, err
@@ -181,7 +185,9 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	opened := h.finish(t.Now)
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }

@@ -18,9 +18,16 @@ const (
 	two = "02000000-0000-0000-0000-000000000000"
 )
 
-// What is stored is stored for good: within a schema a known field keeps its name
-// and its meaning.
-func TestRecordsKeepTheirForm(t *testing.T) {
+// form is a record and the bytes that are stored of it.
+type form struct {
+	name   string
+	encode func() ([]byte, error)
+	want   string
+}
+
+// storedForms has one of each kind of record. What is stored is stored for good:
+// within a schema a known field keeps its name and its meaning.
+func storedForms() []form {
 	var records thread.Records
 	user := core.UserMessage("m1", "is 1 < 2?")
 	answer := core.Message{ID: "m2", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c1", Name: "sum", Arguments: json.RawMessage(`{"a":1}`)}}}
@@ -29,11 +36,7 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 	entry := func(e thread.Entry) func() ([]byte, error) {
 		return func() ([]byte, error) { return records.EncodeEntry(e) }
 	}
-	tests := []struct {
-		name   string
-		encode func() ([]byte, error)
-		want   string
-	}{
+	return []form{
 		{
 			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user}),
 			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]}}`,
@@ -82,7 +85,10 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 			`{"schema":1,"run":"` + one + `","read":6,"status":"acked"}`,
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestRecordsKeepTheirForm(t *testing.T) {
+	for _, tt := range storedForms() {
 		t.Run(tt.name, func(t *testing.T) {
 			b, err := tt.encode()
 			if err != nil {
