@@ -32,11 +32,12 @@ func BenchmarkStep(b *testing.B) {
 }
 
 func writeStep(b *testing.B, s *bolt.Store, key core.ThreadKey, step uint64) {
-	if err := s.Put(b.Context(), key, store.Record{Name: store.LogName(step), Fence: 1, Payload: make([]byte, 2048)}); err != nil {
-		b.Error(err)
-	}
-	if _, ok, err := s.CompareAndSet(b.Context(), key, thread.Head{Version: step, Seq: step, DueAt: int64(step)}); !ok || err != nil {
-		b.Error(ok, err)
+	out, err := s.Commit(b.Context(), key, store.Commit{
+		Records: []store.Record{{Name: store.LogName(step), Fence: 1, Payload: make([]byte, 2048)}},
+		Head:    thread.Head{Version: step, Seq: step, DueAt: int64(step)},
+	})
+	if !out.Written || err != nil {
+		b.Error(out, err)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -16,9 +15,13 @@ var (
 	// ErrLocked: another process, or another Store of this one, has the file
 	// open. Nothing was read or written.
 	ErrLocked = core.Errorf(core.CodeUnavailable, "another process has the file open")
-	// ErrSchema: a newer version of the program laid the file out. Nothing was
-	// written.
-	ErrSchema = core.Errorf(core.CodeSchema, "the file was written by a newer version of the program")
+	// ErrSchema: an older or a newer version of the program laid the file out.
+	// Nothing was written.
+	ErrSchema = core.Errorf(core.CodeSchema, "the file was written by another version of the program")
+	// ErrReplaced: what stands at the path is not the file that was opened. It
+	// was deleted, moved or replaced meanwhile, and what would be written now
+	// would be gone with it. Nothing was written.
+	ErrReplaced = core.Errorf(core.CodeUnavailable, "the file was deleted, moved or replaced while it was open")
 )
 
 // Options of a Store. The zero value works.
@@ -28,8 +31,8 @@ type Options struct {
 	// LockTimeout is how long Open waits for another process to close the
 	// file. Default 1 s.
 	LockTimeout time.Duration
-	// MaxPayload is the largest payload of a record, in bytes; one byte more is
-	// store.ErrTooLarge. Default 16 MiB.
+	// MaxPayload is the largest payload of a record, or value of a pointer, in
+	// bytes; one byte more is store.ErrTooLarge. Default 16 MiB.
 	MaxPayload int
 }
 
@@ -40,7 +43,7 @@ const (
 
 // Store implements [store.Backend] on one file. It is safe for concurrent use.
 type Store struct {
-	db         *bbolt.DB
+	db         *database
 	commits    *committer
 	now        func() time.Time
 	maxPayload int
@@ -50,8 +53,9 @@ var _ store.Backend = (*Store)(nil)
 
 // Open opens the file at path, and makes it (mode 0600) and its folder (mode
 // 0700) if they do not exist. A file that another process has open is
-// [ErrLocked], one of a newer program [ErrSchema]; a file that this package did
-// not make is an error that leaves it as it was. The caller must call Close.
+// [ErrLocked], one of another version [ErrSchema], a damaged one
+// store.ErrCorrupt; a file that this package did not make is an error that
+// leaves it as it was. Each error names the file. The caller must call Close.
 func Open(path string, options Options) (*Store, error) {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -62,7 +66,7 @@ func Open(path string, options Options) (*Store, error) {
 	if options.MaxPayload <= 0 {
 		options.MaxPayload = defaultMaxPayload
 	}
-	db, err := openFile(path, options.LockTimeout)
+	db, err := openDatabase(path, options.LockTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
@@ -71,7 +75,18 @@ func Open(path string, options Options) (*Store, error) {
 
 // Close waits for the calls under way and releases the file. Calls after it
 // fail.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return s.db.close() }
+
+// Stats is what a Store did since it was opened.
+type Stats struct {
+	Transactions int64 // write transactions that were committed
+	Syncs        int64 // of the file to the disk: two a transaction, one more when the file grew
+}
+
+// Stats returns the counts so far.
+func (s *Store) Stats() Stats {
+	return Stats{Transactions: s.db.transactions.Load(), Syncs: s.db.syncs.Load()}
+}
 
 // view reads in one transaction; what it reads is consistent and must be
 // copied before read returns.
@@ -79,7 +94,7 @@ func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return env.Protect(func() error { return s.db.View(read) }) // bbolt panics on a damaged page
+	return s.db.view(read)
 }
 
 // update writes in one transaction, which it may share with other calls: see

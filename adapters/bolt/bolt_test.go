@@ -30,6 +30,14 @@ func open(t testing.TB, path string, options bolt.Options) *bolt.Store {
 	return s
 }
 
+// commit makes a Commit that must be accepted.
+func commit(t testing.TB, s *bolt.Store, key core.ThreadKey, c store.Commit) {
+	t.Helper()
+	if out, err := s.Commit(t.Context(), key, c); !out.Written || err != nil {
+		t.Fatalf("Commit(%s, version %d) returns %+v, %v", key, c.Head.Version, out, err)
+	}
+}
+
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "reveille.db") }
 
 func TestContract(t *testing.T) {
@@ -41,19 +49,13 @@ func TestContract(t *testing.T) {
 
 func TestReopenedFileHasEverything(t *testing.T) {
 	ctx, path := t.Context(), newPath(t)
-	head := thread.Head{Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
+	head := thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{1}, Seq: 1, DueAt: 5000}
 	record := store.Record{Name: store.LogName(1), Fence: 3, Payload: []byte("hello"), Expires: 4_102_444_800}
 
 	s := open(t, path, bolt.Options{})
-	if _, ok, err := s.CompareAndSet(ctx, key, head); !ok || err != nil {
-		t.Fatalf("CompareAndSet answers %v, %v", ok, err)
-	}
-	if err := s.Put(ctx, key, record); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.PutPointer(ctx, "acme", "run", []byte("t1"), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	commit(t, s, key, store.Commit{
+		Pointers: []store.Pointer{{Name: "run", Value: []byte("t1"), TTL: time.Hour}}, Records: []store.Record{record}, Head: head,
+	})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +65,14 @@ func TestReopenedFileHasEverything(t *testing.T) {
 		t.Errorf("Head after reopening (-want +got), %v:\n%s", err, cmp.Diff(head, got))
 	}
 	if got, ok, err := s.Get(ctx, key, record.Name); !ok || err != nil || cmp.Diff(record, got) != "" {
-		t.Errorf("Get after reopening answers ok=%v, %v (-want +got):\n%s", ok, err, cmp.Diff(record, got))
+		t.Errorf("Get after reopening returns ok=%v, %v (-want +got):\n%s", ok, err, cmp.Diff(record, got))
 	}
 	if got, ok, err := s.Pointer(ctx, "acme", "run"); !ok || err != nil || string(got) != "t1" {
-		t.Errorf("Pointer after reopening answers %q, %v, %v", got, ok, err)
+		t.Errorf("Pointer after reopening returns %q, %v, %v", got, ok, err)
 	}
-	due, err := s.Overdue(ctx, store.Shard(key), 5000, 10)
-	if err != nil || len(due) != 1 || due[0] != key {
-		t.Errorf("Overdue after reopening answers %v, %v, want %s", due, err, key)
+	due, err := s.Overdue(ctx, store.Shard(key), 5000, nil, 10)
+	if want := (store.Overdue{Key: key, At: 5000}); err != nil || len(due) != 1 || due[0] != want {
+		t.Errorf("Overdue after reopening returns %v, %v, want %v", due, err, want)
 	}
 }
 
@@ -80,9 +82,7 @@ func TestWritesAreInTheFileWhenTheyReturn(t *testing.T) {
 	ctx, path := t.Context(), newPath(t)
 	s := open(t, path, bolt.Options{})
 	for version := uint64(1); version <= 5; version++ {
-		if _, ok, err := s.CompareAndSet(ctx, key, thread.Head{Version: version}); !ok || err != nil {
-			t.Fatalf("CompareAndSet answers %v, %v", ok, err)
-		}
+		commit(t, s, key, store.Commit{Head: thread.Head{Version: version}})
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestSecondOpenIsLocked(t *testing.T) {
 	open(t, path, bolt.Options{})
 	_, err := bolt.Open(path, bolt.Options{LockTimeout: time.Millisecond})
 	if !errors.Is(err, bolt.ErrLocked) {
-		t.Fatalf("second Open answers the error %v, want ErrLocked", err)
+		t.Fatalf("second Open returns the error %v, want ErrLocked", err)
 	}
 	want := "open store " + path + ": another process has the file open (waited 1ms for its lock)"
 	if err.Error() != want {
@@ -137,10 +137,11 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 		code core.Code
 		text string
 	}{
-		{"newer schema", schema("2"), core.CodeSchema, "schema 2, newest known 1: the file was written by a newer version of the program"},
-		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one`},
-		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one`},
-		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("due")) }, core.CodeCorrupt, `bucket "due" is missing`},
+		{"newer schema", schema("3"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 3, this one reads 2): run that version, or move the file away to begin anew"},
+		{"older schema", schema("1"), core.CodeSchema, "the file was written by another version of the program, an older one (schema 1, this one reads 2): move the file away to begin anew, or open it with that version"},
+		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
+		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
+		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("due")) }, core.CodeCorrupt, `bucket "due" is missing; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
 		{"another program's", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("meta")) }, core.CodeInvalid, `the file is a database of another program: it has no bucket "meta"`},
 	}
 	for _, tt := range tests {
@@ -148,8 +149,9 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 			path := newPath(t)
 			edit(t, path, tt.edit)
 			_, err := bolt.Open(path, bolt.Options{})
-			if core.CodeOf(err) != tt.code || err.Error() != "open store "+path+": "+tt.text {
-				t.Errorf("Open answers the error %v (code %s), want %q with code %s", err, core.CodeOf(err), tt.text, tt.code)
+			want := "open store " + path + ": " + strings.ReplaceAll(tt.text, "PATH", path)
+			if core.CodeOf(err) != tt.code || err.Error() != want {
+				t.Errorf("Open returns the error %v (code %s), want %q with code %s", err, core.CodeOf(err), want, tt.code)
 			}
 			again, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Millisecond})
 			if err != nil {
@@ -166,8 +168,8 @@ func TestOpenLeavesAFileThatIsNoDatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bolt.Open(path, bolt.Options{}); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("Open answers the error %v, want one that names the file", err)
+	if _, err := bolt.Open(path, bolt.Options{}); err == nil || err.Error() != "open store "+path+": the file is no database of this program" {
+		t.Errorf("Open returns the error %v, want one that names the file", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != content {
 		t.Error("Open changed a file that is no database")
@@ -180,13 +182,13 @@ func TestClosedStoreFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Head(t.Context(), key); err == nil {
-		t.Error("Head of a closed store answers no error")
+		t.Error("Head of a closed store returns no error")
 	}
 	if err := s.Put(t.Context(), key, store.Record{Name: "R#1"}); err == nil {
-		t.Error("Put into a closed store answers no error")
+		t.Error("Put into a closed store returns no error")
 	}
 	if err := s.Close(); err != nil {
-		t.Errorf("closing twice answers %v", err)
+		t.Errorf("closing twice returns %v", err)
 	}
 }
 
@@ -215,9 +217,10 @@ func TestNamesHaveALimit(t *testing.T) {
 	}
 	expiring.Name += "x"
 	if err := s.Put(ctx, key, expiring); core.CodeOf(err) != core.CodeInvalid {
-		t.Errorf("a name of %d bytes answers the error %v, want code invalid", limit+1, err)
+		t.Errorf("a name of %d bytes returns the error %v, want code invalid", limit+1, err)
 	}
-	if _, err := s.PutPointer(ctx, "acme", strings.Repeat("x", 32768/2), nil, time.Hour); core.CodeOf(err) != core.CodeInvalid {
-		t.Errorf("a pointer's name of 16 KB answers the error %v, want code invalid", err)
+	long := store.Pointer{Name: strings.Repeat("x", 32768/2), TTL: time.Hour}
+	if _, err := s.Commit(ctx, key, store.Commit{Pointers: []store.Pointer{long}, Head: thread.Head{Version: 1}}); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a pointer's name of 16 KB returns the error %v, want code invalid", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 func TestKeysSortAsTheyCount(t *testing.T) {
@@ -16,7 +17,7 @@ func TestKeysSortAsTheyCount(t *testing.T) {
 		{"thread", string(threadKey(key)), "acme\x00t1"},
 		{"record", string(recordKey(key, "R#1")), "acme\x00t1\x00R#1"},
 		{"pointer", string(pointerKey("acme", "a\x00b")), "acme\x00a\x00b"},
-		{"due", string(dueKey(key, 0x0102)), "\x07\x00\x00\x00\x00\x00\x00\x01\x02acme\x00t1"},
+		{"due", string(dueKey(7, 0x0102, key)), "\x07\x00\x00\x00\x00\x00\x00\x01\x02acme\x00t1"},
 		{"expiry", string(expiryKey(0x0102, 'p', []byte("acme\x00run"))), "\x00\x00\x00\x00\x00\x00\x01\x02pacme\x00run"},
 	}
 	for _, tt := range tests {
@@ -27,29 +28,60 @@ func TestKeysSortAsTheyCount(t *testing.T) {
 }
 
 // The file outlives the program, so these bytes never change.
-func TestItemBytesAreFixedForGood(t *testing.T) {
-	i := item{fence: 300, step: 2, expires: 100, payload: []byte("hi")}
-	if got, want := i.encode(), []byte("\x01\xac\x02\x02\xc8\x01hi"); !bytes.Equal(got, want) {
-		t.Errorf("item is stored as %q, want %q", got, want)
+func TestValuesAreFixedForGood(t *testing.T) {
+	i := item{fence: 300, version: 2, expires: 100, payload: []byte("hi")}
+	tests := []struct {
+		name      string
+		got, want string
+	}{
+		{"item", string(i.encode([]byte("acme\x00t1\x00R#1"))), "\x02\xf4}\xe2!\xac\x02\x02\xc8\x01hi"},
+		{"item under another key", string(i.encode([]byte("acme\x00t2\x00R#1"))), "\x02\xa7\xef\x9eq\xac\x02\x02\xc8\x01hi"},
+		{"entry of an index", string(indexValue([]byte("\x07key"))), "\x02q\xa7%\x1a"},
+		{"head", string(encodeHead([]byte("acme\x00t1"), &thread.Head{Version: 3})[:8]), "\x02\x10\xb0\\9\x01\x00\x03"},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("%s is stored as %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+// Every single bit that changes in a value or its key is found.
+func TestAChangedBitIsCorrupt(t *testing.T) {
+	key := []byte("acme\x00t1\x00R#1")
+	value := item{fence: 300, version: 2, expires: 100, payload: []byte("hi")}.encode(key)
+	whole := append(append([]byte{}, key...), value...)
+	for bit := range 8 * len(whole) {
+		changed := append([]byte{}, whole...)
+		changed[bit/8] ^= 1 << (bit % 8)
+		if i, err := decodeItem(changed[:len(key)], changed[len(key):]); core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("with bit %d of key and value changed decodeItem returns %+v, %v, want code corrupt", bit, i, err)
+		}
+	}
+	for n := range len(value) {
+		if i, err := decodeItem(key, value[:n]); core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("of the first %d bytes decodeItem returns %+v, %v, want code corrupt", n, i, err)
+		}
 	}
 }
 
 func FuzzDecodeItem(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{1})
-	f.Add([]byte("\x01\xac\x02\x02\xc8\x01hi"))
-	f.Add(item{fence: 1<<64 - 1, step: 1<<32 - 1, expires: -1 << 63}.encode())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		i, err := decodeItem(b)
+	f.Add([]byte("\xac\x02\x02\xc8\x01hi"))
+	f.Add(item{fence: 1<<64 - 1, version: 1<<64 - 1, expires: -1 << 63}.encode(nil)[headerSize:])
+	f.Fuzz(func(t *testing.T, content []byte) {
+		key := []byte("key")
+		i, err := decodeItem(key, seal(append(make([]byte, headerSize), content...), itemFormat, key))
 		if err != nil {
 			if core.CodeOf(err) != core.CodeCorrupt {
 				t.Fatalf("the error %v has code %s, want corrupt", err, core.CodeOf(err))
 			}
 			return
 		}
-		again, err := decodeItem(i.encode())
-		if err != nil || again.fence != i.fence || again.step != i.step || again.expires != i.expires || !bytes.Equal(again.payload, i.payload) {
-			t.Fatalf("decoding %x gives %+v, its encoding %+v, %v", b, i, again, err)
+		again, err := decodeItem(key, i.encode(key))
+		if err != nil || again.fence != i.fence || again.version != i.version || again.expires != i.expires || !bytes.Equal(again.payload, i.payload) {
+			t.Fatalf("decoding %x gives %+v, its encoding %+v, %v", content, i, again, err)
 		}
 	})
 }
@@ -65,7 +97,7 @@ func FuzzParseDueKey(f *testing.F) {
 			}
 			return
 		}
-		if again := dueKey(key, at); !bytes.Equal(again[1:], b[1:]) {
+		if again := dueKey(int(b[0]), at, key); !bytes.Equal(again, b) {
 			t.Fatalf("key %x names %s at %d, whose key is %x", b, key, at, again)
 		}
 	})

@@ -1,111 +1,95 @@
 package bolt
 
 import (
-	"errors"
-	"sync"
+	"context"
+	"fmt"
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
-// change is one call's part of a transaction. It must look before it writes:
-// an error with wrote false says that it changed nothing and concerns its
-// caller only; an error with wrote true rolls the transaction back. It may be
-// called a second time, after a transaction that was rolled back.
-type change func(tx *bbolt.Tx) (wrote bool, err error)
-
-// committer lets calls that come while another one commits share the next
-// transaction. A call that finds nobody committing commits at once. It starts
-// no goroutine: the first of those who wait commits for all of them.
-type committer struct {
-	db   *bbolt.DB
-	turn chan struct{} // holds a token while somebody commits
-
-	mu      sync.Mutex
-	waiting []*request
-}
-
-type request struct {
-	change change
-	err    error
-	done   chan struct{} // closed when err is set
-}
-
-func newCommitter(db *bbolt.DB) *committer {
-	return &committer{db: db, turn: make(chan struct{}, 1)}
-}
-
-// do returns when the change is durable, or with the error of it.
-func (c *committer) do(change change) error {
-	r := &request{change: change, done: make(chan struct{})}
-	c.mu.Lock()
-	c.waiting = append(c.waiting, r)
-	c.mu.Unlock()
-
-	select {
-	case <-r.done: // somebody committed it
-	case c.turn <- struct{}{}:
-		c.mu.Lock()
-		together := c.waiting // ours too, unless it is done already
-		c.waiting = nil
-		c.mu.Unlock()
-		if len(together) > 0 {
-			c.commit(together)
-		}
-		for _, other := range together {
-			close(other.done)
-		}
-		<-c.turn
+// Commit implements [store.Threads] in one transaction: a refused call leaves
+// nothing behind.
+func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (out store.Outcome, err error) {
+	w, err := s.prepareCommit(key, c)
+	if err != nil {
+		return store.Outcome{}, err
 	}
-	<-r.done
-	return r.err
-}
-
-// commit tries all changes in one transaction. When one of them fails in the
-// middle, each gets its own, so that no call pays for another one's failure.
-func (c *committer) commit(together []*request) {
-	applied, err := c.transact(together)
-	if err == nil {
-		return
-	}
-	if !applied && len(together) > 1 {
-		for _, r := range together {
-			c.commit([]*request{r})
-		}
-		return
-	}
-	for _, r := range together { // the disk failed: nobody knows what is on it
-		r.err = err
-	}
-}
-
-// errNothingWritten rolls a transaction back that has nothing to sync.
-var errNothingWritten = errors.New("nothing was written")
-
-// transact applies changes in one transaction and sets the error of each that
-// changed nothing. Its own error concerns all of them; applied says that it came
-// after the last change.
-func (c *committer) transact(together []*request) (applied bool, err error) {
-	err = env.Protect(func() error { // bbolt panics on a damaged page
-		return c.db.Update(func(tx *bbolt.Tx) error {
-			wroteAny := false
-			for _, r := range together {
-				var wrote bool
-				if wrote, r.err = r.change(tx); r.err != nil && wrote {
-					return r.err
-				}
-				wroteAny = wroteAny || wrote
-			}
-			applied = true
-			if !wroteAny {
-				return errNothingWritten
-			}
-			return nil
-		})
+	err = s.update(ctx, func(tx *bbolt.Tx) (wrote bool, err error) {
+		out, wrote, err = w.apply(tx)
+		return wrote, err
 	})
-	if errors.Is(err, errNothingWritten) {
-		err = nil
+	if err != nil {
+		return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
 	}
-	return applied, err
+	return out, nil
+}
+
+// commitWrite is a Commit with everything done that needs no file.
+type commitWrite struct {
+	store.Commit
+	s        *Store
+	key      core.ThreadKey
+	pointers [][]byte // keys of the pointers
+	records  []*recordWrite
+	head     []byte
+}
+
+func (s *Store) prepareCommit(key core.ThreadKey, c store.Commit) (*commitWrite, error) {
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	if c.Head.Version == 0 {
+		return nil, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
+	}
+	w := &commitWrite{Commit: c, s: s, key: key, head: encodeHead(threadKey(key), &c.Head)}
+	for _, p := range c.Pointers {
+		at, err := s.checkPointer(key.Tenant, p)
+		if err != nil {
+			return nil, err
+		}
+		w.pointers = append(w.pointers, at)
+	}
+	for _, record := range c.Records {
+		r, err := s.prepareRecord(key, record)
+		if err != nil {
+			return nil, err
+		}
+		w.records = append(w.records, r)
+	}
+	return w, nil
+}
+
+// apply is a [change]: it looks at all that is stored before it writes.
+func (w *commitWrite) apply(tx *bbolt.Tx) (out store.Outcome, wrote bool, err error) {
+	now := w.s.now()
+	pointers, taken, err := w.s.lookAtPointers(tx, w.Pointers, w.pointers)
+	if err != nil || taken != nil {
+		return store.Outcome{Taken: taken}, false, err
+	}
+	for _, r := range w.records {
+		if err := r.look(tx, now.Unix()); err != nil {
+			return store.Outcome{}, false, err
+		}
+	}
+	stored, err := readHead(tx, w.key)
+	if err != nil {
+		return store.Outcome{}, false, fmt.Errorf("head: %w", err)
+	}
+	if stored.Version != w.Head.Version-1 {
+		return store.Outcome{Head: stored}, false, nil
+	}
+	for i := range pointers {
+		if err := pointers[i].write(tx, now); err != nil {
+			return store.Outcome{}, true, err
+		}
+	}
+	for _, r := range w.records {
+		if err := r.write(tx); err != nil {
+			return store.Outcome{}, true, err
+		}
+	}
+	return store.Outcome{Written: true}, true, writeHead(tx, w.key, w.head, stored.DueAt, w.Head.DueAt)
 }

@@ -67,12 +67,8 @@ func TestKilledProcessLosesNothingThatReturned(t *testing.T) {
 func writeUntilKilled(t *testing.T, path string) {
 	s := open(t, path, bolt.Options{})
 	for version := uint64(1); ; version++ {
-		if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(version), Fence: 1, Payload: make([]byte, 3000)}); err != nil {
-			t.Fatal(err)
-		}
-		if _, ok, err := s.CompareAndSet(t.Context(), key, thread.Head{Version: version, Seq: version}); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
+		record := store.Record{Name: store.LogName(version), Fence: 1, Payload: make([]byte, 3000)}
+		commit(t, s, key, store.Commit{Records: []store.Record{record}, Head: thread.Head{Version: version, Seq: version}})
 		fmt.Println(version)
 	}
 }

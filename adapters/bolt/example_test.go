@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -26,8 +27,8 @@ func ExampleOpen() {
 	defer s.Close()
 
 	ctx, key := context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t1"}
-	_, ok, err := s.CompareAndSet(ctx, key, thread.Head{Version: 1, Seq: 3})
-	fmt.Println(ok, err)
+	out, err := s.Commit(ctx, key, store.Commit{Head: thread.Head{Version: 1, Seq: 3}})
+	fmt.Println(out.Written, err)
 	head, err := s.Head(ctx, key)
 	fmt.Println(head.Version, head.Seq, err)
 	// Output:

@@ -8,21 +8,14 @@ import (
 )
 
 // Purge erases at most limit records and pointers that have expired, and
-// answers how many it erased; fewer than limit means that none is left. What
+// returns how many it erased; fewer than limit means that none is left. What
 // has expired counts as absent before that too: Purge only makes room, which
 // the file uses again but does not give back.
 func (s *Store) Purge(ctx context.Context, limit int) (purged int, err error) {
 	err = s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
 		purged = 0
-		entries, err := expiredEntries(tx, s.now().Unix(), limit)
-		if err != nil {
-			return false, err
-		}
-		for _, entry := range entries {
-			if err := bucketOf(tx, entry.of).Delete(entry.key); err != nil {
-				return true, err
-			}
-			if err := tx.Bucket(expiryBucket).Delete(expiryKey(entry.expires, entry.of, entry.key)); err != nil {
+		for _, k := range expiredEntries(tx, s.now().Unix(), limit) {
+			if err := purge(tx, k); err != nil {
 				return true, err
 			}
 			purged++
@@ -35,27 +28,32 @@ func (s *Store) Purge(ctx context.Context, limit int) (purged int, err error) {
 	return purged, nil
 }
 
-// entry is one of the expiry index.
-type entry struct {
-	expires int64
-	of      byte
-	key     []byte
-}
-
-func expiredEntries(tx *bbolt.Tx, now int64, limit int) ([]entry, error) {
-	var entries []entry
+// expiredEntries lists keys of the expiry index whose time has come, and those
+// that are damaged.
+func expiredEntries(tx *bbolt.Tx, now int64, limit int) (keys [][]byte) {
 	cursor := tx.Bucket(expiryBucket).Cursor()
-	for k, _ := cursor.First(); k != nil && len(entries) < limit; k, _ = cursor.Next() {
-		expires, of, key, err := parseExpiryKey(k)
-		if err != nil {
-			return nil, err
-		}
-		if now <= expires {
+	for k, v := cursor.First(); k != nil && len(keys) < limit; k, v = cursor.Next() {
+		expires, _, _, err := parseExpiryKey(k)
+		if err == nil && inOrder(k, v) && now <= expires {
 			break
 		}
-		entries = append(entries, entry{expires, of, append([]byte{}, key...)})
+		keys = append(keys, append([]byte{}, k...))
 	}
-	return entries, nil
+	return keys
+}
+
+// purge erases an entry of the index, and what it is about if that says the same
+// time of itself: a damaged entry erases no record.
+func purge(tx *bbolt.Tx, k []byte) error {
+	if expires, of, key, err := parseExpiryKey(k); err == nil {
+		stored, err := readItem(bucketOf(tx, of), key)
+		if err == nil && stored != nil && stored.expires == expires {
+			if err := bucketOf(tx, of).Delete(key); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.Bucket(expiryBucket).Delete(k)
 }
 
 // writeItem writes the value of a record or pointer over old (nil: nothing) and
@@ -68,7 +66,8 @@ func writeItem(tx *bbolt.Tx, of byte, key, value []byte, old *item, expires int6
 		}
 	}
 	if expires != 0 {
-		if err := index.Put(expiryKey(expires, of, key), nil); err != nil {
+		at := expiryKey(expires, of, key)
+		if err := index.Put(at, indexValue(at)); err != nil {
 			return err
 		}
 	}

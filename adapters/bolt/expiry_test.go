@@ -24,14 +24,13 @@ func TestExpiredIsAbsent(t *testing.T) {
 	for _, r := range []struct {
 		name    string
 		expires int64
-	}{{"M#000000000001", 1010}, {"M#000000000002", 0}, {"D#1", 1010}} {
+	}{{"M#000000000001", 1010}, {"M#000000000002", 0}, {"D#1#1#0#a", 1010}} {
 		if err := put(r.name, "a", 9, r.expires); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.PutPointer(ctx, "acme", "run", []byte("a"), 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	run := store.Pointer{Name: "run", Value: []byte("a"), TTL: 10 * time.Second}
+	commit(t, s, key, store.Commit{Pointers: []store.Pointer{run}, Head: thread.Head{Version: 1}})
 	seen := func() (record, pointer bool, logged, listed int) {
 		_, record, _ = s.Get(ctx, key, "M#000000000001")
 		_, pointer, _ = s.Pointer(ctx, "acme", "run")
@@ -51,17 +50,18 @@ func TestExpiredIsAbsent(t *testing.T) {
 		t.Errorf("after it: record %v, pointer %v, %d logged, %d listed, want false, false, 1, 1", record, pointer, logged, listed)
 	}
 
-	if err := put("D#1", "b", 0, 0); err != nil {
-		t.Errorf("putting over an expired decision answers %v, want it written", err)
+	if err := put("D#1#1#0#a", "b", 0, 0); err != nil {
+		t.Errorf("putting over an expired decision returns %v, want it written", err)
 	}
 	if err := put("M#000000000001", "b", 1, 0); err != nil {
-		t.Errorf("putting over an expired record of a higher fence answers %v, want it written", err)
+		t.Errorf("putting over an expired record of a higher fence returns %v, want it written", err)
 	}
-	if stored, err := s.PutPointer(ctx, "acme", "run", []byte("b"), 0); err != nil || string(stored) != "b" {
-		t.Errorf("putting over an expired pointer answers %q, %v, want b", stored, err)
+	commit(t, s, key, store.Commit{Pointers: []store.Pointer{{Name: "run", Value: []byte("b")}}, Head: thread.Head{Version: 2}}) // over an expired pointer
+	if value, _, err := s.Pointer(ctx, "acme", "run"); err != nil || string(value) != "b" {
+		t.Errorf("after a Commit over the expired pointer it is %q, %v, want b", value, err)
 	}
 	if purged, err := s.Purge(ctx, 10); purged != 0 || err != nil {
-		t.Errorf("Purge answers %d, %v, want nothing left to purge: all was written anew", purged, err)
+		t.Errorf("Purge returns %d, %v, want nothing left to purge: all was written anew", purged, err)
 	}
 	if record, pointer, logged, listed := seen(); !record || !pointer || logged != 2 || listed != 3 {
 		t.Errorf("after the new writes: record %v, pointer %v, %d logged, %d listed, want true, true, 2, 3", record, pointer, logged, listed)
@@ -76,15 +76,13 @@ func TestPurgeErasesWhatHasExpired(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, ttl := range map[string]time.Duration{"short": time.Second, "long": time.Hour, "kept": 0} {
-		if _, err := s.PutPointer(ctx, "acme", name, []byte("a"), ttl); err != nil {
-			t.Fatal(err)
-		}
-	}
+	commit(t, s, key, store.Commit{Head: thread.Head{Version: 1}, Pointers: []store.Pointer{
+		{Name: "short", Value: []byte("a"), TTL: time.Second}, {Name: "long", Value: []byte("a"), TTL: time.Hour}, {Name: "kept", Value: []byte("a")},
+	}})
 	c.now = time.Unix(1500, 0)
 	for _, want := range []int{3, 1, 0} {
 		if purged, err := s.Purge(ctx, 3); purged != want || err != nil {
-			t.Errorf("Purge answers %d, %v, want %d", purged, err, want)
+			t.Errorf("Purge returns %d, %v, want %d", purged, err, want)
 		}
 	}
 	c.now = time.Unix(1000, 0) // what was erased stays away even if the clock goes back
@@ -105,13 +103,11 @@ func TestClaimedListsClaimsAndWhatIsDue(t *testing.T) {
 		"idle":       {Version: 1},
 		"due":        {Version: 1, DueAt: 10_000},
 		"later":      {Version: 1, DueAt: 10_001},
-		"claimed":    {Version: 1, DueAt: 40_000, Claim: thread.Held{Fence: 1, Lease: 39_999}},
-		"other-host": {Version: 1, DueAt: 1, Claim: thread.Held{Fence: 7, Lease: 1}},
+		"claimed":    {Version: 1, DueAt: 40_000, Claim: thread.Claim{Fence: 1, Lease: 39_999}},
+		"other-host": {Version: 1, DueAt: 1, Claim: thread.Claim{Fence: 7, Lease: 1}},
 	}
 	for name, head := range heads {
-		if _, ok, err := s.CompareAndSet(ctx, core.ThreadKey{Tenant: "acme", Thread: name}, head); !ok || err != nil {
-			t.Fatalf("CompareAndSet answers %v, %v", ok, err)
-		}
+		commit(t, s, core.ThreadKey{Tenant: "acme", Thread: name}, store.Commit{Head: head})
 	}
 	claimed, err := s.Claimed(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -25,38 +26,26 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head thread.Head,
 	return head, nil
 }
 
-// CompareAndSet implements [store.Threads].
-func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (stored thread.Head, ok bool, err error) {
-	if err := key.Check(); err != nil {
-		return thread.Head{}, false, err
-	}
-	if next.Version == 0 {
-		return thread.Head{}, false, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
-	}
-	value := next.AppendBinary(nil)
-	err = s.update(ctx, func(tx *bbolt.Tx) (wrote bool, err error) {
-		stored, err = readHead(tx, key)
-		ok = err == nil && stored.Version == next.Version-1
-		if !ok {
-			return false, err
-		}
-		return true, writeHead(tx, key, value, stored.DueAt, next.DueAt)
-	})
-	if err != nil {
-		return thread.Head{}, false, fmt.Errorf("write head of %s: %w", key, err)
-	}
-	if ok {
-		return thread.Head{}, true, nil
-	}
-	return stored, false, nil
-}
-
+// readHead returns the zero Head when there is none.
 func readHead(tx *bbolt.Tx, key core.ThreadKey) (thread.Head, error) {
-	value := tx.Bucket(headsBucket).Get(threadKey(key))
+	at := threadKey(key)
+	value := tx.Bucket(headsBucket).Get(at)
 	if value == nil {
 		return thread.Head{}, nil
 	}
-	return thread.Decode(value)
+	return decodeHead(at, value)
+}
+
+func encodeHead(at []byte, head *thread.Head) []byte {
+	return seal(head.AppendBinary(make([]byte, headerSize, 512)), headFormat, at)
+}
+
+func decodeHead(at, value []byte) (thread.Head, error) {
+	content, err := unseal(value, headFormat, at)
+	if err != nil {
+		return thread.Head{}, err
+	}
+	return thread.Decode(content)
 }
 
 // writeHead writes a head and moves its entry in the due index.
@@ -67,14 +56,15 @@ func writeHead(tx *bbolt.Tx, key core.ThreadKey, value []byte, oldDue, newDue in
 	if oldDue == newDue {
 		return nil
 	}
-	due := tx.Bucket(dueBucket)
+	due, shard := tx.Bucket(dueBucket), store.Shard(key)
 	if oldDue > 0 {
-		if err := due.Delete(dueKey(key, oldDue)); err != nil {
+		if err := due.Delete(dueKey(shard, oldDue, key)); err != nil {
 			return err
 		}
 	}
 	if newDue > 0 {
-		return due.Put(dueKey(key, newDue), nil)
+		at := dueKey(shard, newDue, key)
+		return due.Put(at, indexValue(at))
 	}
 	return nil
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// schemaNumber is the newest layout of the file that this program understands.
-const schemaNumber = 1
+// schemaNumber is the layout of the file that this program understands. 1 had
+// no checksums.
+const schemaNumber = 2
 
 var (
 	metaBucket     = []byte("meta")
@@ -30,33 +31,70 @@ var (
 	schemaKey = []byte("schema")
 )
 
-func openFile(path string, timeout time.Duration) (*bbolt.DB, error) {
+func openDatabase(path string, timeout time.Duration) (*database, error) {
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	_, statErr := os.Stat(path)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType})
-	if errors.Is(err, bbolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%w (waited %s for its lock)", ErrLocked, timeout)
-	}
-	if err != nil {
+	if err := inspect(path); err != nil {
 		return nil, err
 	}
-	err = prepare(db)
+	d := &database{path: path}
+	err := d.open(timeout)
+	if err == nil {
+		err = d.prepare()
+	}
 	if err == nil && errors.Is(statErr, fs.ErrNotExist) {
 		err = syncFolder(folder)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, d.giveUp())
 	}
-	return db, nil
+	d.transactions.Store(0)
+	d.syncs.Store(0)
+	return d, nil
+}
+
+// open lets bbolt open the file.
+func (d *database) open(timeout time.Duration) error {
+	keep := func(name string, flag int, mode os.FileMode) (file *os.File, err error) {
+		d.file, err = os.OpenFile(name, flag, mode)
+		return d.file, err
+	}
+	err := guard(func() (err error) {
+		d.db, err = bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType, OpenFile: keep})
+		return err
+	})
+	if errors.Is(err, bbolterrors.ErrTimeout) {
+		return fmt.Errorf("%w (waited %s for its lock)", ErrLocked, timeout)
+	}
+	if err != nil {
+		return d.explain(err)
+	}
+	d.made, err = d.file.Stat()
+	if err == nil {
+		d.size.Store(d.made.Size())
+	}
+	return err
+}
+
+// giveUp closes what open opened. After a panic in bbolt.Open only the file
+// itself is left to close.
+func (d *database) giveUp() error {
+	if d.db != nil {
+		return d.close()
+	}
+	if d.file != nil {
+		_ = d.file.Close() // bbolt has closed it already, if it returned
+	}
+	return nil
 }
 
 // prepare lays a new file out and checks the layout of an old one.
-func prepare(db *bbolt.DB) error {
+func (d *database) prepare() error {
 	empty := false
-	err := db.View(func(tx *bbolt.Tx) error {
+	err := d.view(func(tx *bbolt.Tx) error {
 		if first, _ := tx.Cursor().First(); first == nil {
 			empty = true
 			return nil
@@ -66,7 +104,7 @@ func prepare(db *bbolt.DB) error {
 	if err != nil || !empty {
 		return err
 	}
-	return db.Update(func(tx *bbolt.Tx) error {
+	_, err = d.update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, headsBucket, recordsBucket, pointersBucket, dueBucket, expiryBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return fmt.Errorf("create bucket %s: %w", name, err)
@@ -74,6 +112,7 @@ func prepare(db *bbolt.DB) error {
 		}
 		return tx.Bucket(metaBucket).Put(schemaKey, strconv.AppendInt(nil, schemaNumber, 10))
 	})
+	return err
 }
 
 func checkSchema(tx *bbolt.Tx) error {
@@ -83,11 +122,13 @@ func checkSchema(tx *bbolt.Tx) error {
 	}
 	text := string(meta.Get(schemaKey))
 	number, err := strconv.Atoi(text)
-	if err != nil || number < 1 {
+	switch {
+	case err != nil || number < 1:
 		return core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(text))
-	}
-	if number > schemaNumber {
-		return fmt.Errorf("schema %d, newest known %d: %w", number, schemaNumber, ErrSchema)
+	case number < schemaNumber:
+		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", ErrSchema, number, schemaNumber)
+	case number > schemaNumber:
+		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", ErrSchema, number, schemaNumber)
 	}
 	for _, name := range [][]byte{headsBucket, recordsBucket, pointersBucket, dueBucket, expiryBucket} {
 		if tx.Bucket(name) == nil {

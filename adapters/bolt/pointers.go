@@ -8,44 +8,53 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
-// PutPointer implements [store.Pointers]. The time to live is rounded up to the
-// second.
-func (s *Store) PutPointer(ctx context.Context, tenant, name string, value []byte, ttl time.Duration) (stored []byte, err error) {
-	at, err := checkPointer(tenant, name)
-	if err != nil {
-		return nil, err
+// pointerWrite is a pointer on its way into the file.
+type pointerWrite struct {
+	store.Pointer
+	at  []byte
+	old *item // what is stored and has expired; nil: nothing
+}
+
+// checkPointer looks at what needs no file.
+func (s *Store) checkPointer(tenant string, p store.Pointer) (at []byte, err error) {
+	if len(p.Value) > s.maxPayload {
+		return nil, core.Errorf(core.CodeTooLarge, "pointer %q has %d bytes, at most %d are allowed", core.Excerpt(p.Name), len(p.Value), s.maxPayload)
 	}
-	if len(value) > s.maxPayload {
-		return nil, core.Errorf(core.CodeTooLarge, "pointer %q has %d bytes, at most %d are allowed", core.Excerpt(name), len(value), s.maxPayload)
+	return pointerAt(tenant, p.Name)
+}
+
+// lookAtPointers finds out which pointers are taken and which must be written.
+func (s *Store) lookAtPointers(tx *bbolt.Tx, pointers []store.Pointer, at [][]byte) (writes []pointerWrite, taken []store.Pointer, err error) {
+	now := s.now().Unix()
+	for i, p := range pointers {
+		old, err := readItem(tx.Bucket(pointersBucket), at[i])
+		switch {
+		case err != nil:
+			return nil, nil, fmt.Errorf("pointer %q: %w", core.Excerpt(p.Name), err)
+		case old == nil || old.expired(now):
+			writes = append(writes, pointerWrite{p, at[i], old})
+		case string(old.payload) != string(p.Value):
+			taken = append(taken, store.Pointer{Name: p.Name, Value: old.payload})
+		}
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
-		old, err := readItem(tx.Bucket(pointersBucket), at)
-		if err != nil {
-			return false, err
-		}
-		now := s.now()
-		if old != nil && !old.expired(now.Unix()) {
-			stored = old.payload
-			return false, nil
-		}
-		next := item{payload: value}
-		if ttl > 0 {
-			next.expires = now.Add(ttl + time.Second - 1).Unix()
-		}
-		stored = append([]byte{}, value...)
-		return true, writeItem(tx, expiryOfPointer, at, next.encode(), old, next.expires)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("put pointer %q of %s: %w", core.Excerpt(name), tenant, err)
+	return writes, taken, nil
+}
+
+// write stores a pointer. Its time to live is rounded up to the second.
+func (w *pointerWrite) write(tx *bbolt.Tx, now time.Time) error {
+	next := item{payload: w.Value}
+	if w.TTL > 0 {
+		next.expires = now.Add(w.TTL + time.Second - 1).Unix()
 	}
-	return stored, nil
+	return writeItem(tx, expiryOfPointer, w.at, next.encode(w.at), w.old, next.expires)
 }
 
 // Pointer implements [store.Pointers].
 func (s *Store) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
-	at, err := checkPointer(tenant, name)
+	at, err := pointerAt(tenant, name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,7 +71,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) (value []byte,
 	return value, ok, nil
 }
 
-func checkPointer(tenant, name string) ([]byte, error) {
+func pointerAt(tenant, name string) ([]byte, error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,8 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"iter"
 
 	"go.etcd.io/bbolt"
 
@@ -14,37 +12,68 @@ import (
 
 // Put implements [store.Threads].
 func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
-	if err := key.Check(); err != nil {
+	w, err := s.prepareRecord(key, record)
+	if err != nil {
 		return err
 	}
-	if size := len(record.Payload); size > s.maxPayload {
-		return core.Errorf(core.CodeTooLarge, "record %s of %s has %d bytes, at most %d are allowed", record.Name, key, size, s.maxPayload)
-	}
-	at := recordKey(key, record.Name)
-	if len(at) > bbolt.MaxKeySize/2 { // the rest is for the index
-		return core.Errorf(core.CodeInvalid, "name of record %q is %d bytes long", core.Excerpt(record.Name), len(record.Name))
-	}
-	next := item{record.Fence, record.Step, record.Expires, record.Payload}
-	value := next.encode()
-	err := s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
-		old, err := readItem(tx.Bucket(recordsBucket), at)
-		if err != nil {
-			return false, fmt.Errorf("record %s: %w", record.Name, err)
-		}
-		var stored *store.Record
-		if old != nil && !old.expired(s.now().Unix()) {
-			r := old.record(record.Name)
-			stored = &r
-		}
-		if write, err := store.Admit(stored, record); err != nil || !write {
+	err = s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
+		if err := w.look(tx, s.now().Unix()); err != nil {
 			return false, err
 		}
-		return true, writeItem(tx, expiryOfRecord, at, value, old, next.expires)
+		return w.admitted, w.write(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("put into %s: %w", key, err)
 	}
 	return nil
+}
+
+// recordWrite is a record on its way into the file.
+type recordWrite struct {
+	store.Record
+	at, value []byte
+	// What look found:
+	old      *item // what is stored; nil: nothing
+	admitted bool  // it must be written
+}
+
+// prepareRecord does what needs no file.
+func (s *Store) prepareRecord(key core.ThreadKey, record store.Record) (*recordWrite, error) {
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	if size := len(record.Payload); size > s.maxPayload {
+		return nil, core.Errorf(core.CodeTooLarge, "record %s of %s has %d bytes, at most %d are allowed", record.Name, key, size, s.maxPayload)
+	}
+	at := recordKey(key, record.Name)
+	if len(at) > bbolt.MaxKeySize/2 { // the rest is for the index
+		return nil, core.Errorf(core.CodeInvalid, "name of record %q is %d bytes long", core.Excerpt(record.Name), len(record.Name))
+	}
+	value := item{record.Fence, record.Version, record.Expires, record.Payload}.encode(at)
+	return &recordWrite{Record: record, at: at, value: value}, nil
+}
+
+// look decides whether the record may be written, and whether it must be.
+func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
+	w.old, err = readItem(tx.Bucket(recordsBucket), w.at)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", w.Name, err)
+	}
+	var stored *store.Record
+	if w.old != nil && !w.old.expired(now) {
+		r := w.old.record(w.Name)
+		stored = &r
+	}
+	w.admitted, err = store.Admit(stored, w.Record)
+	return err
+}
+
+// write stores the record if look says so.
+func (w *recordWrite) write(tx *bbolt.Tx) error {
+	if !w.admitted {
+		return nil
+	}
+	return writeItem(tx, expiryOfRecord, w.at, w.value, w.old, w.Expires)
 }
 
 // Get implements [store.Threads].
@@ -65,95 +94,14 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (recor
 	return record, ok, nil
 }
 
-// Log implements [store.Threads]. It reads in portions, so that no transaction
-// is open while the caller's loop runs.
-func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		start, last := store.LogName(from), store.LogName(min(to, maxSeq))
-		for {
-			portion, more, err := s.scan(ctx, key, span{prefix: "M#", start: start, last: last, limit: logPortion})
-			if err != nil {
-				yield(store.Record{}, err)
-				return
-			}
-			for _, record := range portion {
-				if !yield(record, nil) {
-					return
-				}
-			}
-			if !more {
-				return
-			}
-			start = portion[len(portion)-1].Name + separator
-		}
-	}
-}
-
 // Records implements [store.Lists].
 func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 	start := ""
 	if after != "" {
 		start = after + separator // the first name behind it
 	}
-	records, _, err := s.scan(ctx, key, span{prefix: prefix, start: start, limit: limit, whole: true})
+	records, _, err := s.scan(ctx, key, span{prefix: prefix, first: start, limit: limit, whole: true})
 	return records, err
-}
-
-// Log reads at most so many records in one transaction, and stops at the first
-// one with which they have so many bytes.
-const (
-	logPortion      = 256
-	logPortionBytes = 1 << 20
-)
-
-// maxSeq is the last sequence whose name still sorts as it counts.
-const maxSeq = 999_999_999_999
-
-// span is a part of a thread's records in order of name.
-type span struct {
-	prefix string
-	start  string // the first name
-	last   string // the last name; empty: no bound
-	limit  int
-	whole  bool // logPortionBytes does not end it
-}
-
-// scan reads a span; more says that the limit ended it.
-func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (records []store.Record, more bool, err error) {
-	if err := key.Check(); err != nil {
-		return nil, false, err
-	}
-	thread := recordKey(key, "")
-	prefix := recordKey(key, part.prefix)
-	now := s.now().Unix()
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		size := 0
-		cursor := tx.Bucket(recordsBucket).Cursor()
-		at, value := cursor.Seek(recordKey(key, max(part.prefix, part.start)))
-		for ; bytes.HasPrefix(at, prefix); at, value = cursor.Next() {
-			name := nameOf(thread, at)
-			if part.last != "" && name > part.last {
-				return nil
-			}
-			if len(records) >= part.limit || size >= logPortionBytes && !part.whole {
-				more = true
-				return nil
-			}
-			stored, err := decodeItem(value)
-			if err != nil {
-				return fmt.Errorf("record %s: %w", name, err)
-			}
-			if !stored.expired(now) {
-				records = append(records, stored.record(name))
-				size += len(stored.payload)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("read records of %s: %w", key, err)
-	}
-	return records, more, nil
 }
 
 // readItem is nil when nothing is stored.
@@ -162,7 +110,7 @@ func readItem(bucket *bbolt.Bucket, key []byte) (*item, error) {
 	if value == nil {
 		return nil, nil
 	}
-	stored, err := decodeItem(value)
+	stored, err := decodeItem(key, value)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -35,12 +36,7 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 		if from > to {
 			return
 		}
-		input := &dynamodb.QueryInput{
-			ConsistentRead:            aws.Bool(true),
-			KeyConditionExpression:    aws.String(betweenSKs),
-			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
-		}
-		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s", key), input) {
+		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s", key), logQuery(pk, from, to), nil) {
 			if _, ok := store.LogSeq(record.Name); !ok && err == nil {
 				continue
 			}
@@ -48,6 +44,52 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 				return
 			}
 		}
+	}
+}
+
+// LogBackwards implements [store.Threads]. Its pages grow with what the caller
+// has gone through, so that it reads at most half as much again, or 16 records.
+func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		pk, err := partition(key)
+		if err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		to := min(to, lastSeq)
+		if from > to {
+			return
+		}
+		input := logQuery(pk, from, to)
+		input.ScanIndexForward = aws.Bool(false)
+		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s backwards", key), input, backwardsPage) {
+			seq, ok := store.LogSeq(record.Name)
+			if !ok && err == nil {
+				continue
+			}
+			if !yield(record, err) || err != nil || seq == from { // no page of nothing behind the last
+				return
+			}
+		}
+	}
+}
+
+// The pages of a log that is read backwards, in records.
+const (
+	firstBackwards = 16
+	mostBackwards  = 256
+)
+
+// backwardsPage is the size of the page after so many records.
+func backwardsPage(read int) int32 {
+	return int32(min(max(read/2, firstBackwards), mostBackwards))
+}
+
+func logQuery(pk types.AttributeValue, from, to uint64) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String(betweenSKs),
+		ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
 	}
 }
 
@@ -67,7 +109,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 		ExpressionAttributeValues: item{":pk": pk, ":from": text(from), ":to": text(to)},
 	}
 	var records []store.Record
-	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s", prefix, key), input) {
+	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s", prefix, key), input, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,42 +124,55 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 }
 
 // Overdue implements [store.Due] on the sparse index, which lags a little.
-// Threads that are due in the same minute come in no particular order.
-func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+// Threads that are due in the same minute come in no particular order, but in
+// the same one on every page.
+func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if shard < 0 || shard >= store.Shards {
 		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)
 	}
-	if limit <= 0 {
-		return nil, nil
-	}
+	doing := fmt.Sprintf("list what is due in shard %d", shard)
 	input := &dynamodb.QueryInput{
 		IndexName:                 aws.String(dueIndex),
 		Limit:                     aws.Int32(int32(min(limit, math.MaxInt32))),
 		KeyConditionExpression:    aws.String("g = :g AND d <= :until"),
 		ExpressionAttributeValues: item{":g": number(shard), ":until": number(until)},
 	}
-	var keys []core.ThreadKey
-	for it, err := range s.items(ctx, fmt.Sprintf("list what is due in shard %d", shard), input) {
+	if after != nil {
+		pk, err := partition(after.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+		input.ExclusiveStartKey = item{attrShard: number(shard), attrDue: number(after.At), attrPK: pk, attrSK: text(headName)}
+	}
+	if limit <= 0 || after != nil && after.At > until {
+		return nil, nil
+	}
+	var list []store.Overdue
+	for it, err := range s.items(ctx, doing, input, nil) {
 		if err != nil {
 			return nil, err
 		}
 		key, err := threadKey(it)
 		if err != nil {
-			return nil, fmt.Errorf("list what is due in shard %d: %w", shard, err)
+			return nil, fmt.Errorf("%s: %w", doing, err)
 		}
-		if keys = append(keys, key); len(keys) == limit {
+		at, err := numberOf(it, attrDue)
+		if err != nil || at > math.MaxInt64 {
+			return nil, core.Errorf(core.CodeCorrupt, "%s: the time of %s is no number in range", doing, key)
+		}
+		if list = append(list, store.Overdue{Key: key, At: int64(at)}); len(list) == limit {
 			break
 		}
 	}
-	return keys, nil
+	return list, nil
 }
 
 // records decodes what a query finds in a thread's partition, without the HEAD
-// and without what has expired.
-func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {
+// and without what has expired. For page see items.
+func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput, page func(read int) int32) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		now := s.now().Unix()
-		for it, err := range s.items(ctx, doing, input) {
+		for it, err := range s.items(ctx, doing, input, page) {
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -136,14 +191,18 @@ func (s *Store) records(ctx context.Context, doing string, input *dynamodb.Query
 	}
 }
 
-// items goes through the pages of a query; an error is the last it yields.
-func (s *Store) items(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[item, error] {
+// items goes through the pages of a query; an error is the last it yields. page,
+// if there is one, returns how many items the next page may have after so many.
+func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryInput, page func(read int) int32) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		page := *input
-		page.TableName = s.table
-		for {
+		input := *query
+		input.TableName = s.table
+		for read := 0; ; {
+			if page != nil {
+				input.Limit = aws.Int32(page(read))
+			}
 			var tries history
-			out, err := s.client.Query(ctx, &page, tries.watch)
+			out, err := s.client.Query(ctx, &input, tries.watch)
 			if err != nil {
 				yield(nil, tries.outcome(doing, err))
 				return
@@ -156,7 +215,8 @@ func (s *Store) items(ctx context.Context, doing string, input *dynamodb.QueryIn
 			if len(out.LastEvaluatedKey) == 0 {
 				return
 			}
-			page.ExclusiveStartKey = out.LastEvaluatedKey
+			read += len(out.Items)
+			input.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
 }

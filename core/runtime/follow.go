@@ -102,14 +102,14 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 		if record.Name != store.LogName(f.next) {
 			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", f.key, record.Name, f.next, store.ErrCorrupt)
 		}
-		entry, err := thread.DecodeEntry(record.Payload)
+		entry, err := f.records.DecodeEntry(record.Payload)
 		if err != nil {
 			return err
 		}
 		if entry.Run != f.run {
 			return nil // the next run has begun
 		}
-		if f.replayer.Add(entry, record.Fence) != nil {
+		if f.replayer.Add(entry) != nil {
 			return errReaderGone
 		}
 		f.next++

@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 func TestNamesOfRecords(t *testing.T) {
@@ -21,12 +22,19 @@ func TestNamesOfRecords(t *testing.T) {
 		{store.LogName(42), "M#000000000042", store.KindLog},
 		{store.LogName(999_999_999_999), "M#999999999999", store.KindLog},
 		{store.InputName(id, 3), "Q#" + text + "#3", store.KindCreate},
-		{store.DecisionName("d.1"), "D#d.1", store.KindCreate},
-		{store.AuditName(id), "A#" + text, store.KindCreate},
+		{store.DecisionName(id, 42, 31, "d.1"), "D#" + text + "#42#31#d.1", store.KindCreate},
+		{store.ReadName(id), "A#" + text + "#read", store.KindRewrite},
+		{store.EndedName(id), "A#" + text + "#ended", store.KindRewrite},
 		{store.RunName(id), "R#" + text, store.KindRewrite},
-		{"Z#000000000042", "Z#000000000042", store.KindLog},
-		{"S#state", "S#state", store.KindRewrite},
-		{"C#1", "C#1", store.KindRewrite},
+		{store.SnapshotName, "S#", store.KindRewrite},
+		{store.SnapshotValueName("/thread/notes"), "S#/thread/notes", store.KindRewrite},
+		{store.RoundName(id, 17), "C#" + text + "#round#17", store.KindRewrite},
+		{store.SuspensionName(id, 42, 0, "approval"), "C#" + text + "#42#0#approval", store.KindRewrite},
+		{store.SuspensionName(id, 42, 0, "once"), "C#" + text + "#42#0#once", store.KindRewrite}, // a suspension of that name
+		{store.PartName(id, 42, 0, "charge"), "C#" + text + "#42#0#once#charge", store.KindCreate},
+		{store.PartName(id, 42, 0, "a#b"), "C#" + text + "#42#0#once#a#b", store.KindCreate},
+		{"Z#42", "Z#42", store.KindCreate},
+		{"E#1#2#3#4", "E#1#2#3#4", store.KindCreate},
 		{"X#1", "X#1", 0},
 		{"", "", 0},
 	}
@@ -85,8 +93,8 @@ func TestShardIsFixedForGood(t *testing.T) {
 // the process's memory.
 func TestReadLogOfAnAbsurdLengthIsCorrupt(t *testing.T) {
 	key := core.ThreadKey{Tenant: "acme", Thread: "t1"}
-	if _, err := store.ReadLog(t.Context(), memory.New(), key, 1, math.MaxUint64-1); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("ReadLog answers the error %v, want ErrCorrupt", err)
+	if _, err := store.ReadLog(t.Context(), memory.New(), thread.Records{}, key, 1, math.MaxUint64-1); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("ReadLog returns the error %v, want ErrCorrupt", err)
 	}
 }
 
@@ -95,7 +103,40 @@ func TestReadLogRefusesWhatIsNoEntry(t *testing.T) {
 	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte("{")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.ReadLog(t.Context(), s, key, 1, 1); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("ReadLog answers the error %v, want ErrCorrupt", err)
+	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("ReadLog returns the error %v, want ErrCorrupt", err)
+	}
+}
+
+func TestReadLogOfANewerProgramIsASchemaError(t *testing.T) {
+	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
+	newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
+	payload, err := newer.EncodeEntry(thread.Entry{Run: core.ID{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); !errors.Is(err, thread.ErrSchema) {
+		t.Errorf("ReadLog of schema 2 by a program of schema 1 returns the error %v, want ErrSchema", err)
+	}
+	if entries, err := store.ReadLog(t.Context(), s, newer, key, 1, 1); err != nil || len(entries) != 1 {
+		t.Errorf("ReadLog of schema 2 by its own program returns %d entries, %v, want 1", len(entries), err)
+	}
+}
+
+func TestAdmitNamesWhatItRefuses(t *testing.T) {
+	stored := store.Record{Name: "R#1", Fence: 7, Version: 9, Payload: []byte("a")}
+	_, err := store.Admit(&stored, store.Record{Name: "R#1", Fence: 7, Version: 8, Payload: []byte("b")})
+	var refused *store.RefusedError
+	if !errors.As(err, &refused) || refused.Name != "R#1" || !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("Admit returns the error %v, want a *RefusedError with the name R#1 and the cause ErrFenced", err)
+	}
+	if want := "record R#1: stored under fence 7 at version 9, ours is 7 at 8: claim was lost to a later one"; err.Error() != want {
+		t.Errorf("the error is %q, want %q", err, want)
+	}
+	if _, err := store.Admit(nil, store.Record{Name: "X#1"}); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("Admit of a name without a kind returns the error %v, want code invalid", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -52,32 +51,6 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	return s.head(key)
 }
 
-// CompareAndSet implements [store.Threads].
-func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-	if err := check(ctx, key); err != nil {
-		return thread.Head{}, false, err
-	}
-	if next.Version == 0 {
-		return thread.Head{}, false, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stored, err := s.head(key)
-	if err != nil {
-		return thread.Head{}, false, err
-	}
-	if stored.Version != next.Version-1 {
-		return stored, false, nil
-	}
-	s.contents(key).head = next.AppendBinary(nil)
-	if index := s.due[store.Shard(key)]; next.DueAt > 0 {
-		index[key] = next.DueAt
-	} else {
-		delete(index, key)
-	}
-	return thread.Head{}, true, nil
-}
-
 // Put implements [store.Threads].
 func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
 	if err := check(ctx, key); err != nil {
@@ -85,20 +58,11 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.contents(key)
-	var stored *store.Record
-	if r, ok := c.records[record.Name]; ok {
-		stored = &r
-	}
-	write, err := store.Admit(stored, record)
+	write, err := s.admit(key, record)
 	if err != nil || !write {
 		return err
 	}
-	if stored == nil {
-		at, _ := slices.BinarySearch(c.names, record.Name)
-		c.names = slices.Insert(c.names, at, record.Name)
-	}
-	c.records[record.Name] = clone(record)
+	s.contents(key).put(record)
 	return nil
 }
 
@@ -119,31 +83,12 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 
 // Log implements [store.Threads].
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := check(ctx, key); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		for _, record := range s.log(key, from, to) {
-			if !yield(record, nil) {
-				return
-			}
-		}
-	}
+	return s.rangeLog(ctx, key, from, to, forwards)
 }
 
-// PutPointer implements [store.Pointers]; ttl is not used.
-func (s *Store) PutPointer(ctx context.Context, tenant, name string, value []byte, _ time.Duration) ([]byte, error) {
-	if err := checkTenant(ctx, tenant); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := pointer{tenant, name}
-	if _, ok := s.pointers[id]; !ok {
-		s.pointers[id] = copied(value)
-	}
-	return copied(s.pointers[id]), nil
+// LogBackwards implements [store.Threads].
+func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.rangeLog(ctx, key, from, to, backwards)
 }
 
 // Pointer implements [store.Pointers].
@@ -162,7 +107,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 
 // Overdue implements [store.Due]. Threads that are due at the same time are in
 // the order of their keys.
-func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -171,17 +116,19 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	index := s.due[shard]
-	var keys []core.ThreadKey
-	for key, at := range index {
-		if at <= until {
-			keys = append(keys, key)
+	var due []store.Overdue
+	for key, at := range s.due[shard] {
+		o := store.Overdue{Key: key, At: at}
+		if at <= until && (after == nil || compareOverdue(o, *after) > 0) {
+			due = append(due, o)
 		}
 	}
-	slices.SortFunc(keys, func(a, b core.ThreadKey) int {
-		return cmp.Or(cmp.Compare(index[a], index[b]), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Thread, b.Thread))
-	})
-	return keys[:min(len(keys), max(limit, 0))], nil
+	slices.SortFunc(due, compareOverdue)
+	return due[:min(len(due), max(limit, 0))], nil
+}
+
+func compareOverdue(a, b store.Overdue) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Key.Tenant, b.Key.Tenant), cmp.Compare(a.Key.Thread, b.Key.Thread))
 }
 
 // Records implements [store.Lists].
@@ -227,23 +174,23 @@ func (s *Store) contents(key core.ThreadKey) *contents {
 	return c
 }
 
-// log copies a part of the log, so that no lock is held while a caller iterates.
-func (s *Store) log(key core.ThreadKey, from, to uint64) []store.Record {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.threads[key]
-	if c == nil {
-		return nil
-	}
-	var records []store.Record
-	at, _ := slices.BinarySearch(c.names, store.LogName(from))
-	for _, name := range c.names[at:] {
-		if seq, ok := store.LogSeq(name); !ok || seq > to {
-			break
+// admit looks whether a record may be written; the caller holds the lock.
+func (s *Store) admit(key core.ThreadKey, record store.Record) (write bool, err error) {
+	var stored *store.Record
+	if c := s.threads[key]; c != nil {
+		if r, ok := c.records[record.Name]; ok {
+			stored = &r
 		}
-		records = append(records, clone(c.records[name]))
 	}
-	return records
+	return store.Admit(stored, record)
+}
+
+func (c *contents) put(record store.Record) {
+	if _, ok := c.records[record.Name]; !ok {
+		at, _ := slices.BinarySearch(c.names, record.Name)
+		c.names = slices.Insert(c.names, at, record.Name)
+	}
+	c.records[record.Name] = clone(record)
 }
 
 func check(ctx context.Context, key core.ThreadKey) error {

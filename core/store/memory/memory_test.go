@@ -26,16 +26,16 @@ func TestNothingIsSharedWithTheCaller(t *testing.T) {
 	copy(payload, "XXXXXX")
 	got, _, err := s.Get(ctx, key, "R#1")
 	if err != nil || string(got.Payload) != "stored" {
-		t.Fatalf("after the writer changed its buffer Get answers %q, %v, want %q", got.Payload, err, "stored")
+		t.Fatalf("after the writer changed its buffer Get returns %q, %v, want %q", got.Payload, err, "stored")
 	}
 	copy(got.Payload, "YYYYYY")
 	if again, _, _ := s.Get(ctx, key, "R#1"); string(again.Payload) != "stored" {
-		t.Errorf("after a reader changed its copy Get answers %q, want %q", again.Payload, "stored")
+		t.Errorf("after a reader changed its copy Get returns %q, want %q", again.Payload, "stored")
 	}
 
 	head := thread.Head{Version: 1, Pending: []thread.Dispatch{{Priority: 7}}}
-	if _, ok, err := s.CompareAndSet(ctx, key, head); !ok || err != nil {
-		t.Fatalf("CompareAndSet answers %v, %v", ok, err)
+	if out, err := s.Commit(ctx, key, store.Commit{Head: head}); !out.Written || err != nil {
+		t.Fatalf("Commit returns %+v, %v", out, err)
 	}
 	head.Pending[0].Priority = 9
 	if read, _ := s.Head(ctx, key); read.Pending[0].Priority != 7 {

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -20,18 +19,18 @@ func cancelledContextIsAnError(p *probe) {
 		call func() error
 	}{
 		{"Head", func() error { _, err := p.b.Head(ctx, key); return err }},
-		{"CompareAndSet", func() error { _, _, err := p.b.CompareAndSet(ctx, key, head(2, 2)); return err }},
+		{"Commit", func() error { _, err := p.b.Commit(ctx, key, store.Commit{Head: head(2, 2)}); return err }},
 		{"Put", func() error { return p.b.Put(ctx, key, logRecord(2, 1)) }},
 		{"Get", func() error { _, _, err := p.b.Get(ctx, key, store.LogName(1)); return err }},
 		{"Log", func() error { return firstError(p.b.Log(ctx, key, 1, 1)) }},
-		{"PutPointer", func() error { _, err := p.b.PutPointer(ctx, p.tenant, "n", []byte("v"), time.Hour); return err }},
+		{"LogBackwards", func() error { return firstError(p.b.LogBackwards(ctx, key, 1, 1)) }},
 		{"Pointer", func() error { _, _, err := p.b.Pointer(ctx, p.tenant, "n"); return err }},
-		{"Overdue", func() error { _, err := p.b.Overdue(ctx, 0, 1, 1); return err }},
+		{"Overdue", func() error { _, err := p.b.Overdue(ctx, 0, 1, nil, 1); return err }},
 		{"Records", func() error { _, err := p.b.Records(ctx, key, "M#", "", 1); return err }},
 	}
 	for _, c := range calls {
 		if err := c.call(); !errors.Is(err, context.Canceled) {
-			p.t.Errorf("%s with a cancelled context answers the error %v, want one that wraps context.Canceled", c.name, err)
+			p.t.Errorf("%s with a cancelled context returns the error %v, want one that wraps context.Canceled", c.name, err)
 		}
 	}
 }

@@ -6,10 +6,11 @@
 //	}
 //
 // Each subtest is one clause. A failure says what the backend was asked, what
-// it answered and what the contract wants, so that somebody who writes a
+// it returned and what the contract wants, so that somebody who writes a
 // backend can work from the failures alone. The suite knows a backend only
 // through its interface.
 //
 // [Options] tells the suite what a backend cannot do exactly: how far it rounds
-// due times, how long its lists lag, how large a payload may be.
+// due times, how long its lists lag, how large a payload may be, and how to stop
+// a Commit between two of its writes.
 package storetest

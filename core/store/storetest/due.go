@@ -19,6 +19,7 @@ var dueClauses = []clause{
 	{"RefusedHeadIsNotDue", refusedHeadIsNotDue},
 	{"MostOverdueFirst", mostOverdueFirst},
 	{"EveryDueThreadIsInSomeShard", everyDueThreadIsInSomeShard},
+	{"OverdueThreadsArePaged", overdueThreadsArePaged},
 }
 
 // hour is far over what a backend may round; the times of this file are the
@@ -40,7 +41,7 @@ func dueThreadIsListedInItsShardOnly(p *probe) {
 		p.setDue(key, dueHead(1, hour))
 		p.wantDue(key, 2*hour, true)
 		for shard := range store.Shards {
-			if shard != store.Shard(key) && slices.Contains(p.overdue(shard, 2*hour, 1000), key) {
+			if shard != store.Shard(key) && lists(p.overdue(shard, 2*hour, 1000), key) {
 				p.t.Errorf("Overdue lists %s in shard %d, want it in shard %d = store.Shard(key) only", key, shard, store.Shard(key))
 			}
 		}
@@ -65,8 +66,8 @@ func dueTimeMovesWithTheHead(p *probe) {
 func refusedHeadIsNotDue(p *probe) {
 	key := p.key("t")
 	p.setDue(key, dueHead(1, 10*hour))
-	if _, ok, err := p.b.CompareAndSet(p.ctx, key, dueHead(7, 2*hour)); ok || err != nil {
-		p.t.Fatalf("CompareAndSet(version 7 over 1) answers ok=%v, %v, want false and no error", ok, err)
+	if got, err := p.b.Commit(p.ctx, key, store.Commit{Head: dueHead(7, 2*hour)}); got.Written || err != nil {
+		p.t.Fatalf("Commit(version 7 over 1) returns Written=%v, %v, want false and no error", got.Written, err)
 	}
 	p.wantDue(key, 11*hour, true)
 	p.wantDue(key, 3*hour, false)
@@ -93,12 +94,12 @@ func mostOverdueFirst(p *probe) {
 	shard := store.Shard(keys[0])
 	for _, tt := range tests {
 		p.eventually(func() error {
-			got, err := p.b.Overdue(p.ctx, shard, int64(tt.until)*hour, tt.limit)
+			got, err := p.b.Overdue(p.ctx, shard, int64(tt.until)*hour, nil, tt.limit)
 			if err != nil {
 				return fmt.Errorf("Overdue(shard %d): %w", shard, err)
 			}
-			if diff := cmp.Diff(texts(tt.want), texts(got)); diff != "" {
-				return fmt.Errorf("Overdue(until %d h, limit %d) must answer the most overdue first and no more than the limit (-want +got):\n%s", tt.until, tt.limit, diff)
+			if diff := cmp.Diff(keyTexts(tt.want), texts(got)); diff != "" {
+				return fmt.Errorf("Overdue(until %d h, limit %d) must return the most overdue first and no more than the limit (-want +got):\n%s", tt.until, tt.limit, diff)
 			}
 			return nil
 		})
@@ -113,13 +114,13 @@ func everyDueThreadIsInSomeShard(p *probe) {
 		want = append(want, key.String())
 	}
 	p.eventually(func() error {
-		var got []core.ThreadKey
+		var got []store.Overdue
 		for shard := range store.Shards {
-			keys, err := p.b.Overdue(p.ctx, shard, 2*hour, 100)
+			due, err := p.b.Overdue(p.ctx, shard, 2*hour, nil, 100)
 			if err != nil {
 				return fmt.Errorf("Overdue(shard %d): %w", shard, err)
 			}
-			got = append(got, keys...)
+			got = append(got, due...)
 		}
 		listed := texts(got)
 		slices.Sort(listed)
@@ -130,6 +131,86 @@ func everyDueThreadIsInSomeShard(p *probe) {
 	})
 }
 
+// overdueThreadsArePaged lists 130 threads, ten of a time, in pages that end
+// within a time and between two, and goes on behind a thread that is due no
+// more, as a sweep does that wakes what it lists.
+func overdueThreadsArePaged(p *probe) {
+	const threads, sameTime = 130, 10
+	keys := p.sameShard(threads)
+	at := map[core.ThreadKey]int64{}
+	for i, key := range keys {
+		at[key] = int64(1+(i*7%threads)/sameTime) * hour
+		p.setDue(key, dueHead(1, at[key]))
+	}
+	shard := store.Shard(keys[0])
+	for _, limit := range []int{100, 20, 7} {
+		p.eventually(func() error {
+			pages, err := p.pages(shard, limit)
+			if err != nil {
+				return err
+			}
+			return p.checkPages(pages, limit, at)
+		})
+	}
+
+	first := p.overdue(shard, 100*hour, 15)
+	last := first[len(first)-1]
+	p.set(last.Key, head(2, 1)) // due no more
+	p.eventually(func() error {
+		rest, err := p.b.Overdue(p.ctx, shard, 100*hour, &last, 1000)
+		if err != nil {
+			return fmt.Errorf("behind a thread that is due no more, Overdue: %w", err)
+		}
+		if len(rest) != threads-15 {
+			return fmt.Errorf("behind the 15th of %d threads, which is due no more, Overdue lists %d, want %d", threads, len(rest), threads-15)
+		}
+		return nil
+	})
+}
+
+// pages lists a shard to its end.
+func (p *probe) pages(shard, limit int) (pages [][]store.Overdue, err error) {
+	var after *store.Overdue
+	for len(pages) < 1000 {
+		page, err := p.b.Overdue(p.ctx, shard, 100*hour, after, limit)
+		if err != nil {
+			return nil, fmt.Errorf("Overdue(shard %d, limit %d): %w", shard, limit, err)
+		}
+		pages = append(pages, page)
+		if len(page) < limit {
+			break
+		}
+		after = &page[len(page)-1]
+	}
+	return pages, nil
+}
+
+// checkPages wants each thread once, in order of time, and no page over limit.
+func (p *probe) checkPages(pages [][]store.Overdue, limit int, at map[core.ThreadKey]int64) error {
+	seen, before := map[core.ThreadKey]bool{}, int64(0)
+	for _, page := range pages {
+		if len(page) > limit {
+			return fmt.Errorf("a page of Overdue with limit %d has %d threads", limit, len(page))
+		}
+		for _, o := range page {
+			want, ours := at[o.Key]
+			switch {
+			case !ours || seen[o.Key]:
+				return fmt.Errorf("pages of %d, each behind the last thread of the one before, list %s again", limit, o.Key)
+			case o.At < before:
+				return fmt.Errorf("pages of %d list %s at %d behind a thread at %d, want the most overdue first", limit, o.Key, o.At, before)
+			case max(o.At-want, want-o.At) > p.rounding():
+				return fmt.Errorf("%s is listed at %d, its head says DueAt %d", o.Key, o.At, want)
+			}
+			seen[o.Key], before = true, o.At
+		}
+	}
+	if len(seen) != len(at) {
+		return fmt.Errorf("pages of %d, each behind the last thread of the one before, list %d threads, want %d", limit, len(seen), len(at))
+	}
+	return nil
+}
+
 // setDue writes the first head of a thread and makes sure that the thread is
 // not due any more when the clause is over.
 func (p *probe) setDue(key core.ThreadKey, first thread.Head) {
@@ -138,19 +219,21 @@ func (p *probe) setDue(key core.ThreadKey, first thread.Head) {
 	p.t.Cleanup(func() {
 		p.ctx = context.WithoutCancel(p.ctx) // the test's own is over by now
 		last := p.head(key)
-		p.set(key, head(last.Version+1, 0xee))
+		if last.DueAt != 0 {
+			p.set(key, head(last.Version+1, 0xee))
+		}
 	})
 }
 
 func (p *probe) rounding() int64 { return p.options.DueRounding.Milliseconds() }
 
-func (p *probe) overdue(shard int, until int64, limit int) []core.ThreadKey {
+func (p *probe) overdue(shard int, until int64, limit int) []store.Overdue {
 	p.t.Helper()
-	keys, err := p.b.Overdue(p.ctx, shard, until, limit)
+	due, err := p.b.Overdue(p.ctx, shard, until, nil, limit)
 	if err != nil {
 		p.t.Fatalf("Overdue(shard %d, until %d, limit %d): %v", shard, until, limit, err)
 	}
-	return keys
+	return due
 }
 
 // wantDue checks whether the thread's shard lists it at a time.
@@ -158,11 +241,11 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 	p.t.Helper()
 	shard := store.Shard(key)
 	p.eventually(func() error {
-		keys, err := p.b.Overdue(p.ctx, shard, until, 1000)
+		due, err := p.b.Overdue(p.ctx, shard, until, nil, 1000)
 		if err != nil {
 			return fmt.Errorf("Overdue(shard %d, until %d): %w", shard, until, err)
 		}
-		if got := slices.Contains(keys, key); got != want {
+		if got := lists(due, key); got != want {
 			return fmt.Errorf("Overdue(shard %d, until %d) lists %s: %v, want %v; the thread's head says DueAt %d and rounding of %s is allowed",
 				shard, until, key, got, want, p.head(key).DueAt, p.options.DueRounding)
 		}
@@ -170,7 +253,7 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 	})
 }
 
-// sameShard returns n keys that share a shard.
+// sameShard returns n keys of shard 0.
 func (p *probe) sameShard(n int) []core.ThreadKey {
 	var keys []core.ThreadKey
 	for i := 0; len(keys) < n; i++ {
@@ -181,7 +264,19 @@ func (p *probe) sameShard(n int) []core.ThreadKey {
 	return keys
 }
 
-func texts(keys []core.ThreadKey) []string {
+func lists(due []store.Overdue, key core.ThreadKey) bool {
+	return slices.ContainsFunc(due, func(o store.Overdue) bool { return o.Key == key })
+}
+
+func texts(due []store.Overdue) []string {
+	list := []string{}
+	for _, o := range due {
+		list = append(list, o.Key.String())
+	}
+	return list
+}
+
+func keyTexts(keys []core.ThreadKey) []string {
 	list := []string{}
 	for _, key := range keys {
 		list = append(list, key.String())

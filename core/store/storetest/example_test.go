@@ -1,6 +1,7 @@
 package storetest_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ func ExampleRun() {
 	}
 }
 
-// A backend that indexes due times by the minute and whose lists lag says so.
+// A backend that indexes due times by the minute and whose lists lag says so. One without
+// transactions says how the suite can stop a Commit on its way.
 func ExampleOptions_Run() {
 	_ = func(t *testing.T) { // func TestContract(t *testing.T)
 		options := storetest.Options{
@@ -31,6 +33,9 @@ func ExampleOptions_Run() {
 					}
 				}
 				return errors.Join(errors.New("still not so after 10 s"), err)
+			},
+			Stop: func(ctx context.Context, writes int) context.Context {
+				return stop(ctx, writes) // the backend's transport counts them
 			},
 		}
 		options.Run(t, func(t *testing.T) store.Backend { return memory.New() })

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -28,11 +27,11 @@ type fault struct {
 type faulty struct {
 	store.Backend
 	head    func(context.Context, core.ThreadKey) (thread.Head, error)
-	set     func(context.Context, core.ThreadKey, thread.Head) (thread.Head, bool, error)
+	commit  func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error)
 	put     func(context.Context, core.ThreadKey, store.Record) error
 	log     func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error]
-	pointer func(context.Context, string, string, []byte, time.Duration) ([]byte, error)
-	overdue func(context.Context, int, int64, int) ([]core.ThreadKey, error)
+	back    func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error]
+	overdue func(context.Context, int, int64, *store.Overdue, int) ([]store.Overdue, error)
 	records func(context.Context, core.ThreadKey, string, string, int) ([]store.Record, error)
 }
 
@@ -43,11 +42,11 @@ func (f faulty) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	return f.Backend.Head(ctx, key)
 }
 
-func (f faulty) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-	if f.set != nil {
-		return f.set(ctx, key, next)
+func (f faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if f.commit != nil {
+		return f.commit(ctx, key, c)
 	}
-	return f.Backend.CompareAndSet(ctx, key, next)
+	return f.Backend.Commit(ctx, key, c)
 }
 
 func (f faulty) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
@@ -64,18 +63,18 @@ func (f faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 	return f.Backend.Log(ctx, key, from, to)
 }
 
-func (f faulty) PutPointer(ctx context.Context, tenant, name string, value []byte, ttl time.Duration) ([]byte, error) {
-	if f.pointer != nil {
-		return f.pointer(ctx, tenant, name, value, ttl)
+func (f faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	if f.back != nil {
+		return f.back(ctx, key, from, to)
 	}
-	return f.Backend.PutPointer(ctx, tenant, name, value, ttl)
+	return f.Backend.LogBackwards(ctx, key, from, to)
 }
 
-func (f faulty) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+func (f faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if f.overdue != nil {
-		return f.overdue(ctx, shard, until, limit)
+		return f.overdue(ctx, shard, until, after, limit)
 	}
-	return f.Backend.Overdue(ctx, shard, until, limit)
+	return f.Backend.Overdue(ctx, shard, until, after, limit)
 }
 
 func (f faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
@@ -95,13 +94,14 @@ var faults = []fault{
 			return h, err
 		}}
 	}},
-	{name: "lost race does not answer the head", clause: "WrongVersionAnswersTheStoredHead", text: "must answer the stored head", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, set: func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-			_, ok, err := m.CompareAndSet(ctx, key, next)
-			return thread.Head{}, ok, err
+	{name: "lost race does not return the head", clause: "WrongVersionReturnsTheStoredHead", text: "must return the stored head", backend: func(m *memory.Store) store.Backend {
+		return faulty{Backend: m, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			got, err := m.Commit(ctx, key, c)
+			got.Head = thread.Head{}
+			return got, err
 		}}
 	}},
-	{name: "compare and set are two steps", clause: "OneOfRacingWritersWins", text: "16 of 16 racing writers got ok=true, want exactly 1: the comparison and the write must be one atomic step", backend: twoSteps},
+	{name: "compare and set are two steps", clause: "OneOfRacingWritersWins", text: "16 of 16 racing writers got Written=true, want exactly 1: the comparison and the write must be one atomic step", backend: twoSteps},
 	{name: "heads are cached", clause: "HeadIsReadBackAtOnce", text: "must be strongly consistent", backend: func(m *memory.Store) store.Backend {
 		var first thread.Head
 		return faulty{Backend: m, head: func(ctx context.Context, key core.ThreadKey) (h thread.Head, err error) {
@@ -118,12 +118,12 @@ var faults = []fault{
 			return h, err
 		}}
 	}},
-	{name: "context is ignored", clause: "CancelledContextIsAnError", text: "Put with a cancelled context answers the error <nil>", backend: func(m *memory.Store) store.Backend {
+	{name: "context is ignored", clause: "CancelledContextIsAnError", text: "Put with a cancelled context returns the error <nil>", backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, put: func(_ context.Context, key core.ThreadKey, r store.Record) error {
 			return m.Put(context.Background(), key, r)
 		}}
 	}},
-	{name: "equal bytes do not raise the fence", clause: "PutOfALogRecord", text: `leaves M#000000000007 fence=2 step=0 expires=0 payload="a"`, backend: func(m *memory.Store) store.Backend {
+	{name: "equal bytes do not raise the fence", clause: "PutOfALogRecord", text: `leaves M#000000000007 fence=2 version=0 expires=0 payload="a"`, backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, put: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if stored, ok, _ := m.Get(ctx, key, r.Name); ok && bytes.Equal(stored.Payload, r.Payload) {
 				return nil
@@ -139,13 +139,13 @@ var faults = []fault{
 			return m.Put(ctx, key, r)
 		}}
 	}},
-	{name: "steps do not count", clause: "PutOfARewritableRecord", text: "equal fence, lower step stored: written", backend: func(m *memory.Store) store.Backend {
+	{name: "versions do not count", clause: "PutOfARewritableRecord", text: "equal fence, lower version stored: written", backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, put: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-			r.Step = 0
+			r.Version = 0
 			return m.Put(ctx, key, r)
 		}}
 	}},
-	{name: "limit is not kept", clause: "TooLargeIsRefusedAtTheLimit", text: "one over the limit, answers the error <nil>, want ErrTooLarge",
+	{name: "limit is not kept", clause: "PutTakesNoMoreThanTheLimit", text: "one over the limit, returns the error <nil>, want ErrTooLarge",
 		options: storetest.Options{MaxPayload: 300 << 10}, backend: func(m *memory.Store) store.Backend { return m }},
 	{name: "log bound is exclusive", clause: "LogIsInOrderWithinItsBounds", text: "WithinItsBounds/t, 1, 3)", backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, log: func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
@@ -159,55 +159,63 @@ var faults = []fault{
 		return faulty{
 			Backend: m,
 			head:    func(ctx context.Context, key core.ThreadKey) (thread.Head, error) { return m.Head(ctx, join(key)) },
-			set: func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-				return m.CompareAndSet(ctx, join(key), next)
+			commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				return m.Commit(ctx, join(key), c)
 			},
 		}
 	}},
 	{name: "keys are not checked", clause: "KeysThatFailCheckAreInvalid", text: "would reach another partition", backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, head: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, nil }}
 	}},
-	{name: "pointer answers what was asked", clause: "PointersAreCreateOnly", text: "must answer what is stored now", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, pointer: func(ctx context.Context, tenant, name string, value []byte, ttl time.Duration) ([]byte, error) {
-			_, err := m.PutPointer(ctx, tenant, name, value, ttl)
-			return value, err
-		}}
-	}},
 	{name: "threads are due in every shard", clause: "DueThreadIsListedInItsShardOnly", text: "store.Shard(key) only", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, _ int, until int64, limit int) (all []core.ThreadKey, err error) {
+		return faulty{Backend: m, overdue: func(ctx context.Context, _ int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
 			for shard := range store.Shards {
-				keys, _ := m.Overdue(ctx, shard, until, limit)
-				all = append(all, keys...)
+				due, _ := m.Overdue(ctx, shard, until, after, limit)
+				all = append(all, due...)
 			}
 			return all, nil
 		}}
 	}},
 	{name: "threads are due before their time", clause: "DueThreadIsListedFromItsTimeOn", text: "true, want false", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
-			return m.Overdue(ctx, shard, until+1, limit)
+		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+			return m.Overdue(ctx, shard, until+1, after, limit)
 		}}
 	}},
 	{name: "due index forgets nothing", clause: "DueTimeMovesWithTheHead", text: "true, want false", backend: func(m *memory.Store) store.Backend {
-		seen := map[core.ThreadKey]int{}
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, limit int) (all []core.ThreadKey, err error) {
-			keys, err := m.Overdue(ctx, shard, until, limit)
-			for _, key := range keys {
-				seen[key] = shard
+		seen := map[store.Overdue]int{}
+		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
+			due, err := m.Overdue(ctx, shard, until, after, limit)
+			for _, o := range due {
+				seen[o] = shard
 			}
-			for key, at := range seen {
+			for o, at := range seen {
 				if at == shard {
-					all = append(all, key)
+					all = append(all, o)
 				}
 			}
 			return all, err
 		}}
 	}},
-	{name: "least overdue first", clause: "MostOverdueFirst", text: "must answer the most overdue first", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
-			keys, err := m.Overdue(ctx, shard, until, limit)
-			slices.Reverse(keys)
-			return keys, err
+	{name: "least overdue first", clause: "MostOverdueFirst", text: "must return the most overdue first", backend: func(m *memory.Store) store.Backend {
+		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+			due, err := m.Overdue(ctx, shard, until, after, limit)
+			slices.Reverse(due)
+			return due, err
 		}}
+	}},
+	{name: "pages of what is due start by time alone", clause: "OverdueThreadsArePaged", text: "each behind the last thread of the one before", backend: func(m *memory.Store) store.Backend {
+		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (later []store.Overdue, err error) {
+			due, err := m.Overdue(ctx, shard, until, nil, 1000)
+			for _, o := range due {
+				if after == nil || o.At > after.At {
+					later = append(later, o)
+				}
+			}
+			return later[:min(limit, len(later))], err
+		}}
+	}},
+	{name: "log is not reversed", clause: "LogIsReadBackwardsToo", text: "LogBackwards(storetest.", backend: func(m *memory.Store) store.Backend {
+		return faulty{Backend: m, back: m.Log}
 	}},
 	{name: "list starts with the name after", clause: "RecordsArePaged", text: "each after the last name of the one before", backend: func(m *memory.Store) store.Backend {
 		return faulty{Backend: m, records: func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
@@ -226,7 +234,7 @@ func twoSteps(m *memory.Store) store.Backend {
 	var mu sync.Mutex
 	var stored thread.Head
 	arrived := 0
-	return faulty{Backend: m, set: func(_ context.Context, _ core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
+	return faulty{Backend: m, commit: func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		mu.Lock()
 		old := stored
 		round := arrived / writers
@@ -237,12 +245,12 @@ func twoSteps(m *memory.Store) store.Backend {
 			met = arrived >= (round+1)*writers
 			mu.Unlock()
 		}
-		if old.Version != next.Version-1 {
-			return old, false, nil
+		if old.Version != c.Head.Version-1 {
+			return store.Outcome{Head: old}, nil
 		}
 		mu.Lock()
-		stored = next
+		stored = c.Head
 		mu.Unlock()
-		return thread.Head{}, true, nil
+		return store.Outcome{Written: true}, nil
 	}}
 }

@@ -19,7 +19,7 @@ const largePayload = 300 << 10
 
 // head returns a small head of a version; commit tells writers apart.
 func head(version uint64, commit byte) thread.Head {
-	return thread.Head{Schema: thread.SchemaNumber, Version: version, CommitID: core.ID{0xc0, commit}, Seq: version * 10}
+	return thread.Head{Layout: thread.Layout, Schema: 1, Version: version, CommitID: core.ID{0xc0, commit}, Seq: version * 10}
 }
 
 // dueHead is head with a time, in unix milliseconds, at which it is due.
@@ -35,26 +35,31 @@ func fullHead(version uint64) thread.Head {
 	longest := strings.Repeat("n", core.MaxNameLength)
 	parent := thread.Parent{Thread: longest, Run: core.ID{0xaa, 1}, Call: 31}
 	h := thread.Head{
-		Schema: thread.SchemaNumber, Version: version, CommitID: core.ID{0xc0, 1}, Incarnation: 1<<64 - 1, Owner: longest,
-		Deleted: true, Erased: true, Epoch: 300, Fence: 70_000, Seq: 999_999_999_999, Summary: 5_000, DueAt: 4_102_444_800_000,
+		Layout: thread.Layout, Schema: 65_535, Version: version, CommitID: core.ID{0xc0, 1}, HolderCommitID: core.ID{0xc0, 2},
+		Incarnation: 1<<64 - 1, Owner: longest, Deleted: true, Erased: true, Epoch: 300, Fence: 70_000,
+		Seq: 999_999_999_999, Summary: 5_000, Closing: 1 << 50, DueAt: 4_102_444_800_000,
 		Run: thread.Run{
-			ID: core.ID{0xaa, 2}, Dispatch: core.ID{0xdd, 1}, Status: thread.Closing, Reason: thread.ReasonDeadLetter,
-			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 40, Parent: &parent, Ready: true, AvailableAt: 4_102_444_800_001, Attempts: 5,
+			ID: core.ID{0xaa, 2}, Dispatch: core.ID{0xdd, 1}, Revision: 7, Status: thread.Closing, Reason: thread.ReasonDeadLetter,
+			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 39, TurnFence: 69_000, Batch: true, Round: 1 << 41,
+			Parent: &parent, AvailableAt: 4_102_444_800_001, Attempts: 5, Lost: 6, ModelFailed: 7, ModelLost: 8,
 		},
-		Claim:  thread.Held{Fence: 70_000, Epoch: 299, Dispatch: core.ID{0xdd, 2}, Worker: longest, Lease: 4_102_444_800_002, Attempts: 4},
-		Notify: &thread.Notify{Child: core.ID{0xcc, 1}, Parent: parent, Retry: 4_102_444_800_003},
+		Claim:      thread.Claim{Fence: 70_000, Epoch: 299, Worker: longest, Lease: 4_102_444_800_002},
+		Notify:     &thread.Notify{Child: core.ID{0xcc, 1}, Parent: parent, Retry: 4_102_444_800_003},
+		Later:      []thread.Notify{{Child: core.ID{0xcc, 2}, Parent: parent, Retry: 4_102_444_800_004}},
+		Extensions: []thread.Extension{{Run: core.ID{0xaa, 2}, Tag: 300, Value: []byte("newer")}},
 	}
 	for i := range thread.MaxCalls {
 		h.Run.Calls = append(h.Run.Calls, thread.CallStatus(i%6))
 	}
 	for i := range byte(8) {
 		h.Pending = append(h.Pending, thread.Dispatch{
-			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Priority: 255 - i, AvailableAt: int64(i), Dedupe: 1<<63 + uint64(i), Parent: &parent,
+			ID: core.ID{0xdd, 3, i}, Run: core.ID{0xaa, 3, i}, Revision: uint32(i), Priority: 255 - i, AvailableAt: int64(i), Parent: &parent,
 		})
 		h.Tickets = append(h.Tickets, thread.Ticket{Call: i, Kind: thread.TicketKind(i % 3), ID: 1<<64 - 1, Decision: uint64(i), Deadline: int64(i)})
 		h.Inbox = append(h.Inbox, thread.InboxEntry{ID: core.ID{0xee, i}, Revision: uint32(i), Kind: thread.InboxKind(i % 2)})
 		h.Recent = append(h.Recent, uint64(i), 1<<64-1-uint64(i))
 	}
+	h.Pending[0].Steered, h.Pending[0].Rest = true, []thread.InboxEntry{{ID: core.ID{0xee, 9}, Revision: 3}}
 	return h
 }
 
@@ -89,7 +94,7 @@ func describe(r store.Record) string {
 	if len(r.Payload) > 64 {
 		payload = fmt.Sprintf("%d bytes with sha256 %x", len(r.Payload), sha256.Sum256(r.Payload))
 	}
-	return fmt.Sprintf("%s fence=%d step=%d expires=%d payload=%s", r.Name, r.Fence, r.Step, r.Expires, payload)
+	return fmt.Sprintf("%s fence=%d version=%d expires=%d payload=%s", r.Name, r.Fence, r.Version, r.Expires, payload)
 }
 
 func names(records []store.Record) []string {

@@ -8,15 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 var headClauses = []clause{
 	{"AbsentHeadIsZero", absentHeadIsZero},
 	{"FirstWriteCreatesTheHead", firstWriteCreatesTheHead},
-	{"WrongVersionAnswersTheStoredHead", wrongVersionAnswersTheStoredHead},
+	{"WrongVersionReturnsTheStoredHead", wrongVersionReturnsTheStoredHead},
 	{"VersionZeroIsNeverWritten", versionZeroIsNeverWritten},
-	{"ARepeatedWriteMeetsItself", aRepeatedWriteMeetsItself},
 	{"OneOfRacingWritersWins", oneOfRacingWritersWins},
 	{"HeadIsReadBackAtOnce", headIsReadBackAtOnce},
 	{"FullHeadRoundTrips", fullHeadRoundTrips},
@@ -40,7 +40,7 @@ func firstWriteCreatesTheHead(p *probe) {
 	p.wantHead(key, head(2, 2))
 }
 
-func wrongVersionAnswersTheStoredHead(p *probe) {
+func wrongVersionReturnsTheStoredHead(p *probe) {
 	tests := []struct {
 		name         string
 		stored, next uint64
@@ -57,15 +57,15 @@ func wrongVersionAnswersTheStoredHead(p *probe) {
 			want = head(v+1, byte(v))
 			p.set(key, want)
 		}
-		got, ok, err := p.b.CompareAndSet(p.ctx, key, head(tt.next, 0xff))
+		got, err := p.b.Commit(p.ctx, key, store.Commit{Head: head(tt.next, 0xff)})
 		if err != nil {
-			p.t.Fatalf("%s: CompareAndSet(version %d over %d): %v; a lost race is ok=false and no error", tt.name, tt.next, tt.stored, err)
+			p.t.Fatalf("%s: Commit(version %d over %d): %v; a lost race is Written=false and no error", tt.name, tt.next, tt.stored, err)
 		}
-		if ok {
-			p.t.Errorf("%s: CompareAndSet(version %d over %d) answers ok=true; it must write only one version above the stored one", tt.name, tt.next, tt.stored)
+		if got.Written {
+			p.t.Errorf("%s: Commit(version %d over %d) returns Written=true; it must write only one version above the stored one", tt.name, tt.next, tt.stored)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			p.t.Errorf("%s: CompareAndSet with ok=false must answer the stored head (-want +got):\n%s", tt.name, diff)
+		if diff := cmp.Diff(store.Outcome{Head: want}, got); diff != "" {
+			p.t.Errorf("%s: Commit with Written=false must return the stored head (-want +got):\n%s", tt.name, diff)
 		}
 		p.wantHead(key, want)
 	}
@@ -74,24 +74,10 @@ func wrongVersionAnswersTheStoredHead(p *probe) {
 // versionZeroIsNeverWritten guards against next.Version-1 wrapping around.
 func versionZeroIsNeverWritten(p *probe) {
 	key := p.key("t")
-	if _, ok, _ := p.b.CompareAndSet(p.ctx, key, head(0, 1)); ok {
-		p.t.Error("CompareAndSet(version 0) answers ok=true; the first version is 1")
+	if got, err := p.b.Commit(p.ctx, key, store.Commit{Head: head(0, 1)}); got.Written || core.CodeOf(err) != core.CodeInvalid {
+		p.t.Errorf("Commit(version 0) returns Written=%v, %v, want code %q; the first version is 1", got.Written, err, core.CodeInvalid)
 	}
 	p.wantHead(key, thread.Head{})
-}
-
-// aRepeatedWriteMeetsItself is how a caller learns that a write whose answer
-// was lost has happened.
-func aRepeatedWriteMeetsItself(p *probe) {
-	key := p.key("t")
-	p.set(key, head(1, 7))
-	stored, ok, err := p.b.CompareAndSet(p.ctx, key, head(1, 7))
-	if err != nil {
-		p.t.Fatalf("CompareAndSet of the stored head again: %v", err)
-	}
-	if ok || stored.CommitID != head(1, 7).CommitID {
-		p.t.Errorf("CompareAndSet of the stored head again answers ok=%v and commit %s, want ok=false and our own commit %s", ok, stored.CommitID, head(1, 7).CommitID)
-	}
 }
 
 func oneOfRacingWritersWins(p *probe) {
@@ -103,27 +89,27 @@ func oneOfRacingWritersWins(p *probe) {
 		met := map[core.ID]int{}
 		p.race(writers, func(ctx context.Context, i int) error {
 			next := head(version, byte(i))
-			stored, ok, err := p.b.CompareAndSet(ctx, key, next)
+			got, err := p.b.Commit(ctx, key, store.Commit{Head: next})
 			if err != nil {
-				return fmt.Errorf("losing a race of %d for version %d is ok=false and no error, CompareAndSet answers: %w", writers, version, err)
+				return fmt.Errorf("losing a race of %d for version %d is Written=false and no error, Commit returns: %w", writers, version, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if ok {
+			if got.Written {
 				won = append(won, next.CommitID)
 			} else {
-				met[stored.CommitID]++
+				met[got.Head.CommitID]++
 			}
 			return nil
 		})
 		if len(won) != 1 {
-			p.t.Fatalf("version %d: %d of %d racing writers got ok=true, want exactly 1: the comparison and the write must be one atomic step", version, len(won), writers)
+			p.t.Fatalf("version %d: %d of %d racing writers got Written=true, want exactly 1: the comparison and the write must be one atomic step", version, len(won), writers)
 		}
 		if met[won[0]] != writers-1 {
-			p.t.Fatalf("version %d: losers were answered the heads %v, want the winner's %s for all of them", version, met, won[0])
+			p.t.Fatalf("version %d: the losers got the heads %v, want the winner's %s for all of them", version, met, won[0])
 		}
 		if got := p.head(key); got.CommitID != won[0] {
-			p.t.Fatalf("version %d: %s won but Head answers %s", version, won[0], got.CommitID)
+			p.t.Fatalf("version %d: %s won but Head returns %s", version, won[0], got.CommitID)
 		}
 	}
 }
@@ -133,7 +119,7 @@ func headIsReadBackAtOnce(p *probe) {
 	for version := uint64(1); version <= 50; version++ {
 		p.set(key, head(version, 0))
 		if got := p.head(key).Version; got != version {
-			p.t.Fatalf("Head answers version %d right after version %d was written; it must be strongly consistent", got, version)
+			p.t.Fatalf("Head returns version %d right after version %d was written; it must be strongly consistent", got, version)
 		}
 	}
 }
@@ -142,12 +128,12 @@ func fullHeadRoundTrips(p *probe) {
 	key := p.key("t")
 	p.setDue(key, fullHead(1))
 	p.wantHead(key, fullHead(1))
-	stored, ok, err := p.b.CompareAndSet(p.ctx, key, head(1, 0xff))
-	if ok || err != nil {
-		p.t.Fatalf("CompareAndSet(version 1 over 1) answers ok=%v, %v", ok, err)
+	got, err := p.b.Commit(p.ctx, key, store.Commit{Head: head(1, 0xff)})
+	if got.Written || err != nil {
+		p.t.Fatalf("Commit(version 1 over 1) returns Written=%v, %v", got.Written, err)
 	}
-	if diff := cmp.Diff(fullHead(1), stored); diff != "" {
-		p.t.Errorf("the stored head that CompareAndSet answers (-want +got):\n%s", diff)
+	if diff := cmp.Diff(fullHead(1), got.Head); diff != "" {
+		p.t.Errorf("the stored head that Commit returns (-want +got):\n%s", diff)
 	}
 }
 
@@ -158,11 +144,9 @@ func manyThreadsAtOnce(p *probe) {
 	p.race(threads, func(ctx context.Context, i int) error {
 		key := p.key(fmt.Sprint("t", i))
 		for step := uint64(1); step <= steps; step++ {
-			if err := p.b.Put(ctx, key, logRecord(step, 1)); err != nil {
-				return fmt.Errorf("beside writers of other threads, Put(%s): %w", key, err)
-			}
-			if _, ok, err := p.b.CompareAndSet(ctx, key, head(step, 0)); !ok || err != nil {
-				return fmt.Errorf("beside writers of other threads, CompareAndSet(%s, version %d): ok=%v, %v", key, step, ok, err)
+			got, err := p.b.Commit(ctx, key, store.Commit{Records: []store.Record{logRecord(step, 1)}, Head: head(step, 0)})
+			if !got.Written || err != nil {
+				return fmt.Errorf("beside writers of other threads, Commit(%s, version %d): Written=%v, %v", key, step, got.Written, err)
 			}
 		}
 		return nil

@@ -2,9 +2,6 @@ package storetest
 
 import (
 	"strings"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -34,14 +31,15 @@ func idsAtTheirLimits(p *probe) {
 	for i, key := range keys {
 		at := int64(i+1) * 3_600_000
 		h := dueHead(1, at)
-		record := store.Record{Name: store.DecisionName(longest(":")), Payload: []byte{byte(i)}}
+		record := store.Record{Name: store.DecisionName(core.ID{1}, 999_999_999_999, 31, longest(":")), Payload: []byte{byte(i)}}
 		p.setDue(key, h)
 		p.put(key, record)
 		p.wantHead(key, h)
 		p.wantRecord(key, record)
 		p.wantRecords(key, "D#", "", 10, record.Name)
 		p.wantDue(key, at, true)
-		p.wantPointer(key.Tenant, longest(key.Thread), record.Payload, record.Payload)
+		p.point(key.Tenant, longest(key.Thread), record.Payload)
+		p.wantPointer(key.Tenant, longest(key.Thread), record.Payload)
 	}
 }
 
@@ -58,26 +56,25 @@ func keysThatFailCheckAreInvalid(p *probe) {
 	}
 	for _, key := range keys {
 		_, headErr := p.b.Head(p.ctx, key)
-		_, _, setErr := p.b.CompareAndSet(p.ctx, key, head(1, 1))
+		_, commitErr := p.b.Commit(p.ctx, key, store.Commit{Head: head(1, 1)})
 		_, _, getErr := p.b.Get(p.ctx, key, store.LogName(1))
 		_, listErr := p.b.Records(p.ctx, key, "", "", 1)
 		p.wantInvalid("Head", key, headErr)
-		p.wantInvalid("CompareAndSet", key, setErr)
+		p.wantInvalid("Commit", key, commitErr)
 		p.wantInvalid("Put", key, p.b.Put(p.ctx, key, logRecord(1, 1)))
 		p.wantInvalid("Get", key, getErr)
 		p.wantInvalid("Log", key, firstError(p.b.Log(p.ctx, key, 1, 1)))
+		p.wantInvalid("LogBackwards", key, firstError(p.b.LogBackwards(p.ctx, key, 1, 1)))
 		p.wantInvalid("Records", key, listErr)
 	}
-	_, putErr := p.b.PutPointer(p.ctx, "a#b", "n", []byte("v"), time.Hour)
 	_, _, getErr := p.b.Pointer(p.ctx, "a#b", "n")
-	p.wantInvalid("PutPointer", core.ThreadKey{Tenant: "a#b"}, putErr)
 	p.wantInvalid("Pointer", core.ThreadKey{Tenant: "a#b"}, getErr)
 }
 
 func (p *probe) wantInvalid(method string, key core.ThreadKey, err error) {
 	p.t.Helper()
 	if core.CodeOf(err) != core.CodeInvalid {
-		p.t.Errorf("%s of the key %q answers the error %v, want code %q: a separator in an id would reach another partition",
+		p.t.Errorf("%s of the key %q returns the error %v, want code %q: a separator in an id would reach another partition",
 			method, key.String(), err, core.CodeInvalid)
 	}
 }
@@ -103,7 +100,7 @@ func threadsNeverMeet(p *probe) {
 		b := core.ThreadKey{Tenant: base + tt.tenantB, Thread: tt.threadB}
 		p.set(a, head(1, 1))
 		p.put(a, logRecord(1, 9))
-		p.wantPointer(a.Tenant, tt.threadA, []byte("a"), []byte("a"))
+		p.point(a.Tenant, tt.threadA, []byte("a"))
 
 		if got := p.head(b); got.Exists() {
 			p.t.Errorf("%s: Head(%s) shows the head of %s", tt.name, b, a)
@@ -122,28 +119,4 @@ func threadsNeverMeet(p *probe) {
 		p.wantHead(a, head(1, 1))
 	}
 	p.wantHead(core.ThreadKey{Tenant: base, Thread: "a"}, thread.Head{})
-}
-
-func (p *probe) wantNoPointer(tenant, name string) {
-	p.t.Helper()
-	value, ok, err := p.b.Pointer(p.ctx, tenant, name)
-	if ok || err != nil {
-		p.t.Errorf("Pointer(%s, %s) answers %q, ok=%v, %v; nobody put it, so ok must be false without an error", tenant, name, value, ok, err)
-	}
-}
-
-// wantPointer puts a pointer and checks what is stored then.
-func (p *probe) wantPointer(tenant, name string, put, want []byte) {
-	p.t.Helper()
-	stored, err := p.b.PutPointer(p.ctx, tenant, name, put, time.Hour)
-	if err != nil {
-		p.t.Fatalf("PutPointer(%s, %s, %q): %v; an older value is an answer, not an error", tenant, name, put, err)
-	}
-	if diff := cmp.Diff(string(want), string(stored)); diff != "" {
-		p.t.Errorf("PutPointer(%s, %s, %q) must answer what is stored now (-want +got):\n%s", tenant, name, put, diff)
-	}
-	read, ok, err := p.b.Pointer(p.ctx, tenant, name)
-	if !ok || err != nil || string(read) != string(want) {
-		p.t.Errorf("Pointer(%s, %s) after PutPointer answers %q, ok=%v, %v, want %q", tenant, name, read, ok, err, want)
-	}
 }

@@ -71,8 +71,8 @@ func recordsArePaged(p *probe) {
 func recordsAreListedWhole(p *probe) {
 	key := p.key("t")
 	want := []store.Record{
-		{Name: "R#1", Fence: 7, Step: 9, Payload: []byte("a")},
-		{Name: "R#2", Fence: 8, Step: 1, Payload: noise(largePayload), Expires: 4_102_444_800},
+		{Name: "R#1", Fence: 7, Version: 9, Payload: []byte("a")},
+		{Name: "R#2", Fence: 8, Version: 1, Payload: noise(largePayload), Expires: 4_102_444_800},
 		{Name: "R#3", Fence: 1},
 	}
 	for _, record := range want {

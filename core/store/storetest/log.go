@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,6 +20,9 @@ var logClauses = []clause{
 	{"LogShowsAPutAtOnce", logShowsAPutAtOnce},
 	{"LogOfManyRecords", logOfManyRecords},
 	{"LogMayBeLeftAndWrittenTo", logMayBeLeftAndWrittenTo},
+	{"LogIsReadBackwardsToo", logIsReadBackwardsToo},
+	{"LogBackwardsMayBeLeftAndWrittenTo", logBackwardsMayBeLeftAndWrittenTo},
+	{"LogBackwardsOfManyRecords", logBackwardsOfManyRecords},
 	{"ReadLogFindsGaps", readLogFindsGaps},
 }
 
@@ -60,57 +64,102 @@ func logShowsAPutAtOnce(p *probe) {
 	p.wantRecord(key, logRecord(20, 2))
 }
 
-// logOfManyRecords is more than one page of backends that answer by the megabyte.
 func logOfManyRecords(p *probe) {
-	const records, size = 110, 12 << 10
-	key := p.key("t")
-	payload := noise(size)
-	for seq := range uint64(records) {
+	key, payload := p.longLog()
+	p.wantLongLog("Log", p.b.Log(p.ctx, key, 0, longLog), payload, func(i int) uint64 { return uint64(i) })
+}
+
+func logBackwardsOfManyRecords(p *probe) {
+	key, payload := p.longLog()
+	p.wantLongLog("LogBackwards", p.b.LogBackwards(p.ctx, key, 0, longLog), payload, func(i int) uint64 { return longLog - 1 - uint64(i) })
+}
+
+// longLog records are more than one page of backends that return a megabyte at
+// a time.
+const longLog = 110
+
+func (p *probe) longLog() (key core.ThreadKey, payload []byte) {
+	key, payload = p.key("t"), noise(12<<10)
+	for seq := range uint64(longLog) {
 		p.put(key, store.Record{Name: store.LogName(seq), Fence: 1, Payload: payload})
 	}
-	next := uint64(0)
-	for record, err := range p.b.Log(p.ctx, key, 0, records) {
+	return key, payload
+}
+
+func (p *probe) wantLongLog(method string, log iter.Seq2[store.Record, error], payload []byte, seq func(i int) uint64) {
+	p.t.Helper()
+	seen := 0
+	for record, err := range log {
 		if err != nil {
-			p.t.Fatalf("Log of %d records of %d bytes: %v", records, size, err)
+			p.t.Fatalf("%s of %d records of %d bytes: %v", method, longLog, len(payload), err)
 		}
-		if record.Name != store.LogName(next) || string(record.Payload) != string(payload) {
-			p.t.Fatalf("Log of %d records of %d bytes answers %s where %s belongs", records, size, describe(record), store.LogName(next))
+		if want := store.LogName(seq(seen)); record.Name != want || string(record.Payload) != string(payload) {
+			p.t.Fatalf("%s of %d records of %d bytes returns %s where %s belongs", method, longLog, len(payload), describe(record), want)
 		}
-		next++
+		seen++
 	}
-	if next != records {
-		p.t.Errorf("Log of %d records of %d bytes ends after %d", records, size, next)
+	if seen != longLog {
+		p.t.Errorf("%s of %d records of %d bytes ends after %d", method, longLog, len(payload), seen)
 	}
 }
 
 // logMayBeLeftAndWrittenTo: a caller may stop early, and may write while it
 // reads; a backend must not hold a lock across the loop's body.
 func logMayBeLeftAndWrittenTo(p *probe) {
+	p.mayBeLeft("Log", p.b.Log, store.LogName(1))
+}
+
+func logBackwardsMayBeLeftAndWrittenTo(p *probe) {
+	p.mayBeLeft("LogBackwards", p.b.LogBackwards, store.LogName(3))
+}
+
+func (p *probe) mayBeLeft(method string, read func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error], first string) {
+	p.t.Helper()
 	key := p.key("t")
 	for seq := uint64(1); seq <= 3; seq++ {
 		p.put(key, logRecord(seq, 1))
 	}
-	log := p.b.Log(p.ctx, key, 1, 3)
+	log := read(p.ctx, key, 1, 3)
 	for record, err := range log {
-		if err != nil || record.Name != store.LogName(1) {
-			p.t.Fatalf("Log answers first %s, %v, want %s", record.Name, err, store.LogName(1))
+		if err != nil || record.Name != first {
+			p.t.Fatalf("%s returns first %s, %v, want %s", method, record.Name, err, first)
 		}
 		p.put(p.key("t2"), logRecord(1, 1))
 		p.set(key, head(1, 1))
 		break
 	}
-	seen := 0
-	for range log {
-		seen++
-	}
-	if seen != 3 {
-		p.t.Errorf("ranging a second time over what Log answered, after leaving it early, gives %d records, want 3", seen)
+	if seen := len(collect(p.t, log)); seen != 3 {
+		p.t.Errorf("ranging a second time over what %s returns, after leaving it early, gives %d records, want 3", method, seen)
 	}
 }
 
+func logIsReadBackwardsToo(p *probe) {
+	key := p.key("t")
+	p.set(key, head(1, 1))
+	for _, seq := range []uint64{10, 3, 0, 1, 6, 2, 5, 100} {
+		p.put(key, logRecord(seq, 1))
+	}
+	p.put(key, store.Record{Name: "C#1#1#0#s", Payload: []byte("a")}) // names on both sides of the log's
+	p.put(key, store.Record{Name: "Q#1#0", Payload: []byte("a")})
+	p.put(p.key("t2"), logRecord(4, 1))
+	p.wantBackwards(key, 1, 3, 3, 2, 1)
+	p.wantBackwards(key, 2, 2, 2)
+	p.wantBackwards(key, 3, 5, 5, 3) // missing ones are left out
+	p.wantBackwards(key, 4, 4)
+	p.wantBackwards(key, 7, 9)
+	p.wantBackwards(key, 6, 10, 10, 6) // what lies behind the bounds is not shown
+	p.wantBackwards(key, 101, 200)
+	p.wantBackwards(key, 6, 5) // from > to is empty, not an error
+	p.wantBackwards(key, 0, 0, 0)
+	p.wantBackwards(key, 0, 999_999_999_999, 100, 10, 6, 5, 3, 2, 1, 0)
+	p.wantBackwards(key, 5, 1<<64-1, 100, 10, 6, 5)
+	p.wantBackwards(p.key("never-written"), 1, 10)
+}
+
 func readLogFindsGaps(p *probe) {
+	var records thread.Records
 	entry := func(seq uint64) store.Record {
-		payload, err := thread.Entry{Run: core.ID{1}, Step: int(seq)}.Encode()
+		payload, err := records.EncodeEntry(thread.Entry{Run: core.ID{1}, Step: int(seq)})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -120,27 +169,37 @@ func readLogFindsGaps(p *probe) {
 	for _, seq := range []uint64{1, 2, 3, 5} {
 		p.put(key, entry(seq))
 	}
-	entries, err := store.ReadLog(p.ctx, p.b, key, 1, 3)
+	entries, err := store.ReadLog(p.ctx, p.b, records, key, 1, 3)
 	if err != nil || len(entries) != 3 || entries[0].Step != 1 || entries[2].Step != 3 {
-		p.t.Errorf("ReadLog(1, 3) with 1, 2, 3 and the orphan 5 stored answers %d entries, %v, want the entries 1, 2, 3", len(entries), err)
+		p.t.Errorf("ReadLog(1, 3) with 1, 2, 3 and the orphan 5 stored returns %d entries, %v, want the entries 1, 2, 3", len(entries), err)
 	}
 	for _, to := range []uint64{4, 5, 6} {
-		if _, err := store.ReadLog(p.ctx, p.b, key, 1, to); !errors.Is(err, store.ErrCorrupt) {
-			p.t.Errorf("ReadLog(1, %d) with 4 and 6 missing answers the error %v, want ErrCorrupt", to, err)
+		if _, err := store.ReadLog(p.ctx, p.b, records, key, 1, to); !errors.Is(err, store.ErrCorrupt) {
+			p.t.Errorf("ReadLog(1, %d) with 4 and 6 missing returns the error %v, want ErrCorrupt", to, err)
 		}
 	}
 }
 
 func (p *probe) wantLog(key core.ThreadKey, from, to uint64, seqs ...uint64) {
 	p.t.Helper()
-	want := []string{}
-	for _, seq := range seqs {
-		want = append(want, store.LogName(seq))
-	}
-	got := names(collect(p.t, p.b.Log(p.ctx, key, from, to)))
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(logNames(seqs), names(collect(p.t, p.b.Log(p.ctx, key, from, to)))); diff != "" {
 		p.t.Errorf("Log(%s, %d, %d) (-want +got):\n%s", key, from, to, diff)
 	}
+}
+
+func (p *probe) wantBackwards(key core.ThreadKey, from, to uint64, seqs ...uint64) {
+	p.t.Helper()
+	if diff := cmp.Diff(logNames(seqs), names(collect(p.t, p.b.LogBackwards(p.ctx, key, from, to)))); diff != "" {
+		p.t.Errorf("LogBackwards(%s, %d, %d) (-want +got):\n%s", key, from, to, diff)
+	}
+}
+
+func logNames(seqs []uint64) []string {
+	list := []string{}
+	for _, seq := range seqs {
+		list = append(list, store.LogName(seq))
+	}
+	return list
 }
 
 func collect(t *testing.T, log iter.Seq2[store.Record, error]) []store.Record {
@@ -148,7 +207,7 @@ func collect(t *testing.T, log iter.Seq2[store.Record, error]) []store.Record {
 	var records []store.Record
 	for record, err := range log {
 		if err != nil {
-			t.Fatal(fmt.Errorf("iterating over Log: %w", err))
+			t.Fatal(fmt.Errorf("iterating over the log: %w", err))
 		}
 		records = append(records, record)
 	}

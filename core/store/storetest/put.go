@@ -11,29 +11,30 @@ import (
 )
 
 var putClauses = []clause{
-	{"PutOfALogRecord", func(p *probe) { p.putTable(logPuts, "M#000000000007", "Z#000000000007") }},
-	{"PutOfACreateOnlyRecord", func(p *probe) { p.putTable(createPuts, "Q#7", "D#7", "A#7") }},
-	{"PutOfARewritableRecord", func(p *probe) { p.putTable(rewritePuts, "R#7", "S#7", "C#7") }},
+	{"PutOfALogRecord", func(p *probe) { p.putTable(logPuts, "M#000000000007") }},
+	{"PutOfACreateOnlyRecord", func(p *probe) { p.putTable(createPuts, "Q#7#0", "D#7#1#0#a", "Z#7", "E#7", "C#7#1#0#once#a") }},
+	{"PutOfARewritableRecord", func(p *probe) {
+		p.putTable(rewritePuts, "R#7", "S#", "S#/thread/a", "A#7#read", "C#7#1#0#a", "C#7#round#5")
+	}},
 	{"PutOfAnUnknownKindIsInvalid", putOfAnUnknownKindIsInvalid},
 	{"AbsentRecordIsNotOK", absentRecordIsNotOK},
 	{"PayloadsRoundTrip", payloadsRoundTrip},
 	{"ARecordOfTheFutureIsKept", aRecordOfTheFutureIsKept},
 	{"TheHighestOfRacingFencesStays", theHighestOfRacingFencesStays},
 	{"OneOfRacingCreatorsWins", oneOfRacingCreatorsWins},
-	{"TooLargeIsRefusedAtTheLimit", tooLargeIsRefusedAtTheLimit},
 }
 
 // written is a record apart from its name.
 type written struct {
 	fence   uint64
-	step    uint32
+	version uint64
 	payload string
 }
 
 // absent stands for no record.
 var absent *written
 
-// putCase puts next over stored. want is what Put must answer, after what must
+// putCase puts next over stored. want is what Put must return, after what must
 // be stored then.
 type putCase struct {
 	name   string
@@ -66,35 +67,57 @@ var createPuts = []putCase{
 var rewritePuts = []putCase{
 	{"absent: written", absent, written{3, 5, "a"}, nil, written{3, 5, "a"}},
 	{"lower fence stored: written", &written{2, 5, "a"}, written{3, 5, "b"}, nil, written{3, 5, "b"}},
-	{"lower fence and higher step stored: the fence counts first", &written{2, 9, "a"}, written{3, 1, "b"}, nil, written{3, 1, "b"}},
+	{"lower fence and higher version stored: the fence counts first", &written{2, 9, "a"}, written{3, 1, "b"}, nil, written{3, 1, "b"}},
 	{"lower fence stored, equal bytes: the fence must rise", &written{2, 5, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
-	{"equal fence, lower step stored: written", &written{3, 4, "a"}, written{3, 5, "b"}, nil, written{3, 5, "b"}},
-	{"equal fence, lower step stored, equal bytes: the step must rise", &written{3, 4, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
-	{"equal fence and step, equal bytes: a success", &written{3, 5, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
-	{"equal fence and step, other bytes: ErrConflict", &written{3, 5, "a"}, written{3, 5, "b"}, store.ErrConflict, written{3, 5, "a"}},
-	{"equal fence, higher step stored: ErrFenced", &written{3, 6, "a"}, written{3, 5, "b"}, store.ErrFenced, written{3, 6, "a"}},
-	{"equal fence, higher step stored, equal bytes: ErrFenced all the same", &written{3, 6, "a"}, written{3, 5, "a"}, store.ErrFenced, written{3, 6, "a"}},
+	{"equal fence, lower version stored: written", &written{3, 4, "a"}, written{3, 5, "b"}, nil, written{3, 5, "b"}},
+	{"equal fence, lower version stored, equal bytes: the version must rise", &written{3, 4, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
+	{"equal fence and version, equal bytes: a success", &written{3, 5, "a"}, written{3, 5, "a"}, nil, written{3, 5, "a"}},
+	{"equal fence and version, other bytes: ErrConflict", &written{3, 5, "a"}, written{3, 5, "b"}, store.ErrConflict, written{3, 5, "a"}},
+	{"equal fence, higher version stored: ErrFenced", &written{3, 6, "a"}, written{3, 5, "b"}, store.ErrFenced, written{3, 6, "a"}},
+	{"equal fence, higher version stored, equal bytes: ErrFenced all the same", &written{3, 6, "a"}, written{3, 5, "a"}, store.ErrFenced, written{3, 6, "a"}},
 	{"higher fence stored: ErrFenced", &written{4, 5, "a"}, written{3, 5, "b"}, store.ErrFenced, written{4, 5, "a"}},
-	{"higher fence and lower step stored: ErrFenced", &written{4, 1, "a"}, written{3, 9, "b"}, store.ErrFenced, written{4, 1, "a"}},
-	{"steps are numbers, not texts", &written{3, 9, "a"}, written{3, 10, "b"}, nil, written{3, 10, "b"}},
+	{"higher fence and lower version stored: ErrFenced", &written{4, 1, "a"}, written{3, 9, "b"}, store.ErrFenced, written{4, 1, "a"}},
+	{"versions are numbers, not texts", &written{3, 9, "a"}, written{3, 10, "b"}, nil, written{3, 10, "b"}},
 }
 
+// putTable holds Put to the cases, and Commit, which puts under the same
+// conditions.
 func (p *probe) putTable(cases []putCase, recordNames ...string) {
 	for i, c := range cases {
 		for _, name := range recordNames {
-			key := p.key(fmt.Sprint("t", i))
+			alone, together := p.key(fmt.Sprint("put", i)), p.key(fmt.Sprint("commit", i))
 			if c.stored != absent {
-				p.put(key, c.stored.record(name))
+				p.put(alone, c.stored.record(name))
+				p.put(together, c.stored.record(name))
 			}
-			err := p.b.Put(p.ctx, key, c.next.record(name))
-			if !errors.Is(err, c.want) {
-				p.t.Errorf("Put of %s: %s\nstored %s\nput    %s\nanswers the error %v\nwant   %s", name, c.name, c.stored, &c.next, err, c.wantText())
+			p.wantCase(&c, "Put", alone, name, p.b.Put(p.ctx, alone, c.next.record(name)))
+
+			version := p.head(together).Version + 1
+			got, err := p.b.Commit(p.ctx, together, store.Commit{Records: []store.Record{c.next.record(name)}, Head: head(version, byte(i))})
+			p.wantCase(&c, "Commit", together, name, err)
+			if got.Written != (c.want == nil) {
+				p.t.Errorf("Commit of %s: %s: returns Written=%v, want %v: a refused record must leave the head as it was", name, c.name, got.Written, c.want == nil)
 			}
-			got, _, err := p.b.Get(p.ctx, key, name)
-			if want := c.after.record(name); err != nil || describe(got) != describe(want) {
-				p.t.Errorf("Put of %s: %s\nstored %s\nput    %s\nleaves %s, %v\nwant   %s", name, c.name, c.stored, &c.next, describe(got), err, describe(want))
+			if want := version - 1; c.want != nil && p.head(together).Version != want {
+				p.t.Errorf("Commit of %s: %s: the head's version is %d, want %d", name, c.name, p.head(together).Version, want)
 			}
 		}
+	}
+}
+
+// wantCase checks what a put of a case returned, and what it left.
+func (p *probe) wantCase(c *putCase, method string, key core.ThreadKey, name string, err error) {
+	p.t.Helper()
+	if !errors.Is(err, c.want) {
+		p.t.Errorf("%s of %s: %s\nstored %s\nput    %s\nreturns the error %v\nwant   %s", method, name, c.name, c.stored, &c.next, err, c.wantText())
+	}
+	var refused *store.RefusedError
+	if c.want != nil && (!errors.As(err, &refused) || refused.Name != name || !errors.Is(refused.Cause, c.want)) {
+		p.t.Errorf("%s of %s: %s: returns the error %v, want a *store.RefusedError that names the record, with the cause %s", method, name, c.name, err, c.wantText())
+	}
+	got, _, err := p.b.Get(p.ctx, key, name)
+	if want := c.after.record(name); err != nil || describe(got) != describe(want) {
+		p.t.Errorf("%s of %s: %s\nstored %s\nput    %s\nleaves %s, %v\nwant   %s", method, name, c.name, c.stored, &c.next, describe(got), err, describe(want))
 	}
 }
 
@@ -109,7 +132,7 @@ func (c *putCase) wantText() string {
 }
 
 func (w *written) record(name string) store.Record {
-	return store.Record{Name: name, Fence: w.fence, Step: w.step, Payload: []byte(w.payload)}
+	return store.Record{Name: name, Fence: w.fence, Version: w.version, Payload: []byte(w.payload)}
 }
 
 // String implements fmt.Stringer for failure texts.
@@ -117,7 +140,7 @@ func (w *written) String() string {
 	if w == absent {
 		return "nothing"
 	}
-	return fmt.Sprintf("fence=%d step=%d payload=%q", w.fence, w.step, w.payload)
+	return fmt.Sprintf("fence=%d version=%d payload=%q", w.fence, w.version, w.payload)
 }
 
 func putOfAnUnknownKindIsInvalid(p *probe) {
@@ -125,7 +148,7 @@ func putOfAnUnknownKindIsInvalid(p *probe) {
 	for _, name := range []string{"", "X#1", "HEAD", "m#000000000001"} {
 		err := p.b.Put(p.ctx, key, store.Record{Name: name, Fence: 1, Payload: []byte("a")})
 		if core.CodeOf(err) != core.CodeInvalid {
-			p.t.Errorf("Put of the name %q, which has no kind, answers the error %v, want code %q", name, err, core.CodeInvalid)
+			p.t.Errorf("Put of the name %q, which has no kind, returns the error %v, want code %q", name, err, core.CodeInvalid)
 		}
 	}
 }
@@ -146,13 +169,13 @@ func payloadsRoundTrip(p *probe) {
 	}
 	key := p.key("t")
 	for i, payload := range payloads {
-		for _, name := range []string{store.LogName(uint64(i)), fmt.Sprint("Z#", i), fmt.Sprint("Q#", i), fmt.Sprint("R#", i), fmt.Sprint("S#", i)} {
+		for _, name := range []string{store.LogName(uint64(i)), fmt.Sprint("Q#", i), fmt.Sprint("R#", i), fmt.Sprint("S#", i)} {
 			record := store.Record{Name: name, Payload: payload}
 			if record.Kind() != store.KindCreate {
 				record.Fence = 1<<63 + uint64(i)
 			}
 			if record.Kind() == store.KindRewrite {
-				record.Step = 1<<32 - 1
+				record.Version = 1<<63 + uint64(i)
 			}
 			p.put(key, record)
 			p.wantRecord(key, record)
@@ -178,7 +201,7 @@ func theHighestOfRacingFencesStays(p *probe) {
 		if fence < writers && errors.Is(err, store.ErrFenced) || err == nil {
 			return nil
 		}
-		return fmt.Errorf("the highest of fences 1..%d must be written, the others written or ErrFenced; under fence %d Put answers: %w", writers, fence, err)
+		return fmt.Errorf("the highest of fences 1..%d must be written, the others written or ErrFenced; under fence %d Put returns: %w", writers, fence, err)
 	})
 	p.wantRecord(key, logRecord(1, writers))
 }
@@ -202,21 +225,4 @@ func oneOfRacingCreatorsWins(p *probe) {
 		p.t.Fatalf("%d of 16 racing creators of D#1 with different bytes succeeded, want exactly 1 and ErrConflict for the others", len(won))
 	}
 	p.wantRecord(key, record(won[0]))
-}
-
-func tooLargeIsRefusedAtTheLimit(p *probe) {
-	limit := p.options.MaxPayload
-	if limit == 0 {
-		p.t.Skip("Options.MaxPayload is not set: the backend has no limit to test")
-	}
-	key := p.key("t")
-	largest := store.Record{Name: store.LogName(1), Fence: 1, Payload: noise(limit)}
-	p.put(key, largest)
-	p.wantRecord(key, largest)
-
-	tooLarge := store.Record{Name: store.LogName(2), Fence: 1, Payload: noise(limit + 1)}
-	if err := p.b.Put(p.ctx, key, tooLarge); !errors.Is(err, store.ErrTooLarge) {
-		p.t.Errorf("Put of %d bytes, one over the limit, answers the error %v, want ErrTooLarge", limit+1, err)
-	}
-	p.wantNoRecord(key, tooLarge.Name)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
@@ -16,14 +18,20 @@ type Options struct {
 	// DueRounding is how far Overdue may be off a head's DueAt, to either
 	// side. Default 0: exact to the millisecond.
 	DueRounding time.Duration
-	// MaxPayload is the largest payload in bytes that Put takes; one byte more
-	// must be store.ErrTooLarge. Default 0: there is no limit to test. It must
-	// be 300 KB or more.
+	// MaxPayload is the largest payload in bytes that a record may have; one
+	// byte more must be store.ErrTooLarge. Default 0: there is no limit to test.
+	// It must be 300 KB or more.
 	MaxPayload int
-	// Eventually calls check until it answers nil, or gives up and answers its
-	// last error. It wraps what Overdue and Records may answer late. Default:
+	// Eventually calls check until it returns nil, or gives up and returns its
+	// last error. It wraps what Overdue and Records may return late. Default:
 	// check is called once, there is no lag.
 	Eventually func(check func() error) error
+	// Stop returns a context under which a Commit does its first writes only,
+	// that many of them, each of a pointer, a record or the head, and then fails
+	// with an error as if its process had died: nothing more of it reaches the
+	// store. Nil: Commit is one transaction, and there is nothing between its
+	// writes.
+	Stop func(ctx context.Context, writes int) context.Context
 }
 
 // Run checks a backend that is exact and shows everything at once. See
@@ -35,11 +43,11 @@ func Run(t *testing.T, open func(t *testing.T) store.Backend) {
 
 // Run checks every clause of the contract in a subtest of its own. It calls
 // open for each; open registers with t.Cleanup what must be closed. The backend
-// must be empty at first; open may answer the same one again, since every
+// must be empty at first; open may return the same one again, since every
 // clause uses a tenant of its own and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
-	for _, group := range [][]clause{headClauses, putClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses} {
+	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})
@@ -55,13 +63,14 @@ type clause struct {
 }
 
 // probe asks the backend on behalf of one clause. Its methods end the subtest
-// when the backend answers an error where none is allowed.
+// when the backend returns an error where none is allowed.
 type probe struct {
 	t       *testing.T
 	ctx     context.Context
 	b       store.Backend
 	options Options
 	tenant  string
+	pointed int // threads that point has made
 }
 
 func (p *probe) key(name string) core.ThreadKey {
@@ -80,13 +89,19 @@ func (p *probe) head(key core.ThreadKey) thread.Head {
 // set writes a head that must be accepted.
 func (p *probe) set(key core.ThreadKey, next thread.Head) {
 	p.t.Helper()
-	stored, ok, err := p.b.CompareAndSet(p.ctx, key, next)
+	p.commit(key, store.Commit{Head: next})
+}
+
+// commit makes a Commit that must be accepted.
+func (p *probe) commit(key core.ThreadKey, c store.Commit) {
+	p.t.Helper()
+	got, err := p.b.Commit(p.ctx, key, c)
 	if err != nil {
-		p.t.Fatalf("CompareAndSet(%s, version %d): %v", key, next.Version, err)
+		p.t.Fatalf("Commit(%s, version %d): %v", key, c.Head.Version, err)
 	}
-	if !ok {
-		p.t.Fatalf("CompareAndSet(%s, version %d) answers ok=false with stored version %d; it must write when the stored version is one lower",
-			key, next.Version, stored.Version)
+	if diff := cmp.Diff(store.Outcome{Written: true}, got); diff != "" {
+		p.t.Fatalf("Commit(%s, version %d) must write when the stored version is one lower and nothing is taken or refused (-want +got):\n%s",
+			key, c.Head.Version, diff)
 	}
 }
 
@@ -98,7 +113,7 @@ func (p *probe) put(key core.ThreadKey, record store.Record) {
 	}
 }
 
-// wantRecord checks what Get answers now.
+// wantRecord checks what Get returns now.
 func (p *probe) wantRecord(key core.ThreadKey, want store.Record) {
 	p.t.Helper()
 	got, ok, err := p.b.Get(p.ctx, key, want.Name)
@@ -106,10 +121,10 @@ func (p *probe) wantRecord(key core.ThreadKey, want store.Record) {
 		p.t.Fatalf("Get(%s, %s): %v", key, want.Name, err)
 	}
 	if !ok {
-		p.t.Fatalf("Get(%s, %s) answers ok=false for a record that was put; it must be strongly consistent", key, want.Name)
+		p.t.Fatalf("Get(%s, %s) returns ok=false for a record that was put; it must be strongly consistent", key, want.Name)
 	}
 	if describe(got) != describe(want) {
-		p.t.Errorf("Get(%s, %s)\nanswers %s\nwant    %s", key, want.Name, describe(got), describe(want))
+		p.t.Errorf("Get(%s, %s)\nreturns %s\nwant    %s", key, want.Name, describe(got), describe(want))
 	}
 }
 
@@ -120,11 +135,11 @@ func (p *probe) wantNoRecord(key core.ThreadKey, name string) {
 		p.t.Fatalf("Get(%s, %s): %v; a record that does not exist is ok=false and no error", key, name, err)
 	}
 	if ok {
-		p.t.Errorf("Get(%s, %s) answers %s, which nobody put there", key, name, describe(got))
+		p.t.Errorf("Get(%s, %s) returns %s, which nobody put there", key, name, describe(got))
 	}
 }
 
-// eventually checks an answer that may lag.
+// eventually checks what may lag.
 func (p *probe) eventually(check func() error) {
 	p.t.Helper()
 	poll := p.options.Eventually

@@ -3,11 +3,13 @@ package storetest_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // faultVariable names the fault that a child process of this test shall have.
@@ -21,7 +23,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range faults {
+	for _, f := range slices.Concat(faults, commitFaults) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			command := exec.CommandContext(t.Context(), binary, "-test.run=^TestFaultyBackend$/^"+f.clause+"$")
@@ -39,13 +41,20 @@ func TestEveryFaultIsFound(t *testing.T) {
 	}
 }
 
+// TestContractWithoutTransactions holds a right backend to the clauses that only
+// those have whose Commit may stop halfway.
+func TestContractWithoutTransactions(t *testing.T) {
+	options := storetest.Options{Stop: stop}
+	options.Run(t, func(*testing.T) store.Backend { return newPieces(memory.New()) })
+}
+
 // TestFaultyBackend runs only in the child processes.
 func TestFaultyBackend(t *testing.T) {
 	name := os.Getenv(faultVariable)
 	if name == "" {
 		t.Skip("runs in child processes only")
 	}
-	for _, f := range faults {
+	for _, f := range slices.Concat(faults, commitFaults) {
 		if f.name == name {
 			f.options.Run(t, func(*testing.T) store.Backend { return f.backend(memory.New()) })
 			return

@@ -42,7 +42,7 @@ func commitTogether(s *Store, changes ...change) []error {
 // transactions counts the read-write transactions that were committed.
 func transactions(t *testing.T, s *Store) (id int) {
 	t.Helper()
-	err := s.db.View(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
+	err := s.db.view(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func transactions(t *testing.T, s *Store) (id int) {
 
 func has(t *testing.T, s *Store, key string) (found bool) {
 	t.Helper()
-	err := s.db.View(func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
+	err := s.db.view(func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestWaitingChangesShareATransaction(t *testing.T) {
 	before := transactions(t, s)
 	errs := commitTogether(s, put("a"), refuse, put("b"), put("c"))
 	if errs[0] != nil || errs[1] != errRefused || errs[2] != nil || errs[3] != nil {
-		t.Errorf("the changes answer %v, want only the second one refused", errs)
+		t.Errorf("the changes return %v, want only the second one refused", errs)
 	}
 	if got := transactions(t, s) - before; got != 1 {
 		t.Errorf("they took %d transactions, want 1", got)
@@ -90,7 +90,7 @@ func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
 	s := newStore(t)
 	errs := commitTogether(s, put("a"), breakOff, refuse, put("b"))
 	if errs[0] != nil || !errors.Is(errs[1], errBroken) || errs[2] != errRefused || errs[3] != nil {
-		t.Errorf("the changes answer %v, want the second one broken and the third refused", errs)
+		t.Errorf("the changes return %v, want the second one broken and the third refused", errs)
 	}
 	if !has(t, s, "a") || !has(t, s, "b") {
 		t.Error("a change is missing that shared its transaction with a broken one")
@@ -103,8 +103,8 @@ func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
 func TestAPanicBecomesAnError(t *testing.T) {
 	s := newStore(t)
 	errs := commitTogether(s, put("a"), func(*bbolt.Tx) (bool, error) { panic("page 7 is damaged") })
-	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged" {
-		t.Errorf("the changes answer %v, want the second one to tell of the panic", errs)
+	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged; file "+s.db.path+" is damaged: restore it from a copy, or move it away to begin anew" {
+		t.Errorf("the changes return %v, want the second one to tell of the panic and of the file", errs)
 	}
 	if err := s.commits.do(put("b")); err != nil {
 		t.Errorf("the store is stuck after a panic: %v", err)
@@ -115,10 +115,10 @@ func TestRefusedChangesSyncNothing(t *testing.T) {
 	s := newStore(t)
 	before := transactions(t, s)
 	if err := s.commits.do(refuse); err != errRefused {
-		t.Errorf("the change answers %v, want the refusal", err)
+		t.Errorf("the change returns %v, want the refusal", err)
 	}
 	if err := s.commits.do(func(*bbolt.Tx) (bool, error) { return false, nil }); err != nil {
-		t.Errorf("a change that found its bytes stored answers %v", err)
+		t.Errorf("a change that found its bytes stored returns %v", err)
 	}
 	if got := transactions(t, s) - before; got != 0 {
 		t.Errorf("%d transactions were committed, want 0", got)

@@ -1,0 +1,8 @@
+package bolt
+
+import "github.com/reveille-run/reveille/core"
+
+// SealHead is the stored form of an encoded head.
+func SealHead(key core.ThreadKey, encoded []byte) []byte {
+	return seal(append(make([]byte, headerSize), encoded...), headFormat, threadKey(key))
+}

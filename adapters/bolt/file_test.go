@@ -1,0 +1,222 @@
+package bolt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func unix(second int64) time.Time { return time.Unix(second, 0) }
+
+func firstError(log iter.Seq2[store.Record, error]) error {
+	for _, err := range log {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func filledKeys() (keys []core.ThreadKey) {
+	for i := range 20 {
+		keys = append(keys, core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("t", i)})
+	}
+	return keys
+}
+
+// filledCommit is the version'th Commit to a thread of a filled file.
+func filledCommit(key core.ThreadKey, version uint64) store.Commit {
+	payload := []byte(strings.Repeat(key.Thread+" ", 300))
+	return store.Commit{
+		Pointers: []store.Pointer{{Name: fmt.Sprint(key.Thread, ".", version), Value: payload[:20], TTL: time.Hour}},
+		Records:  []store.Record{{Name: store.LogName(version), Fence: 1, Payload: payload}, {Name: "R#1", Fence: 1, Version: version, Payload: payload}},
+		Head:     thread.Head{Version: version, Seq: version, DueAt: int64(version)},
+	}
+}
+
+// damageVariable holds the folder that a child process of this test works in.
+const damageVariable = "BOLT_DAMAGE_FOLDER"
+
+// TestABitFlipNeverEndsTheProcess flips bits all over a file and uses it, in a
+// child process: what it reads is what was written, or an error.
+func TestABitFlipNeverEndsTheProcess(t *testing.T) {
+	if folder := os.Getenv(damageVariable); folder != "" {
+		useFlipped(t, folder)
+		return
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), binary, "-test.run=^"+t.Name()+"$", "-test.timeout=60s")
+	command.Env = append(os.Environ(), damageVariable+"="+t.TempDir())
+	if output, err := command.CombinedOutput(); err != nil {
+		if len(output) > 5000 {
+			output = output[:5000]
+		}
+		t.Fatalf("the process that used damaged files ended with %v:\n%s", err, output)
+	}
+}
+
+func useFlipped(t *testing.T, folder string) {
+	whole, random := filled(t), rand.New(rand.NewPCG(1, 2))
+	path := folder + "/flipped.db"
+	opened, failed := 0, 0
+	for i := range 400 {
+		bit := random.IntN(8 * len(whole))
+		if i%2 == 0 { // in the first bytes of a page, where its structure is
+			bit = 8*4096*random.IntN(len(whole)/4096) + random.IntN(8*96)
+		}
+		content := bytes.Clone(whole)
+		content[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(os.Stderr, "bit", bit)
+		s, err := bolt.Open(path, bolt.Options{})
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("bit %d: Open returns the error %v, want one that names the file", bit, err)
+			}
+			continue
+		}
+		opened++
+		failed += useAll(t, s, bit)
+		_ = s.Close()
+	}
+	if opened < 250 || failed < 100 {
+		t.Errorf("%d files of 400 could be opened, %d calls returned an error: too few for this test to say anything", opened, failed)
+	}
+}
+
+// useAll reads and writes every thread of a filled file.
+func useAll(t *testing.T, s *bolt.Store, bit int) (failed int) {
+	ctx := t.Context()
+	check := func(what string, err error) bool {
+		if err == nil {
+			return true
+		}
+		failed++
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "is damaged: restore it from a copy") {
+			t.Errorf("bit %d: %s returns the error %v, want ErrCorrupt with the remedy", bit, what, err)
+		}
+		return false
+	}
+	for _, key := range filledKeys() {
+		want := filledCommit(key, 1)
+		if head, err := s.Head(ctx, key); check("Head", err) && head.Exists() && (head.Version != 1 || head.Seq != 1 || head.DueAt != 1) {
+			t.Errorf("bit %d: Head returns %+v, which nobody wrote", bit, head)
+		}
+		for _, record := range want.Records {
+			if got, ok, err := s.Get(ctx, key, record.Name); check("Get", err) && ok && !bytes.Equal(got.Payload, record.Payload) {
+				t.Errorf("bit %d: Get returns bytes that nobody wrote", bit)
+			}
+		}
+		for record, err := range s.LogBackwards(ctx, key, 1, 10) {
+			if check("LogBackwards", err) && !bytes.Equal(record.Payload, want.Records[0].Payload) {
+				t.Errorf("bit %d: LogBackwards returns bytes that nobody wrote", bit)
+			}
+		}
+		if value, ok, err := s.Pointer(ctx, "acme", want.Pointers[0].Name); check("Pointer", err) && ok && !bytes.Equal(value, want.Pointers[0].Value) {
+			t.Errorf("bit %d: Pointer returns bytes that nobody wrote", bit)
+		}
+	}
+	for _, key := range filledKeys()[:4] {
+		_, err := s.Commit(ctx, key, filledCommit(key, 2))
+		check("Commit", err)
+	}
+	_, err := s.Overdue(ctx, 7, 10, nil, 10)
+	check("Overdue", err)
+	_, err = s.Claimed(ctx)
+	check("Claimed", err)
+	_, err = s.Purge(ctx, 100)
+	check("Purge", err)
+	return failed
+}
+
+// A file that is cut under a running host is an error of every call from then
+// on, not the end of the process.
+func TestAFileThatIsCutWhileItIsOpenIsCorrupt(t *testing.T) {
+	for _, size := range []int64{0, 4096, 20_000} {
+		path := newPath(t)
+		if err := os.WriteFile(path, filled(t), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, path, bolt.Options{})
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		_, headErr := s.Head(t.Context(), key)
+		_, commitErr := s.Commit(t.Context(), key, filledCommit(key, 2))
+		for method, err := range map[string]error{"Head": headErr, "Commit": commitErr} {
+			if !errors.Is(err, store.ErrCorrupt) || !strings.HasSuffix(err.Error(), remedy(path)) {
+				t.Errorf("%s of a file that was cut to %d bytes returns the error %v, want ErrCorrupt with the remedy", method, size, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("Close of a file that was cut to %d bytes: %v", size, err)
+		}
+	}
+}
+
+// What is written to a file that was deleted is gone when the process ends.
+func TestAFileThatIsTakenAwayIsNoticed(t *testing.T) {
+	tests := []struct {
+		name string
+		take func(path string) error
+	}{
+		{"deleted", os.Remove},
+		{"moved", func(path string) error { return os.Rename(path, path+".moved") }},
+		{"replaced", func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("x"), 0o600), os.Rename(path+".new", path))
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path, ctx := newPath(t), t.Context()
+			s := open(t, path, bolt.Options{})
+			commit(t, s, key, filledCommit(key, 1))
+			if err := tt.take(path); err != nil {
+				t.Fatal(err)
+			}
+			_, commitErr := s.Commit(ctx, key, filledCommit(key, 2))
+			_, sweepErr := s.Overdue(ctx, 0, 1, nil, 1)
+			for method, err := range map[string]error{"Commit": commitErr, "Put": s.Put(ctx, key, store.Record{Name: "R#2", Fence: 1}), "Overdue": sweepErr} {
+				want := path + ": the file was deleted, moved or replaced while it was open; put it back, or restart the program to begin anew"
+				if !errors.Is(err, bolt.ErrReplaced) || !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("%s returns the error %v, want one that ends in %q", method, err, want)
+				}
+			}
+			if head, err := s.Head(ctx, key); head.Version != 1 || err != nil {
+				t.Errorf("after the refused Commit the head has version %d, %v, want 1", head.Version, err)
+			}
+		})
+	}
+}
+
+func TestAFileThatIsPutBackIsWrittenAgain(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path, bolt.Options{})
+	if err := os.Rename(path, path+".moved"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), key, filledCommit(key, 1)); !errors.Is(err, bolt.ErrReplaced) {
+		t.Fatalf("Commit to a moved file returns the error %v, want ErrReplaced", err)
+	}
+	if err := os.Rename(path+".moved", path); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, key, filledCommit(key, 1))
+}

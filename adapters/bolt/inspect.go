@@ -1,0 +1,97 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// A bbolt file begins with two meta pages, of which the valid one with the
+// higher transaction id is in force. Each is a page header of 16 bytes, then
+// these fields in the byte order of the machine:
+//
+//	0 magic, 4 version, 8 page size, 16 root page, 32 free list page,
+//	40 high water mark in pages, 48 transaction id, 56 FNV-1a of what is before
+const (
+	pageHeader = 16
+	metaSize   = 64
+	metaMagic  = 0xED0CDAED
+)
+
+// meta is what inspect needs of a meta page.
+type meta struct {
+	pageSize, pages, transaction uint64
+}
+
+// inspect looks whether a file is as long as its meta page says, before bbolt
+// maps it: a file that was cut short would make bbolt read behind its end. A
+// file that does not exist, or has no bytes, is right.
+func inspect(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() // it was only read
+	newest, magic, err := newestMeta(file)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat() // after the meta pages: a file in use only grows
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	switch {
+	case newest == nil && !magic:
+		return core.Errorf(core.CodeInvalid, "the file is no database of this program")
+	case newest == nil:
+		return damaged(path, core.Errorf(core.CodeCorrupt, "neither of its meta pages is valid"))
+	case uint64(info.Size())/newest.pageSize < newest.pages:
+		return damaged(path, core.Errorf(core.CodeCorrupt, "the file has %d bytes, its meta page says %d or more", info.Size(), newest.pages*newest.pageSize))
+	}
+	return nil
+}
+
+// newestMeta finds the meta page in force; nil when none is valid. magic says
+// that one was there once.
+func newestMeta(file io.ReaderAt) (newest *meta, magic bool, err error) {
+	offsets := []int64{0}
+	for size := int64(1 << 10); size <= 1<<16; size *= 2 { // the second one is one page on, and pages have several sizes
+		offsets = append(offsets, size)
+	}
+	for _, offset := range offsets {
+		page := make([]byte, pageHeader+metaSize)
+		if _, err := file.ReadAt(page, offset); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, false, err
+		}
+		m, begins := parseMeta(page[pageHeader:])
+		magic = magic || begins
+		if m != nil && (newest == nil || m.transaction > newest.transaction) {
+			newest = m
+		}
+	}
+	return newest, magic, nil
+}
+
+func parseMeta(b []byte) (m *meta, magic bool) {
+	order := binary.NativeEndian
+	if order.Uint32(b) != metaMagic {
+		return nil, false
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(b[:56])
+	m = &meta{pageSize: uint64(order.Uint32(b[8:])), pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:])}
+	if sum.Sum64() != order.Uint64(b[56:]) || m.pageSize == 0 {
+		return nil, true
+	}
+	return m, true
+}

@@ -1,0 +1,73 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Commit implements [store.Threads]. It looks at everything before it writes
+// anything, all under one lock: a refused call leaves nothing behind.
+func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if err := check(ctx, key); err != nil {
+		return store.Outcome{}, err
+	}
+	if c.Head.Version == 0 {
+		return store.Outcome{}, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if taken := s.taken(key.Tenant, c.Pointers); taken != nil {
+		return store.Outcome{Taken: taken}, nil
+	}
+	var writes []store.Record
+	for _, record := range c.Records {
+		write, err := s.admit(key, record)
+		if err != nil {
+			return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
+		}
+		if write {
+			writes = append(writes, record)
+		}
+	}
+	stored, err := s.head(key)
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	if stored.Version != c.Head.Version-1 {
+		return store.Outcome{Head: stored}, nil
+	}
+	s.write(key, c, writes)
+	return store.Outcome{Written: true}, nil
+}
+
+// write stores what Commit has looked at.
+func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record) {
+	for _, p := range c.Pointers {
+		if id := (pointer{key.Tenant, p.Name}); s.pointers[id] == nil {
+			s.pointers[id] = copied(p.Value)
+		}
+	}
+	thread := s.contents(key)
+	for _, record := range records {
+		thread.put(record)
+	}
+	thread.head = c.Head.AppendBinary(nil)
+	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
+		index[key] = c.Head.DueAt
+	} else {
+		delete(index, key)
+	}
+}
+
+// taken lists those of the pointers that hold another value.
+func (s *Store) taken(tenant string, pointers []store.Pointer) (taken []store.Pointer) {
+	for _, p := range pointers {
+		if value, ok := s.pointers[pointer{tenant, p.Name}]; ok && string(value) != string(p.Value) {
+			taken = append(taken, store.Pointer{Name: p.Name, Value: copied(value)})
+		}
+	}
+	return taken
+}
