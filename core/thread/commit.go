@@ -45,7 +45,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	case c.Calls <= 0 || c.Calls > MaxCalls:
 		return Result{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", c.Calls, MaxCalls)
 	}
-	before, err := h.consume(c.Consumed)
+	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}
@@ -107,7 +107,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if c.From != h.Seq {
 		return Result{}, h.applied(c.From)
 	}
-	before, err := h.consume(c.Consumed)
+	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}

@@ -38,8 +38,8 @@ func storedForms() []form {
 	}
 	return []form{
 		{
-			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user}),
-			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]}}`,
+			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user, Input: core.ID{2}}),
+			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]},"input":"` + two + `"}`,
 		},
 		{
 			"a turn",
@@ -129,6 +129,33 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	check("run", b, run, func(b []byte) (any, error) { return records.DecodeRun(b) })
 	b, _ = records.EncodeAudit(audit)
 	check("audit", b, audit, func(b []byte) (any, error) { return records.DecodeAudit(b) })
+}
+
+func TestOtherPayloadsHaveASchemaToo(t *testing.T) {
+	type payload struct {
+		Mood string `json:"mood,omitempty"`
+	}
+	var records thread.Records
+	b, err := records.Encode("mood", payload{"calm"})
+	if err != nil || string(b) != `{"schema":1,"mood":"calm"}` {
+		t.Fatalf("%s (%v)", b, err)
+	}
+	if b, _ := records.Encode("mood", payload{}); string(b) != `{"schema":1}` {
+		t.Errorf("an empty one is %s", b)
+	}
+	var got payload
+	if err := records.Decode("mood", b, &got); err != nil || got.Mood != "calm" {
+		t.Errorf("%+v (%v)", got, err)
+	}
+	if err := records.Decode("mood", []byte(`{"schema":2}`), &got); !errors.Is(err, thread.ErrSchema) || err.Error() != "mood of schema 2, newest known 1: thread was written by a newer version of the program" {
+		t.Errorf("a newer one: %v", err)
+	}
+	if err := records.Decode("mood", []byte(`{"schema":1,"mood":1}`), &got); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("another shape: error %v, want corrupt", err)
+	}
+	if _, err := records.Encode("mood", func() {}); core.CodeOf(err) != core.CodeInternal {
+		t.Errorf("what does not encode: error %v, want internal", err)
+	}
 }
 
 func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
