@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,14 +152,14 @@ func TestStreamWithoutAReaderRunsOn(t *testing.T) {
 func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		puts := 0
-		broken := &hooked{Backend: r.store, put: func(ctx context.Context, key core.ThreadKey, record store.Record) error {
-			if record.Name == store.LogName(5) {
-				if puts++; puts == 1 {
-					return context.Canceled // the second step fails at its turn
+		commits := 0
+		broken := &hooked{Backend: r.store, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(5) }) {
+				if commits++; commits == 1 {
+					return store.Outcome{}, context.Canceled // the second step fails at its turn
 				}
 			}
-			return r.store.Put(ctx, key, record)
+			return r.store.Commit(ctx, key, c)
 		}}
 		process := r.process("w", broken)
 		var got events

@@ -74,7 +74,7 @@ func TestInterferenceAtEveryOperation(t *testing.T) {
 					t.Error(err)
 				}
 				for range 2 {
-					if err := other.Work(t.Context(), core.WakeUp{Tenant: "local", Thread: "t1"}); err != nil {
+					if err := other.WorkLocal(t.Context(), core.WakeUp{Tenant: "local", Thread: "t1"}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -161,7 +161,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			hint, _ := r.queue.take()
-			done <- process.Work(t.Context(), hint)
+			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(7 * time.Second)
 		if err := process.CancelRun(t.Context(), local, receipt.RunID); err != nil {
@@ -196,7 +196,7 @@ func TestLeaseOfALongStepIsRenewed(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			hint, _ := r.queue.take()
-			done <- process.Work(t.Context(), hint)
+			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(time.Second)
 		start := time.Now().UnixMilli()
@@ -269,7 +269,7 @@ func TestFailedStepsBackOff(t *testing.T) {
 			if !ok {
 				t.Fatal("no hint is due")
 			}
-			if err := process.Work(t.Context(), hint); err != nil {
+			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				t.Fatal(err)
 			}
 			head, err := r.store.Head(t.Context(), s.Thread)
