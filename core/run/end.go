@@ -32,7 +32,7 @@ import (
 // this step said is void.
 func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
 	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "error", t.Detail)...)
-	if err := p.storeResults(ctx); err != nil {
+	if err := errors.Join(p.storeResults(ctx), p.identify(ctx)); err != nil {
 		return Stepped{}, err
 	}
 	p.reset()
@@ -133,6 +133,11 @@ func (p *step) learn(ctx context.Context) error {
 	}
 	p.log.ErrorContext(ctx, "closing run cannot be read", append(p.attrs(), "error", err)...)
 	p.conversation, p.agent = nil, nil
+	return p.identify(ctx)
+}
+
+// identify makes the record of a run whose own cannot be read.
+func (p *step) identify(ctx context.Context) error {
 	if p.record.ID == p.id {
 		return nil
 	}

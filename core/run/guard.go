@@ -116,7 +116,7 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
 		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: err.Error()})
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && !p.progressed():
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && p.agent != nil && !p.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	return nil
