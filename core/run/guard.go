@@ -18,6 +18,7 @@ const maxRemedies = 4
 // run guards the step with a watch on the head and turns what goes wrong into
 // the right end.
 func (p *step) run(ctx context.Context) (Stepped, error) {
+	p.deadline, _ = ctx.Deadline()
 	work := p.advance
 	if p.head.Run.Status == thread.Closing {
 		work = p.close
