@@ -6,10 +6,16 @@ RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
 # How a function is built for Lambda.
 LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
+# How often `make soak` ends the local host, and the seed of a go that is to be repeated.
+KILLS ?= 60
+SEED ?= 0
 # The endpoints of DynamoDB and SQS: those of the environment, else a moto server.
 AWS := scripts/aws-up.sh && . .reveille/aws.env
 
-.PHONY: run test check unit kill coldstart test-clients test-aws aws-up aws-down lint-template bench nightly deploy \
+# The sample of make mutants.
+MUTANTS ?= 300
+
+.PHONY: run test check unit kill soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
@@ -32,6 +38,9 @@ unit:
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there
 	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev
+
+soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
+	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
 
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first answer
 	scripts/coldstart.sh
@@ -57,9 +66,14 @@ bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
 
+mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
+	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
+
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
 	scripts/fuzz.sh 60s
+	$(MAKE) soak KILLS=1000
+	$(MAKE) mutants
 
 deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
 	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM

@@ -125,6 +125,12 @@ type WakeUp struct {
 	Thread   string `json:"thread"`
 	Dispatch ID     `json:"dispatch"`
 	Epoch    uint64 `json:"epoch"`
+	// Tries is how often the hint came back because its receiver was too old a
+	// program for the thread's records.
+	Tries int `json:"tries,omitempty"`
+	// Sweep: the sweep sent it. Such a hint never sends itself again, since the
+	// next sweep does.
+	Sweep bool `json:"sweep,omitempty"`
 }
 
 // Key returns the thread that the hint names.

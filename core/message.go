@@ -109,6 +109,19 @@ const (
 	StopOther           StopReason = "other"
 )
 
+// ResultStatus says how a call came to its result.
+type ResultStatus string
+
+// The result statuses. Empty is a tool's own result: IsError tells success from
+// failure.
+const (
+	ResultInvalid     ResultStatus = "invalid"      // the tool does not exist, or its arguments are not what it takes
+	ResultBlocked     ResultStatus = "blocked"      // a gate ended the run over it
+	ResultSet         ResultStatus = "set"          // a gate gave the result; the tool did not run
+	ResultNotExecuted ResultStatus = "not_executed" // the run ended or was stopped first
+	ResultUnknown     ResultStatus = "unknown"      // the tool may have run, and must not run twice
+)
+
 // ToolResult is what a tool call came to. Exactly one belongs to each call.
 type ToolResult struct {
 	CallID  string          `json:"call_id"`
@@ -116,6 +129,7 @@ type ToolResult struct {
 	Data    json.RawMessage `json:"data,omitempty"`    // any JSON
 	Message string          `json:"message,omitempty"` // what the model reads instead of Data
 	IsError bool            `json:"is_error,omitempty"`
+	Status  ResultStatus    `json:"status,omitempty"`
 }
 
 // Text is what the model reads: Message if there is one, else Data as JSON.

@@ -21,19 +21,25 @@ func UnknownIn(b []byte, v any, except ...string) (Unknown, error) {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return nil, err
 	}
-	for name := range all {
-		if slices.Contains(except, name) {
-			delete(all, name)
-		}
-	}
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	known := slices.Clone(except)
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		delete(all, name)
+		switch {
+		case name == "" && !field.Anonymous:
+			known = append(known, field.Name)
+		case name != "" && name != "-":
+			known = append(known, name)
+		}
 	}
+	// In any case, as encoding/json reads them: a member that stood beside its
+	// field would win over it when the object is read again.
+	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+	})
 	if len(all) == 0 {
 		return nil, nil
 	}

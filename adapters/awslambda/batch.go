@@ -25,7 +25,7 @@ type batch struct {
 type delivery struct {
 	wake     core.WakeUp // the one with the highest epoch
 	messages []string    // ids; they succeed or fail together
-	receives int         // the highest ApproximateReceiveCount
+	receives int         // the highest ApproximateReceiveCount, for the log
 }
 
 func readBatch(event events.SQSEvent, log *slog.Logger) batch {
@@ -62,25 +62,6 @@ func readWakeUp(body string) (core.WakeUp, error) {
 		return core.WakeUp{}, fmt.Errorf("wake-up: %w", err)
 	}
 	return wake, wake.Check()
-}
-
-// split says which deliveries may run together, which one runs alone after
-// them, and which must wait for another invocation. A suspect that has the
-// batch for itself simply runs alone.
-func (b batch) split() (together []*delivery, alone *delivery, sentBack []*delivery) {
-	for _, d := range b.deliveries {
-		switch {
-		case d.receives < suspectAfter:
-			together = append(together, d)
-		case alone == nil:
-			alone = d
-		case d.receives > alone.receives:
-			alone, sentBack = d, append(sentBack, alone)
-		default:
-			sentBack = append(sentBack, d)
-		}
-	}
-	return together, alone, sentBack
 }
 
 func (b batch) logResult(ctx context.Context, log *slog.Logger, what string, failed int) {

@@ -12,20 +12,17 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Worker works on a thread that a wake-up names. An error means that the
-// wake-up should be delivered again; a wake-up with nothing left to do is no
-// error.
+// Worker works on the threads that wake-ups name.
 type Worker interface {
-	Work(ctx context.Context, w core.WakeUp) error
+	// WorkBatch works on the threads of one delivery at once and returns an error
+	// for each wake-up that should be delivered again; one with nothing left to
+	// do is no error. No wake-up's failure touches another.
+	WorkBatch(ctx context.Context, hints []core.WakeUp) []error
 }
 
 // DefaultReserve is the time that a handler keeps for itself before its
 // invocation's deadline.
 const DefaultReserve = 5 * time.Second
-
-// suspectAfter is the receive count from which a message may be the one that
-// takes its invocation down: it has come back twice.
-const suspectAfter = 3
 
 // StepOptions configures [StepHandler].
 type StepOptions struct {
@@ -38,23 +35,14 @@ type StepOptions struct {
 	Reserve time.Duration
 }
 
-// StepHandler answers a handler for batches of wake-ups from SQS with
-// ReportBatchItemFailures. Each thread of the batch gets one Work call, all at
-// once; an error or a panic of one fails its own messages only. A message that
-// is no wake-up is acknowledged and logged, since it can never succeed.
+// StepHandler returns a handler for batches of wake-ups from SQS with
+// ReportBatchItemFailures. The threads of a batch are worked on at once, each
+// once; the failure of one fails its own messages only. A message that is no
+// wake-up is acknowledged and logged, since it can never succeed.
 //
-// A crash of the process takes the whole batch along, which no recover
-// prevents. A thread whose message was received three times is therefore a
-// suspect: it runs alone, after the others of its batch have ended, one suspect
-// an invocation (the most often received) and only while nine tenths of the
-// invocation's time are left, since a step that does not finish within its
-// invocation ends its run. The other suspects go back to the queue as item
-// failures, so that their receive count keeps growing: sent again as fresh
-// wake-ups they would look innocent. Nothing gets lost by that: past the
-// queue's limit of receives [DeadLetterHandler] wakes them again, the sweep
-// does it even sooner, and only claims count as attempts of a run.
-//
-// The handler itself never returns an error.
+// The handler itself never returns an error. The queue's receive count is of no
+// use to it: what the sweep sends is always fresh, and only claims count as
+// attempts of a run.
 func StepHandler(o StepOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	s := stepper{worker: o.Worker, env: orSystem(o.Env), log: orDefault(o.Logger), reserve: o.Reserve}
 	if s.reserve <= 0 {
@@ -73,38 +61,36 @@ type stepper struct {
 }
 
 func (s stepper) handle(ctx context.Context, b batch) events.SQSEventResponse {
-	started := s.env.Now()
-	ctx, cancel := endBefore(ctx, started, s.reserve)
+	ctx, cancel := endBefore(ctx, s.env.Now(), s.reserve)
 	defer cancel()
-	together, alone, sentBack := b.split()
-	failed := runAll(ctx, s.env, together, s.work)
-	if alone != nil {
-		if len(together) == 0 || wholeLeft(ctx, started, s.env.Now()) {
-			failed = append(failed, runAll(ctx, s.env, []*delivery{alone}, s.work)...)
-		} else {
-			sentBack = append(sentBack, alone)
+	hints := make([]core.WakeUp, len(b.deliveries))
+	for i, d := range b.deliveries {
+		hints[i] = d.wake
+	}
+	var errs []error
+	if err := env.Protect(func() error {
+		errs = s.worker.WorkBatch(ctx, hints)
+		return nil
+	}); err != nil {
+		errs = make([]error, len(hints))
+		for i := range errs {
+			errs[i] = err
 		}
 	}
-	for _, d := range sentBack {
-		s.log.WarnContext(ctx, "wake-up sent back to run alone", d.attrs()...)
+	var failed []*delivery
+	for i, d := range b.deliveries {
+		if errs[i] == nil {
+			continue
+		}
+		level := slog.LevelError
+		if errors.Is(ctx.Err(), context.Canceled) {
+			level = slog.LevelWarn // the host is stopping; the wake-up comes again
+		}
+		s.log.Log(ctx, level, "step of a wake-up failed", append(d.attrs(), errorAttrs(errs[i])...)...)
+		failed = append(failed, d)
 	}
-	failed = append(failed, sentBack...)
 	b.logResult(ctx, s.log, "step batch", len(failed))
 	return itemFailures(failed)
-}
-
-// work reports whether the delivery is done with.
-func (s stepper) work(ctx context.Context, d *delivery) bool {
-	err := env.Protect(func() error { return s.worker.Work(ctx, d.wake) })
-	if err == nil {
-		return true
-	}
-	level := slog.LevelError
-	if errors.Is(ctx.Err(), context.Canceled) {
-		level = slog.LevelWarn // the host is stopping; the wake-up comes again
-	}
-	s.log.Log(ctx, level, "step of a wake-up failed", append(d.attrs(), errorAttrs(err)...)...)
-	return false
 }
 
 // endBefore returns a context that ends reserve before the deadline of ctx, but
@@ -116,13 +102,6 @@ func endBefore(ctx context.Context, now time.Time, reserve time.Duration) (conte
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline.Add(-min(reserve, deadline.Sub(now)/2)))
-}
-
-// wholeLeft reports whether at least nine tenths of the time that ctx had at
-// started are left at now.
-func wholeLeft(ctx context.Context, started, now time.Time) bool {
-	deadline, ok := ctx.Deadline()
-	return !ok || deadline.Sub(now) >= deadline.Sub(started)/10*9
 }
 
 func orSystem(e *env.Env) *env.Env {

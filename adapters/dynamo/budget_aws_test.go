@@ -4,229 +4,284 @@ package dynamo_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
-	"iter"
-	"math/rand/v2"
-	"net/http"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // meteredSteps is how many background steps a mean is taken of. Every step takes
 // 10 s of the clock, so that the due index moves as often as in a busy thread.
-// Answers have 500 B, tool results 2 KB, after compression.
+// Texts have 500 B, tool results 2 KB, after compression.
 const meteredSteps = 20
 
-// metered are the steps whose cost is budgeted.
-var metered = []struct {
-	name        string
-	calls       func(last core.Role) int // of a turn, by the last message before it
-	prepare     func(t testing.TB, b *bench)
+// budget is what something may cost at most, and the round trips that it takes.
+type budget struct {
 	write, read float64
-}{
-	{"two tool results of 2 KB", func(core.Role) int { return 2 },
-		func(testing.TB, *bench) {}, 11.4, 1},
-	{"a text that ends a run", func(last core.Role) int { return map[core.Role]int{core.RoleUser: 1}[last] },
-		func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, 5, 1},
-	{"a text that is a whole run, with its queued input", func(core.Role) int { return 0 },
-		func(t testing.TB, b *bench) { b.submit(t, 1) }, 6, 2},
+	rounds      int
+}
+
+// kindOfStep is a step that has a budget.
+type kindOfStep struct {
+	name    string
+	calls   func([]core.Message) int
+	prepare func(t testing.TB, b *bench) // what must have happened before the step
+	budget  budget
+}
+
+// The kinds of warm steps.
+var kindsOfSteps = []kindOfStep{
+	{"two tool results of 2 KB", always(2), func(testing.TB, *bench) {}, budget{write: 11.4, read: 1, rounds: 7}},
+	{"a text that ends a run", first(1), func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, budget{write: 5, read: 1, rounds: 4}},
+	{"a text that is a whole run, with its queued input", always(0), func(t testing.TB, b *bench) { b.submit(t, 1) }, budget{write: 6, read: 2, rounds: 5}},
 }
 
 // histories are the lengths of thread, in messages, at which a step must cost
 // the same.
 var histories = []int{10, 1000}
 
-// meter answers the mean cost of a step on a thread that holds so many messages
-// already.
-func meter(t testing.TB, calls func(core.Role) int, prepare func(testing.TB, *bench), history int) (mean dynamo.Units, kinds map[string]dynamo.Units) {
+// cost is what was metered. State snapshots and event chunks are apart, in
+// Kinds alone: they come every so many steps and bytes.
+type cost struct {
+	dynamo.Units
+	Rounds int
+	Kinds  map[string]dynamo.Units
+}
+
+// measure meters what do sends.
+func (b *bench) measure(do func()) cost {
+	b.meter.Reset()
+	do()
+	c := cost{Units: b.meter.Total(), Rounds: b.meter.Rounds(), Kinds: b.meter.Units()}
+	for _, kind := range []string{"snapshot", "event"} {
+		apart := c.Kinds[kind]
+		c.Write -= apart.Write
+		c.Read -= apart.Read
+		c.Calls -= apart.Calls
+	}
+	return c
+}
+
+// mean is that of the units; the round trips are the least, since a busy machine
+// makes them more. Kinds are sums.
+func mean(costs []cost) cost {
+	m := cost{Rounds: costs[0].Rounds, Kinds: map[string]dynamo.Units{}}
+	for _, c := range costs {
+		m.Write += c.Write
+		m.Read += c.Read
+		m.Rounds = min(m.Rounds, c.Rounds)
+		for kind, u := range c.Kinds {
+			sum := m.Kinds[kind]
+			m.Kinds[kind] = dynamo.Units{Write: sum.Write + u.Write, Read: sum.Read + u.Read, Calls: sum.Calls + u.Calls}
+		}
+	}
+	m.Write /= float64(len(costs))
+	m.Read /= float64(len(costs))
+	return m
+}
+
+// hold compares a cost with its budget.
+func (limit budget) hold(t testing.TB, what string, c cost) {
 	t.Helper()
-	b := newBench(t, chatter{calls: calls, text: 500})
+	if c.Write > limit.write || c.Read > limit.read || c.Rounds != limit.rounds {
+		t.Errorf("%s costs %.2f WCU and %.2f RRU in %d round trips, at most %.1f and %.1f in %d are allowed; by kind: %+v",
+			what, c.Write, c.Read, c.Rounds, limit.write, limit.read, limit.rounds, c.Kinds)
+	}
+}
+
+// steps measures the kind of step on a process that is warm.
+func (k kindOfStep) steps(t testing.TB, b *bench) cost {
+	t.Helper()
+	costs := make([]cost, meteredSteps)
+	for i := range costs {
+		k.prepare(t, b)
+		costs[i] = b.measure(func() { b.step(t) })
+	}
+	return mean(costs)
+}
+
+// warm measures the kind of step on a thread that holds so many messages.
+func (k kindOfStep) warm(t testing.TB, history int) cost {
+	t.Helper()
+	b := newBench(t, chatter{calls: k.calls, text: 500})
 	b.submit(t, history)
-	for range 2 { // warm: both steps of a run, or the start of an endless one
-		if len(b.hints) > 0 {
+	for range 2 { // both steps of a run, or the start of an endless one
+		if b.waiting() {
 			b.step(t)
 		}
 	}
-	b.meter.Reset()
-	var sum dynamo.Units
-	for range meteredSteps {
-		prepare(t, b)
-		prepared := b.meter.Total()
-		b.step(t)
-		after := b.meter.Total()
-		sum.Write += after.Write - prepared.Write
-		sum.Read += after.Read - prepared.Read
-	}
-	return dynamo.Units{Write: sum.Write / meteredSteps, Read: sum.Read / meteredSteps}, b.meter.Units()
+	return k.steps(t, b)
 }
 
-// TestStepBudget holds a step to what it may cost, however long its thread is.
+// TestStepBudget holds a warm step to what it may cost, however long its thread.
 func TestStepBudget(t *testing.T) {
-	for _, tt := range metered {
-		t.Run(tt.name, func(t *testing.T) {
-			var costs []dynamo.Units
+	for _, kind := range kindsOfSteps {
+		t.Run(kind.name, func(t *testing.T) {
+			var costs []cost
 			for _, history := range histories {
-				cost, kinds := meter(t, tt.calls, tt.prepare, history)
-				if cost.Write > tt.write || cost.Read > tt.read {
-					t.Errorf("at %d messages a step costs %.2f WCU and %.2f RRU, at most %.1f and %.1f are allowed; by kind: %+v",
-						history, cost.Write, cost.Read, tt.write, tt.read, kinds)
-				}
-				costs = append(costs, cost)
+				c := kind.warm(t, history)
+				kind.budget.hold(t, fmt.Sprintf("a step at %d messages", history), c)
+				costs = append(costs, c)
 			}
-			if costs[0] != costs[1] {
+			if costs[0].Units != costs[1].Units {
 				t.Errorf("a step costs %+v at %d messages and %+v at %d", costs[0], histories[0], costs[1], histories[1])
 			}
 		})
 	}
 }
 
+// TestColdStepBudget: a new process that takes a step of a thread of 10,000
+// messages of 2 KB reads its window and no more, and writes what a warm one
+// writes. Its second step is a warm one.
+func TestColdStepBudget(t *testing.T) {
+	tests := []struct {
+		name    string
+		calls   func([]core.Message) int
+		history func(t testing.TB, b *bench)
+		prepare func(t testing.TB, b *bench)
+		cold    budget
+		warm    kindOfStep
+	}{
+		{"as one run, two tool results more", always(2), oneRun, func(testing.TB, *bench) {},
+			budget{write: 11.4, read: coldRead, rounds: coldRounds}, kindsOfSteps[0]},
+		{"as 1,000 runs, a text that is a whole run more", first(4), thousandRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
+			budget{write: 6, read: coldRead, rounds: coldRounds}, kindsOfSteps[2]},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := longThread(t, chatter{calls: tt.calls, text: 2048}, tt.history)
+			b.answers.calls, b.answers.text = tt.warm.calls, 500
+			costs := make([]cost, 3)
+			for i := range costs {
+				tt.prepare(t, b)
+				b.restart(t)
+				costs[i] = b.measure(func() { b.step(t) })
+			}
+			tt.cold.hold(t, "a cold step", mean(costs))
+			tt.warm.budget.hold(t, "a warm step", tt.warm.steps(t, b))
+		})
+	}
+}
+
+// What a cold step may read at most: the window of 2 KB messages, strongly
+// consistent, half of it again for the pages that go beyond it, and the claim.
+const (
+	coldRead   = 400
+	coldRounds = 16
+)
+
+// oneRun is a run that goes on and on.
+func oneRun(t testing.TB, b *bench) {
+	t.Helper()
+	b.submit(t, 1)
+	for b.seq(t) < 10_000 {
+		b.step(t)
+	}
+}
+
+// thousandRuns are runs of ten messages each: the input, four turns with a
+// result each, and a text.
+func thousandRuns(t testing.TB, b *bench) {
+	t.Helper()
+	for range 1000 {
+		b.send(t, mailbox.Submission{Messages: []core.Message{core.UserMessage("", noise(2048))}})
+		for b.waiting() {
+			b.step(t)
+		}
+	}
+	if got := b.seq(t); got < 10_000 {
+		t.Fatalf("1,000 runs have %d messages", got)
+	}
+}
+
+func (b *bench) seq(t testing.TB) uint64 {
+	t.Helper()
+	head, err := b.backend.Head(t.Context(), theThread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Seq
+}
+
+// TestSubmissionBudget meters what it takes until a submission is durable.
+func TestSubmissionBudget(t *testing.T) {
+	input := []core.Message{core.UserMessage("", noise(500))}
+	tests := []struct {
+		name   string
+		before func(t *testing.T, b *bench)
+		key    string
+		want   cost
+	}{
+		{"to a new thread", func(*testing.T, *bench) {}, "", cost{Units: dynamo.Units{Write: 4, Read: 1, Calls: 4}, Rounds: 4}},
+		{"to a new thread, with a key", func(*testing.T, *bench) {}, "k", cost{Units: dynamo.Units{Write: 5, Read: 2, Calls: 6}, Rounds: 4}},
+		{"to a thread that has work", func(t *testing.T, b *bench) { b.submit(t, 1) }, "", cost{Units: dynamo.Units{Write: 3, Read: 1, Calls: 4}, Rounds: 4}},
+		{"to a thread that has work, with a key", func(t *testing.T, b *bench) { b.submit(t, 1) }, "k", cost{Units: dynamo.Units{Write: 4, Read: 2, Calls: 6}, Rounds: 4}},
+		{"again, with the same key", func(t *testing.T, b *bench) { b.send(t, mailbox.Submission{Messages: input, Key: "k"}) }, "k",
+			cost{Units: dynamo.Units{Read: 2, Calls: 2}, Rounds: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			costs := make([]cost, 3)
+			for i := range costs {
+				b := newBench(t, chatter{calls: always(0), text: 500})
+				tt.before(t, b)
+				costs[i] = b.measure(func() { b.send(t, mailbox.Submission{Messages: input, Key: tt.key}) })
+			}
+			got := mean(costs)
+			got.Calls = costs[0].Calls
+			if got.Units != tt.want.Units || got.Rounds != tt.want.Rounds {
+				t.Errorf("costs %+v, want %+v in %d round trips", got, tt.want.Units, tt.want.Rounds)
+			}
+		})
+	}
+}
+
+// TestWaitingStreamBudget: a stream whose run waits reads the head each time it
+// looks, and nothing else.
+func TestWaitingStreamBudget(t *testing.T) {
+	const settled, looks = 10, 100
+	b := newBench(t, chatter{calls: always(0), text: 500})
+	receipt := b.submit(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	naps, total := 0, dynamo.Units{}
+	b.nap = func(ctx context.Context, d time.Duration) error {
+		b.clock.Add(int64(d))
+		switch naps++; naps {
+		case settled:
+			b.meter.Reset()
+		case settled + looks:
+			total = b.meter.Total()
+			cancel()
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, func(core.Event) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := (dynamo.Units{Read: looks, Calls: looks}); total != want {
+		t.Errorf("%d looks cost %+v, want %+v", looks, total, want)
+	}
+}
+
 // BenchmarkStepUnits prints what TestStepBudget asserts.
 func BenchmarkStepUnits(b *testing.B) {
-	for _, m := range metered {
+	for _, kind := range kindsOfSteps {
 		for _, history := range histories {
-			b.Run(fmt.Sprintf("%s, %d messages", m.name, history), func(b *testing.B) {
-				var cost dynamo.Units
+			b.Run(fmt.Sprintf("%s, %d messages", kind.name, history), func(b *testing.B) {
+				var c cost
 				for b.Loop() {
-					cost, _ = meter(b, m.calls, m.prepare, history)
+					c = kind.warm(b, history)
 				}
 				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(cost.Write, "WCU/step")
-				b.ReportMetric(cost.Read, "RRU/step")
+				b.ReportMetric(c.Write, "WCU/step")
+				b.ReportMetric(c.Read, "RRU/step")
+				b.ReportMetric(float64(c.Rounds), "rounds/step")
 			})
 		}
 	}
-}
-
-// noon is where the clock starts, so that the due index moves the same each time.
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
-// bench is a runtime on a metered table, with a queue that the test works off.
-type bench struct {
-	*runtime.Runtime
-	meter *dynamo.Meter
-	clock atomic.Int64 // since noon, in nanoseconds
-
-	mu    sync.Mutex
-	hints []core.WakeUp
-}
-
-// Wake implements mailbox.Waker.
-func (b *bench) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if delay == 0 {
-		b.hints = append(b.hints, w)
-	}
-	return nil
-}
-
-func newBench(t testing.TB, answers chatter) *bench {
-	t.Helper()
-	_, table := client(t)
-	b := &bench{meter: dynamo.NewMeter(http.DefaultTransport)}
-	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := env.System()
-	e.Now = func() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
-	lookup, err := tool.Typed(tool.Spec{Name: "lookup", Description: "Answers 2 KB that cannot be compressed."},
-		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text(noise(2048)), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	none := 0
-	b.Runtime, err = runtime.Build(runtime.Config{
-		Env: e, Store: dynamo.New(c, dynamo.Options{Table: table, Now: e.Now}), Waker: b, Due: dynamo.DuePolicy(),
-		Agents: agent.Parts{
-			Models: map[string]agent.ModelBinding{"m": {Model: answers, Name: "m"}},
-			Tools:  []tool.Tool{lookup},
-			Specs:  []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none}},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// submit enqueues a run of so many user messages.
-func (b *bench) submit(t testing.TB, messages int) {
-	t.Helper()
-	_, err := b.Submit(t.Context(), mailbox.Submission{
-		Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, AgentID: "demo",
-		Messages: slices.Repeat([]core.Message{core.UserMessage("", "go on")}, messages),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// step works the next hint, 10 s after the last.
-func (b *bench) step(t testing.TB) {
-	t.Helper()
-	b.mu.Lock()
-	if len(b.hints) == 0 {
-		b.mu.Unlock()
-		t.Fatal("there is no hint to work on")
-	}
-	hint := b.hints[0]
-	b.hints = b.hints[1:]
-	b.mu.Unlock()
-	b.clock.Add(int64(10 * time.Second))
-	if err := b.Work(t.Context(), hint); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// chatter is a model that answers text bytes and calls the tool.
-type chatter struct {
-	calls func(last core.Role) int
-	text  int
-}
-
-// Stream implements model.Model.
-func (c chatter) Stream(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	deltas := []model.Delta{{Type: model.DeltaText, Text: noise(c.text)}}
-	calls := c.calls(request.Messages[len(request.Messages)-1].Role)
-	for i := range calls {
-		deltas = append(deltas,
-			model.Delta{Type: model.DeltaToolStart, Index: i, Name: "lookup", CallID: fmt.Sprint("call-", i)},
-			model.Delta{Type: model.DeltaToolArgument, Index: i, Text: "{}"})
-	}
-	stop := core.StopEndTurn
-	if calls > 0 {
-		stop = core.StopToolUse
-	}
-	deltas = append(deltas, model.Delta{Type: model.DeltaStop, Stop: stop})
-	return func(yield func(model.Delta, error) bool) {
-		for _, d := range deltas {
-			if !yield(d, nil) {
-				return
-			}
-		}
-	}
-}
-
-// noise is a text that has n bytes when it is compressed.
-func noise(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(rand.IntN(256))
-	}
-	return base64.StdEncoding.EncodeToString(b)
 }

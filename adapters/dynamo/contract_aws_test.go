@@ -4,8 +4,12 @@ package dynamo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +46,38 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 }
 
 func TestContract(t *testing.T) {
-	c, table := client(t)
-	storetest.Options{MaxPayload: dynamo.MaxPayload}.Run(t, func(t *testing.T) store.Backend { return dynamo.New(c, dynamo.Options{Table: table}) })
+	_, table := client(t)
+	c, err := dynamo.NewClient(awsenv.Config{
+		Transport: stopping{http.DefaultTransport}, Timeout: 30 * time.Second,
+		Backoff: func(int) time.Duration { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := storetest.Options{MaxPayload: dynamo.MaxPayload, Stop: stop}
+	options.Run(t, func(t *testing.T) store.Backend { return dynamo.New(c, dynamo.Options{Table: table}) })
+}
+
+// writesLeft is the context key of how many more writes a caller may send.
+type writesLeft struct{}
+
+// stop returns a context under which so many writes are sent and no more, as if
+// the process died then.
+func stop(ctx context.Context, writes int) context.Context {
+	left := new(atomic.Int64)
+	left.Store(int64(writes))
+	return context.WithValue(ctx, writesLeft{}, left)
+}
+
+// stopping is a transport that obeys stop.
+type stopping struct{ http.RoundTripper }
+
+var errStopped = errors.New("the process is gone")
+
+func (s stopping) RoundTrip(r *http.Request) (*http.Response, error) {
+	left, ok := r.Context().Value(writesLeft{}).(*atomic.Int64)
+	if ok && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && left.Add(-1) < 0 {
+		return nil, errStopped
+	}
+	return s.RoundTripper.RoundTrip(r)
 }

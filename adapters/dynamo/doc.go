@@ -14,7 +14,8 @@
 //	h, v    the encoded HEAD and its version
 //	g, d    shard and time of the due index; only while DueAt is set
 //	p, z    a payload; z is there when it is zstd-compressed
-//	f, s    fence and step of the claim that wrote the record
+//	f       fence under which a record was written
+//	s       version of the head that a rewritable record goes with
 //	x       unix seconds after which the item counts as gone (the table's TTL)
 //
 // # Writes
@@ -24,13 +25,23 @@
 // conditions say what [store.Admit] says; on a refusal Admit itself decides
 // about the item that came back.
 //
+// A Commit is no transaction, which would cost twice the units: its pointers go
+// side by side, then its records, then the head, in at most three round trips.
+// Whatever ends it on the way leaves pointers and records that no head covers.
+//
 // The SDK tries a call up to three times (see awsenv.Config). A try that timed out
 // may have been applied, and the next one then fails on our own item: the
-// stored bytes are compared, and equal ones are a success. ([Store.CompareAndSet]
-// of a head that another call has written is refused, as the contract says.) When no try was
-// answered the error has [core.CodeUnavailable] and the outcome is unknown: the
-// caller reads the HEAD and compares commit ids. [store.ErrThrottled] is
-// returned only when every try was refused.
+// stored bytes are compared, and equal ones are a success. (A head that an
+// earlier call has written is refused and comes back, as the contract says.)
+// When no try was answered the error has [core.CodeUnavailable] and the outcome
+// is unknown: the caller reads the HEAD and compares commit ids.
+// [store.ErrThrottled] is returned only when every try was refused.
+//
+// # Reads
+//
+// The log is read forwards in pages of 1 MB, and backwards in pages that grow
+// with what the caller goes through: 16 records, then half as many as were read,
+// 256 at most.
 //
 // # Limits
 //

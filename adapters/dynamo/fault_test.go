@@ -17,20 +17,20 @@ import (
 
 // Heads as they are stored: ours is testHead(2, 0), theirs a rival's version 2.
 const (
-	ours   = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAAAAAAAA"},"v":{"N":"2"}}`
-	theirs = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAgAAAAAAAAAAAAAAAAAAAAAAAAAGAAAAAAAA"},"v":{"N":"2"}}`
+	ours   = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head2 + `"},"v":{"N":"2"}}`
+	theirs = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + headRival + `"},"v":{"N":"2"}}`
 )
 
-var rival = thread.Head{Schema: 1, Version: 2, CommitID: core.ID{0xc0, 0x02}, Seq: 6}
+var rival = thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: core.ID{0xc0, 0x02}, Seq: 6}
 
-// TestCompareAndSetUnderFaults: every way in which a write can go wrong ends in
+// TestHeadWriteUnderFaults: every way in which a write can go wrong ends in
 // written, refused with the stored head, or an error that says what is known.
-func TestCompareAndSetUnderFaults(t *testing.T) {
+func TestHeadWriteUnderFaults(t *testing.T) {
 	tests := []struct {
 		name    string
 		replies []reply
 		stored  thread.Head
-		ok      bool
+		written bool
 		code    core.Code
 	}{
 		{"written", []reply{done}, thread.Head{}, true, ""},
@@ -59,24 +59,24 @@ func TestCompareAndSetUnderFaults(t *testing.T) {
 		{"the stored head is garbage", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQI="},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
 		{"the stored head is missing", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
 		{"the stored versions differ", []reply{conflict(strings.Replace(ours, `"N":"2"`, `"N":"3"`, 1))}, thread.Head{}, false, core.CodeCorrupt},
-		{"a newer schema", []reply{conflict(strings.Replace(ours, `"AQ`, `"/w`, 1))}, thread.Head{}, false, core.CodeSchema},
+		{"a newer layout", []reply{conflict(strings.Replace(ours, `"AQ`, `"/w`, 1))}, thread.Head{}, false, core.CodeSchema},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scripted(t, tt.replies...)
-			stored, ok, err := s.CompareAndSet(context.Background(), key, testHead(2, 0))
-			if core.CodeOf(err) != tt.code || ok != tt.ok {
-				t.Errorf("ok=%v, error %v; want ok=%v, code %q", ok, err, tt.ok, tt.code)
+			got, err := s.Commit(context.Background(), key, store.Commit{Head: testHead(2, 0)})
+			if core.CodeOf(err) != tt.code {
+				t.Errorf("error %v, want code %q", err, tt.code)
 			}
-			if diff := cmp.Diff(tt.stored, stored); diff != "" {
-				t.Errorf("stored head (-want +got):\n%s", diff)
+			if diff := cmp.Diff(store.Outcome{Written: tt.written, Head: tt.stored}, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
 // TestPutUnderFaults does the same for every kind of record. The records are
-// put with the payload "hi" under fence 3, step 4.
+// put with the payload "hi" under fence 3, at version 4.
 func TestPutUnderFaults(t *testing.T) {
 	const (
 		logName, createName, rewriteName = "M#000000000006", "D#d1", "R#r1"
@@ -87,7 +87,7 @@ func TestPutUnderFaults(t *testing.T) {
 		return conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"?"},` + strings.Join(attributes, ",") + `}`)
 	}
 	fence := func(n string) string { return `"f":{"N":"` + n + `"}` }
-	step := func(n string) string { return `"s":{"N":"` + n + `"}` }
+	version := func(n string) string { return `"s":{"N":"` + n + `"}` }
 	tests := []struct {
 		name    string
 		record  string
@@ -108,11 +108,11 @@ func TestPutUnderFaults(t *testing.T) {
 		{"create: other bytes", createName, []reply{stored(other)}, store.ErrConflict},
 		{"create: no answer, then other bytes", createName, []reply{broken, stored(other)}, store.ErrConflict},
 
-		{"rewrite: no answer, but applied", rewriteName, []reply{lost, stored(fence("3"), step("4"), payload)}, nil},
-		{"rewrite: equal bytes of an earlier call", rewriteName, []reply{stored(fence("3"), step("4"), payload)}, nil},
-		{"rewrite: other bytes", rewriteName, []reply{stored(fence("3"), step("4"), other)}, store.ErrConflict},
-		{"rewrite: a later step's", rewriteName, []reply{stored(fence("3"), step("5"), other)}, store.ErrFenced},
-		{"rewrite: a later claim's", rewriteName, []reply{stored(fence("4"), step("1"), other)}, store.ErrFenced},
+		{"rewrite: no answer, but applied", rewriteName, []reply{lost, stored(fence("3"), version("4"), payload)}, nil},
+		{"rewrite: equal bytes of an earlier call", rewriteName, []reply{stored(fence("3"), version("4"), payload)}, nil},
+		{"rewrite: other bytes", rewriteName, []reply{stored(fence("3"), version("4"), other)}, store.ErrConflict},
+		{"rewrite: a later version's", rewriteName, []reply{stored(fence("3"), version("5"), other)}, store.ErrFenced},
+		{"rewrite: a later claim's", rewriteName, []reply{stored(fence("4"), version("1"), other)}, store.ErrFenced},
 
 		{"no answer, not applied", logName, []reply{lost, done}, nil},
 		{"5xx, then written", logName, []reply{broken, done}, nil},
@@ -132,7 +132,7 @@ func TestPutUnderFaults(t *testing.T) {
 				record.Fence = 3
 			}
 			if record.Kind() == store.KindRewrite {
-				record.Step = 4
+				record.Version = 4
 			}
 			if err := s.Put(context.Background(), key, record); !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
@@ -143,30 +143,38 @@ func TestPutUnderFaults(t *testing.T) {
 
 var errUnavailable = core.Errorf(core.CodeUnavailable, "the outcome is unknown")
 
-func TestPutPointerUnderFaults(t *testing.T) {
+func TestPointerUnderFaults(t *testing.T) {
 	stored := conflict(`{"pk":{"S":"N#acme#k"},"sk":{"S":"N"},"p":{"B":"aGk="}}`)
 	older := conflict(`{"pk":{"S":"N#acme#k"},"sk":{"S":"N"},"p":{"B":"aG8="}}`)
 	tests := []struct {
 		name    string
 		replies []reply
-		want    string
+		taken   []store.Pointer
 		code    core.Code
 	}{
-		{"written", []reply{done}, "hi", ""},
-		{"no answer, but applied", []reply{lost, stored}, "hi", ""},
-		{"an older value", []reply{older}, "ho", ""},
-		{"the item is not returned", []reply{conflict(""), {body: `{"Item":{"p":{"B":"aG8="}}}`}}, "ho", ""},
-		{"gone before it could be read", []reply{conflict(""), done, done}, "hi", ""},
-		{"coming and going", []reply{conflict(""), done, conflict(""), done}, "", core.CodeUnavailable},
-		{"throttled for good", []reply{throttle, throttle, throttle}, "", core.CodeThrottled},
-		{"never an answer", []reply{lost, lost, lost}, "", core.CodeUnavailable},
+		{"written", []reply{done, done}, nil, ""},
+		{"no answer, but applied", []reply{lost, stored, done}, nil, ""},
+		{"the same value of an earlier call", []reply{stored, done}, nil, ""},
+		{"an older value", []reply{older}, []store.Pointer{{Name: "k", Value: []byte("ho")}}, ""},
+		{"the item is not returned", []reply{conflict(""), {body: `{"Item":{"p":{"B":"aG8="}}}`}}, []store.Pointer{{Name: "k", Value: []byte("ho")}}, ""},
+		{"gone before it could be read", []reply{conflict(""), done, done, done}, nil, ""},
+		{"coming and going", []reply{conflict(""), done, conflict(""), done}, nil, core.CodeUnavailable},
+		{"throttled for good", []reply{throttle, throttle, throttle}, nil, core.CodeThrottled},
+		{"never an answer", []reply{lost, lost, lost}, nil, core.CodeUnavailable},
+		{"the stored value is no zstd", []reply{conflict(`{"p":{"B":"aG8="},"z":{"BOOL":true}}`)}, nil, core.CodeCorrupt},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := scripted(t, tt.replies...)
-			got, err := s.PutPointer(context.Background(), "acme", "k", []byte("hi"), time.Hour)
-			if string(got) != tt.want || core.CodeOf(err) != tt.code {
-				t.Errorf("answers %q, %v; want %q, code %q", got, err, tt.want, tt.code)
+			got, err := s.Commit(context.Background(), key, store.Commit{
+				Pointers: []store.Pointer{{Name: "k", Value: []byte("hi"), TTL: time.Hour}}, Head: testHead(1, 0),
+			})
+			if core.CodeOf(err) != tt.code {
+				t.Errorf("error %v, want code %q", err, tt.code)
+			}
+			want := store.Outcome{Written: tt.code == "" && tt.taken == nil, Taken: tt.taken}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -175,12 +183,13 @@ func TestPutPointerUnderFaults(t *testing.T) {
 func TestReadsUnderFaults(t *testing.T) {
 	ctx := context.Background()
 	reads := map[string]func(s *Store) error{
-		"Head":    func(s *Store) error { _, err := s.Head(ctx, key); return err },
-		"Get":     func(s *Store) error { _, _, err := s.Get(ctx, key, "D#d1"); return err },
-		"Log":     func(s *Store) error { return drain(s.Log(ctx, key, 1, 2)) },
-		"Records": func(s *Store) error { _, err := s.Records(ctx, key, "R#", "", 5); return err },
-		"Overdue": func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, 5); return err },
-		"Pointer": func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
+		"Head":         func(s *Store) error { _, err := s.Head(ctx, key); return err },
+		"Get":          func(s *Store) error { _, _, err := s.Get(ctx, key, "D#d1"); return err },
+		"Log":          func(s *Store) error { return drain(s.Log(ctx, key, 1, 2)) },
+		"LogBackwards": func(s *Store) error { return drain(s.LogBackwards(ctx, key, 1, 2)) },
+		"Records":      func(s *Store) error { _, err := s.Records(ctx, key, "R#", "", 5); return err },
+		"Overdue":      func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 5); return err },
+		"Pointer":      func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
 	}
 	tests := []struct {
 		name    string
@@ -232,9 +241,6 @@ func TestTooLargeIsRefusedBeforeTheCall(t *testing.T) {
 	err = s.Put(context.Background(), key, store.Record{Name: "M#000000000001", Fence: 1, Payload: make([]byte, 16<<20+1)})
 	if !errors.Is(err, store.ErrTooLarge) {
 		t.Errorf("a payload that no reader would decompress: error %v, want ErrTooLarge", err)
-	}
-	if _, err := s.PutPointer(context.Background(), "acme", "k", noise(358_401), 0); !errors.Is(err, store.ErrTooLarge) {
-		t.Errorf("pointer: error %v, want ErrTooLarge", err)
 	}
 }
 

@@ -17,9 +17,9 @@ func FuzzDecodeItem(f *testing.F) {
 	f.Add("M#000000000001", []byte("hi"), h.AppendBinary(nil), false, "3", "4", "0", "2")
 	f.Add("Q#q", encoder().EncodeAll(make([]byte, 1000), nil), []byte{1}, true, "", "", "1", "")
 	f.Add("R#r", []byte{0x28, 0xb5, 0x2f, 0xfd, 0xff}, []byte{}, true, "-1", "1e9", "x", "18446744073709551616")
-	f.Fuzz(func(t *testing.T, sk string, payload, head []byte, packed bool, fence, step, expires, version string) {
+	f.Fuzz(func(t *testing.T, sk string, payload, head []byte, packed bool, fence, version, expires, headVersion string) {
 		it := item{attrSK: text(sk), attrPayload: blob(payload), attrHead: blob(head), attrPacked: &types.AttributeValueMemberBOOL{Value: packed}}
-		for name, value := range map[string]string{attrFence: fence, attrStep: step, attrExpires: expires, attrVersion: version} {
+		for name, value := range map[string]string{attrFence: fence, attrAt: version, attrExpires: expires, attrVersion: headVersion} {
 			if value != "" {
 				it[name] = &types.AttributeValueMemberN{Value: value}
 			}
@@ -56,5 +56,5 @@ func FuzzDecodeItem(f *testing.F) {
 }
 
 func same(a, b store.Record) bool {
-	return a.Name == b.Name && a.Fence == b.Fence && a.Step == b.Step && a.Expires == b.Expires && string(a.Payload) == string(b.Payload)
+	return a.Name == b.Name && a.Fence == b.Fence && a.Version == b.Version && a.Expires == b.Expires && string(a.Payload) == string(b.Payload)
 }

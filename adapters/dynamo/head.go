@@ -7,8 +7,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -25,18 +27,11 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	return decodeHead(key, it)
 }
 
-// CompareAndSet implements [store.Threads]. ok is also true when a try of this call
-// got no answer, the next one was refused, and the stored head turns out to be
-// next itself: the first try was applied.
-func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-	pk, err := partition(key)
-	if err != nil {
-		return thread.Head{}, false, err
-	}
-	if next.Version == 0 {
-		return thread.Head{}, false, core.Errorf(core.CodeInvalid, "head of %s to write has version 0, the first is 1", key)
-	}
-	it := encodeHead(pk, key, &next)
+// putHead writes the head of a Commit. Written is also true when a try of this
+// call got no answer, the next one was refused, and the stored head turns out to
+// be next itself: the first try was applied.
+func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.AttributeValue, next *thread.Head) (store.Outcome, error) {
+	it := encodeHead(pk, key, next)
 	input := &dynamodb.PutItemInput{Item: it}
 	if next.Version == 1 {
 		input.ConditionExpression = aws.String("attribute_not_exists(pk)")
@@ -46,17 +41,17 @@ func (s *Store) CompareAndSet(ctx context.Context, key core.ThreadKey, next thre
 	}
 	met, err := s.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
 	if err != nil {
-		return thread.Head{}, false, err
+		return store.Outcome{}, err
 	}
 	if met == nil {
-		return thread.Head{}, true, nil
+		return store.Outcome{Written: true}, nil
 	}
 	stored, err := decodeHead(key, met.item)
 	if err != nil {
-		return thread.Head{}, false, err
+		return store.Outcome{}, err
 	}
 	if met.unanswered && bytes.Equal(blobOf(it, attrHead), blobOf(met.item, attrHead)) {
-		return thread.Head{}, true, nil
+		return store.Outcome{Written: true}, nil
 	}
-	return stored, false, nil
+	return store.Outcome{Head: stored}, nil
 }

@@ -33,7 +33,7 @@ const (
 	attrPayload = "p"
 	attrPacked  = "z"
 	attrFence   = "f"
-	attrStep    = "s"
+	attrAt      = "s"
 	attrExpires = "x"
 )
 
@@ -116,8 +116,8 @@ func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
 	if kind != store.KindCreate || r.Fence != 0 {
 		it[attrFence] = number(r.Fence)
 	}
-	if kind == store.KindRewrite || r.Step != 0 {
-		it[attrStep] = number(r.Step)
+	if kind == store.KindRewrite || r.Version != 0 {
+		it[attrAt] = number(r.Version)
 	}
 	if r.Expires != 0 {
 		it[attrExpires] = number(r.Expires)
@@ -128,16 +128,16 @@ func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
 func decodeRecord(it item) (store.Record, error) {
 	r := store.Record{Name: textOf(it, attrSK)}
 	fence, errFence := numberOf(it, attrFence)
-	step, errStep := numberOf(it, attrStep)
+	version, errVersion := numberOf(it, attrAt)
 	expires, errExpires := numberOf(it, attrExpires)
-	if errFence != nil || errStep != nil || errExpires != nil || step > 1<<32-1 || expires > 1<<63-1 {
-		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: fence, step or expiry is no number in range", core.Excerpt(r.Name))
+	if errFence != nil || errVersion != nil || errExpires != nil || expires > 1<<63-1 {
+		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: fence, version or expiry is no number in range", core.Excerpt(r.Name))
 	}
 	payload, err := payloadOf(it)
 	if err != nil {
 		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: %w", core.Excerpt(r.Name), err)
 	}
-	r.Fence, r.Step, r.Expires, r.Payload = fence, uint32(step), int64(expires), payload
+	r.Fence, r.Version, r.Expires, r.Payload = fence, version, int64(expires), payload
 	return r, nil
 }
 

@@ -37,15 +37,15 @@ func TestRecordsAsItems(t *testing.T) {
 			item{"pk": text("T#acme#t1"), "sk": text("M#000000000001"), "f": &types.AttributeValueMemberN{Value: "0"}, "p": blob([]byte("hi"))}},
 		{"create-only, expiring", store.Record{Name: "Q#q", Payload: []byte("hi"), Expires: 4102444800},
 			item{"pk": text("T#acme#t1"), "sk": text("Q#q"), "p": blob([]byte("hi")), "x": &types.AttributeValueMemberN{Value: "4102444800"}}},
-		{"rewritable, no bytes", store.Record{Name: "R#r", Fence: 1, Step: 4294967295, Payload: []byte{}},
-			item{"pk": text("T#acme#t1"), "sk": text("R#r"), "f": &types.AttributeValueMemberN{Value: "1"}, "s": &types.AttributeValueMemberN{Value: "4294967295"}}},
-		{"512 bytes are not compressed", store.Record{Name: "A#a", Payload: bytes.Repeat([]byte("a"), 512)},
-			item{"pk": text("T#acme#t1"), "sk": text("A#a"), "p": blob(bytes.Repeat([]byte("a"), 512))}},
-		{"513 bytes are", store.Record{Name: "A#a", Payload: bytes.Repeat([]byte("a"), 513)},
-			item{"pk": text("T#acme#t1"), "sk": text("A#a"), "z": &types.AttributeValueMemberBOOL{Value: true},
+		{"rewritable, no bytes", store.Record{Name: "R#r", Fence: 1, Version: 18446744073709551615, Payload: []byte{}},
+			item{"pk": text("T#acme#t1"), "sk": text("R#r"), "f": &types.AttributeValueMemberN{Value: "1"}, "s": &types.AttributeValueMemberN{Value: "18446744073709551615"}}},
+		{"512 bytes are not compressed", store.Record{Name: "Q#a", Payload: bytes.Repeat([]byte("a"), 512)},
+			item{"pk": text("T#acme#t1"), "sk": text("Q#a"), "p": blob(bytes.Repeat([]byte("a"), 512))}},
+		{"513 bytes are", store.Record{Name: "Q#a", Payload: bytes.Repeat([]byte("a"), 513)},
+			item{"pk": text("T#acme#t1"), "sk": text("Q#a"), "z": &types.AttributeValueMemberBOOL{Value: true},
 				"p": blob([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x40, 0x00, 0x01, 0x01, 0x0b, 0x10, 0x00, 0x61})}},
-		{"unless that makes them larger", store.Record{Name: "A#a", Payload: noise(600)},
-			item{"pk": text("T#acme#t1"), "sk": text("A#a"), "p": blob(noise(600))}},
+		{"unless that makes them larger", store.Record{Name: "Q#a", Payload: noise(600)},
+			item{"pk": text("T#acme#t1"), "sk": text("Q#a"), "p": blob(noise(600))}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,10 +73,10 @@ func TestDecodedPayloadIsBounded(t *testing.T) {
 		t.Fatalf("the bomb has %d bytes", len(bomb))
 	}
 	if _, err := unpack(bomb); core.CodeOf(err) != core.CodeCorrupt {
-		t.Errorf("decoding 16 MB and a byte answers the error %v, want code %q", err, core.CodeCorrupt)
+		t.Errorf("decoding 16 MB and a byte returns the error %v, want code %q", err, core.CodeCorrupt)
 	}
 	if got, err := unpack(encoder().EncodeAll(make([]byte, 16<<20), nil)); err != nil || len(got) != 16777216 {
-		t.Errorf("decoding 16 MB answers %d bytes, %v", len(got), err)
+		t.Errorf("decoding 16 MB returns %d bytes, %v", len(got), err)
 	}
 }
 
@@ -84,18 +84,18 @@ func TestKeysOfOtherPartitionsAreRefused(t *testing.T) {
 	s, _ := scripted(t) // no request is allowed
 	for _, k := range []core.ThreadKey{{}, {Tenant: "a#b", Thread: "t"}, {Tenant: "a", Thread: "t#M"}, {Tenant: "a"}} {
 		if _, err := s.Head(context.Background(), k); core.CodeOf(err) != core.CodeInvalid {
-			t.Errorf("Head(%q) answers the error %v, want code %q", k, err, core.CodeInvalid)
+			t.Errorf("Head(%q) returns the error %v, want code %q", k, err, core.CodeInvalid)
 		}
 	}
 	for _, name := range []string{"", strings.Repeat("x", 2042), "\xff"} {
 		if _, _, err := s.Pointer(context.Background(), "acme", name); core.CodeOf(err) != core.CodeInvalid {
-			t.Errorf("Pointer of a name of %d bytes answers the error %v, want code %q", len(name), err, core.CodeInvalid)
+			t.Errorf("Pointer of a name of %d bytes returns the error %v, want code %q", len(name), err, core.CodeInvalid)
 		}
 	}
 	for _, name := range []string{"D#\xff", "D#" + strings.Repeat("x", 1023)} {
 		err := s.Put(context.Background(), key, store.Record{Name: name})
 		if core.CodeOf(err) != core.CodeInvalid {
-			t.Errorf("Put of a name of %d bytes answers the error %v, want code %q", len(name), err, core.CodeInvalid)
+			t.Errorf("Put of a name of %d bytes returns the error %v, want code %q", len(name), err, core.CodeInvalid)
 		}
 	}
 }
@@ -113,17 +113,17 @@ func TestExpiredItemsAreGone(t *testing.T) {
 	)
 	for _, want := range []bool{false, true} {
 		if _, ok, err := s.Get(ctx, key, "D#1"); ok != want || err != nil {
-			t.Errorf("Get answers ok=%v, %v, want %v", ok, err, want)
+			t.Errorf("Get returns ok=%v, %v, want %v", ok, err, want)
 		}
 	}
 	for _, want := range []bool{false, true} {
 		if _, ok, err := s.Pointer(ctx, "acme", "k"); ok != want || err != nil {
-			t.Errorf("Pointer answers ok=%v, %v, want %v", ok, err, want)
+			t.Errorf("Pointer returns ok=%v, %v, want %v", ok, err, want)
 		}
 	}
 	records, err := s.Records(ctx, key, "D#", "", 10)
 	if err != nil || len(records) != 1 || records[0].Name != "D#2" || records[0].Expires != 1_000_001 {
-		t.Errorf("Records answers %v, %v, want D#2 only", records, err)
+		t.Errorf("Records returns %v, %v, want D#2 only", records, err)
 	}
 }
 
@@ -152,8 +152,8 @@ func TestQueriesGoOnToTheNextPage(t *testing.T) {
 func TestForeignKeyInTheIndexIsCorrupt(t *testing.T) {
 	for _, pk := range []string{"", "T#acme", "N#acme#k", "T#acme#t1#x"} {
 		s, _ := scripted(t, reply{body: `{"Items":[{"pk":{"S":"` + pk + `"}}]}`})
-		if _, err := s.Overdue(context.Background(), 0, 1, 10); core.CodeOf(err) != core.CodeCorrupt {
-			t.Errorf("Overdue with the key %q answers the error %v, want code %q", pk, err, core.CodeCorrupt)
+		if _, err := s.Overdue(context.Background(), 0, 1, nil, 10); core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("Overdue with the key %q returns the error %v, want code %q", pk, err, core.CodeCorrupt)
 		}
 	}
 }

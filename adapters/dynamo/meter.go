@@ -32,13 +32,29 @@ import (
 //
 // Refused requests (throttled, invalid) cost nothing. A try without an answer is
 // not counted, although it may have been billed.
+//
+// It also counts the sequential round trips, since they are the latency of what
+// was metered: see [Meter.Rounds].
 type Meter struct {
 	next http.RoundTripper
 
-	mu    sync.Mutex
-	units map[string]Units
-	items map[itemKey]seen
+	mu     sync.Mutex
+	units  map[string]Units
+	items  map[itemKey]seen
+	rounds chain
 }
+
+// chain measures the longest chain of requests, each of which began after the
+// one before it had ended.
+type chain struct{ ended, longest int }
+
+func (c *chain) begin() (place int) {
+	place = c.ended + 1
+	c.longest = max(c.longest, place)
+	return place
+}
+
+func (c *chain) end(place int) { c.ended = max(c.ended, place) }
 
 // Units is what requests cost.
 type Units struct {
@@ -61,7 +77,18 @@ func NewMeter(next http.RoundTripper) *Meter {
 	return &Meter{next: next, units: map[string]Units{}, items: map[itemKey]seen{}}
 }
 
-// Units answers what was counted since the last Reset by kind of item: head,
+// Rounds is the number of sequential round trips since the last Reset: the
+// length of the longest chain of requests, each of which began after the one
+// before it had ended. Tries without an answer count. Requests that are meant to
+// be side by side count one by one when a busy machine sends them so: take the
+// least of several measurements. Reset only while no request is on its way.
+func (m *Meter) Rounds() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rounds.longest
+}
+
+// Units returns what was counted since the last Reset by kind of item: head,
 // log, summary, input, decision, audit, run, snapshot, suspension, event,
 // pointer, index; "other" is what the meter cannot price.
 func (m *Meter) Units() map[string]Units {
@@ -86,6 +113,7 @@ func (m *Meter) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.units)
+	m.rounds = chain{}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -102,6 +130,7 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 		copied.Body = io.NopCloser(bytes.NewReader(body))
 		request = &copied
 	}
+	defer m.round()()
 	response, err := m.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -117,7 +146,19 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// sent and got are the parts of requests and answers that decide the price.
+// round notes that a request begins; the function it returns, that it has ended.
+func (m *Meter) round() func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	place := m.rounds.begin()
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.rounds.end(place)
+	}
+}
+
+// sent and got are the parts of requests and replies that decide the price.
 type sent struct {
 	Item           wireItem
 	Key            wireItem

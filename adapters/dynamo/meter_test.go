@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,7 +31,7 @@ func TestItemSizes(t *testing.T) {
 		{"zero: 1 + 1", `{"s":{"N":"0"}}`, 2},
 		{"below zero: 1 + 3", `{"d":{"N":"-42"}}`, 4},
 		{"a boolean: 1 + 1", `{"z":{"BOOL":true}}`, 2},
-		{"a head: 11 + 3 + 31 + 3 + 3 + 3", `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAAAAAAAA"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}}`, 54},
+		{"a head: 11 + 3 + 50 + 3 + 3 + 3", `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head2 + `"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}}`, 73},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -60,7 +62,7 @@ func TestMeterCountsWrites(t *testing.T) {
 	}
 	head := func(version uint64, due int64) func(s *Store) error {
 		return func(s *Store) error {
-			_, _, err := s.CompareAndSet(ctx, key, testHead(version, due))
+			_, err := s.Commit(ctx, key, store.Commit{Head: testHead(version, due)})
 			return err
 		}
 	}
@@ -87,7 +89,7 @@ func TestMeterCountsWrites(t *testing.T) {
 		{"an index write of a refused head is none", []reply{conflict(theirs)}, []func(*Store) error{head(2, 60_000)},
 			map[string]Units{"head": {Write: 1, Calls: 1}}},
 		{"the item that refused is known from then on",
-			[]reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAgAAAAAAAAAAAAAAAAAAAAAAAAAGAAAAAAAA"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"60000"}}`), done},
+			[]reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + headRival + `"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"60000"}}`), done},
 			[]func(*Store) error{head(2, 60_000), head(3, 120_000)}, map[string]Units{"head": {Write: 2, Calls: 2}, "index": {Write: 2}}},
 	}
 	for _, tt := range tests {
@@ -123,7 +125,7 @@ func TestMeterCountsReads(t *testing.T) {
 			func(s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, map[string]Units{"log": {Read: 3, Calls: 1}}},
 		{"a list of 8207 bytes, eventually", reply{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`},
 			func(s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, map[string]Units{"log": {Read: 1.5, Calls: 1}}},
-		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, 9); return err },
+		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
 			map[string]Units{"index": {Read: 0.5, Calls: 1}}},
 		{"a pointer", done, func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
 			map[string]Units{"pointer": {Read: 1, Calls: 1}}},
@@ -147,7 +149,7 @@ func TestMeterTotalsAndResets(t *testing.T) {
 	if _, err := s.Head(ctx, key); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.CompareAndSet(ctx, key, testHead(1, 60_000)); err != nil {
+	if _, err := s.Commit(ctx, key, store.Commit{Head: testHead(1, 60_000)}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := m.Total(), (Units{Write: 2, Read: 1, Calls: 2}); got != want {
@@ -157,10 +159,53 @@ func TestMeterTotalsAndResets(t *testing.T) {
 	if got := m.Total(); got != (Units{}) {
 		t.Errorf("total after Reset %+v, want zero", got)
 	}
-	if _, _, err := s.CompareAndSet(ctx, key, testHead(2, 60_000)); err != nil {
+	if _, err := s.Commit(ctx, key, store.Commit{Head: testHead(2, 60_000)}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := m.Total(), (Units{Write: 1, Calls: 1}); got != want {
 		t.Errorf("a head whose index entry was written before Reset costs %+v, want %+v", got, want)
+	}
+}
+
+// TestMeterCountsSequentialRoundTrips: what is sent side by side is one.
+func TestMeterCountsSequentialRoundTrips(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(ctx context.Context, s *Store) error
+		want int
+	}{
+		{"nothing", func(context.Context, *Store) error { return nil }, 0},
+		{"a read", func(ctx context.Context, s *Store) error { _, err := s.Head(ctx, key); return err }, 1},
+		{"pointers, records and a head", func(ctx context.Context, s *Store) error { _, err := s.Commit(ctx, key, wholeCommit()); return err }, 3},
+		{"records and a head", func(ctx context.Context, s *Store) error {
+			c := wholeCommit()
+			c.Pointers = nil
+			_, err := s.Commit(ctx, key, c)
+			return err
+		}, 2},
+		{"a read, then a head", func(ctx context.Context, s *Store) error {
+			if _, err := s.Head(ctx, key); err != nil {
+				return err
+			}
+			_, err := s.Commit(ctx, key, store.Commit{Head: testHead(1, 0)})
+			return err
+		}, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := NewMeter(&slow{t: t, start: time.Now()})
+				s := New(testClient(t, m), Options{})
+				for range 2 { // and from zero again
+					m.Reset()
+					if err := tt.do(t.Context(), s); err != nil {
+						t.Fatal(err)
+					}
+					if got := m.Rounds(); got != tt.want {
+						t.Errorf("%d round trips, want %d", got, tt.want)
+					}
+				}
+			})
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -13,36 +14,48 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// PutPointer implements [store.Pointers]. The time to live is rounded up to the
-// second; 0 or less is for ever.
-func (s *Store) PutPointer(ctx context.Context, tenant, name string, value []byte, ttl time.Duration) ([]byte, error) {
-	pk, err := pointerPartition(tenant, name)
+// pointerPut is a pointer that is ready to be sent.
+type pointerPut struct {
+	doing   string
+	pointer store.Pointer
+	item    item
+}
+
+// preparePointer refuses what is never sent. The time to live is rounded up to
+// the second; 0 or less is for good.
+func (s *Store) preparePointer(tenant string, p store.Pointer) (pointerPut, error) {
+	pk, err := pointerPartition(tenant, p.Name)
 	if err != nil {
-		return nil, err
+		return pointerPut{}, err
 	}
-	doing := fmt.Sprintf("put pointer %s of %s", core.Excerpt(name), tenant)
+	doing := fmt.Sprintf("put pointer %s of %s", core.Excerpt(p.Name), tenant)
 	it := item{attrPK: pk, attrSK: text(pointerName)}
-	if ttl > 0 {
-		it[attrExpires] = number(s.now().Add(ttl + time.Second - 1).Unix())
+	if p.TTL > 0 {
+		it[attrExpires] = number(s.now().Add(p.TTL + time.Second - 1).Unix())
 	}
-	if err := setPayload(it, doing, value); err != nil {
-		return nil, err
-	}
-	input := &dynamodb.PutItemInput{Item: it}
+	return pointerPut{doing, p, it}, setPayload(it, doing, p.Value)
+}
+
+// putPointer returns nil when the pointer holds the value now, else the pointer
+// with the value that it holds.
+func (s *Store) putPointer(ctx context.Context, p pointerPut) (taken *store.Pointer, err error) {
+	input := &dynamodb.PutItemInput{Item: p.item}
 	s.condition(input, store.KindCreate)
-	for range 2 { // as in Put
-		met, err := s.put(ctx, doing, input)
-		if err != nil {
+	for range 2 { // as in putRecord
+		met, err := s.put(ctx, p.doing, input)
+		if err != nil || met == nil {
 			return nil, err
 		}
-		if met == nil {
-			return append([]byte{}, value...), nil
+		if len(met.item) == 0 {
+			continue
 		}
-		if len(met.item) > 0 {
-			return pointerValue(doing, met.item)
+		value, err := pointerValue(p.doing, met.item)
+		if err != nil || bytes.Equal(value, p.pointer.Value) {
+			return nil, err
 		}
+		return &store.Pointer{Name: p.pointer.Name, Value: value}, nil
 	}
-	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
+	return nil, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
 }
 
 // Pointer implements [store.Pointers], strongly consistent.

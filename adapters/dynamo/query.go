@@ -25,6 +25,16 @@ const (
 // Log implements [store.Threads]. It reads pages of 1 MB, as many as the caller
 // goes through.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.log(ctx, "read log of %s", key, from, to, nil)
+}
+
+// LogBackwards implements [store.Threads]. It reads pages of 1 MB, as Log does.
+func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.log(ctx, "read log of %s backwards", key, from, to, aws.Bool(false))
+}
+
+// log reads a range in pages of 1 MB; forward nil is true.
+func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from, to uint64, forward *bool) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		pk, err := partition(key)
 		if err != nil {
@@ -37,10 +47,11 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 		}
 		input := &dynamodb.QueryInput{
 			ConsistentRead:            aws.Bool(true),
+			ScanIndexForward:          forward,
 			KeyConditionExpression:    aws.String(betweenSKs),
 			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
 		}
-		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s", key), input) {
+		for record, err := range s.records(ctx, fmt.Sprintf(doing, key), input) {
 			if _, ok := store.LogSeq(record.Name); !ok && err == nil {
 				continue
 			}
@@ -82,34 +93,47 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 }
 
 // Overdue implements [store.Due] on the sparse index, which lags a little.
-// Threads that are due in the same minute come in no particular order.
-func (s *Store) Overdue(ctx context.Context, shard int, until int64, limit int) ([]core.ThreadKey, error) {
+// Threads that are due in the same minute come in no particular order, but in
+// the same one on every page.
+func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 	if shard < 0 || shard >= store.Shards {
 		return nil, core.Errorf(core.CodeInvalid, "shard %d is not in 0..%d", shard, store.Shards-1)
 	}
-	if limit <= 0 {
-		return nil, nil
-	}
+	doing := fmt.Sprintf("list what is due in shard %d", shard)
 	input := &dynamodb.QueryInput{
 		IndexName:                 aws.String(dueIndex),
 		Limit:                     aws.Int32(int32(min(limit, math.MaxInt32))),
 		KeyConditionExpression:    aws.String("g = :g AND d <= :until"),
 		ExpressionAttributeValues: item{":g": number(shard), ":until": number(until)},
 	}
-	var keys []core.ThreadKey
-	for it, err := range s.items(ctx, fmt.Sprintf("list what is due in shard %d", shard), input) {
+	if after != nil {
+		pk, err := partition(after.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+		input.ExclusiveStartKey = item{attrShard: number(shard), attrDue: number(after.At), attrPK: pk, attrSK: text(headName)}
+	}
+	if limit <= 0 || after != nil && after.At > until {
+		return nil, nil
+	}
+	var list []store.Overdue
+	for it, err := range s.items(ctx, doing, input) {
 		if err != nil {
 			return nil, err
 		}
 		key, err := threadKey(it)
 		if err != nil {
-			return nil, fmt.Errorf("list what is due in shard %d: %w", shard, err)
+			return nil, fmt.Errorf("%s: %w", doing, err)
 		}
-		if keys = append(keys, key); len(keys) == limit {
+		at, err := numberOf(it, attrDue)
+		if err != nil || at > math.MaxInt64 {
+			return nil, core.Errorf(core.CodeCorrupt, "%s: the time of %s is no number in range", doing, key)
+		}
+		if list = append(list, store.Overdue{Key: key, At: int64(at)}); len(list) == limit {
 			break
 		}
 	}
-	return keys, nil
+	return list, nil
 }
 
 // records decodes what a query finds in a thread's partition, without the HEAD
@@ -137,13 +161,13 @@ func (s *Store) records(ctx context.Context, doing string, input *dynamodb.Query
 }
 
 // items goes through the pages of a query; an error is the last it yields.
-func (s *Store) items(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[item, error] {
+func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		page := *input
-		page.TableName = s.table
+		input := *query
+		input.TableName = s.table
 		for {
 			var tries history
-			out, err := s.client.Query(ctx, &page, tries.watch)
+			out, err := s.client.Query(ctx, &input, tries.watch)
 			if err != nil {
 				yield(nil, tries.outcome(doing, err))
 				return
@@ -156,7 +180,7 @@ func (s *Store) items(ctx context.Context, doing string, input *dynamodb.QueryIn
 			if len(out.LastEvaluatedKey) == 0 {
 				return
 			}
-			page.ExclusiveStartKey = out.LastEvaluatedKey
+			input.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
 }

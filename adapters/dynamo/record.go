@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -17,20 +18,41 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	if err != nil {
 		return err
 	}
-	if _, err := store.Admit(nil, record); err != nil {
+	put, err := prepareRecord(key, pk, record)
+	if err != nil {
 		return err
+	}
+	return s.putRecord(ctx, put)
+}
+
+// recordPut is a record that is ready to be sent.
+type recordPut struct {
+	doing  string
+	record store.Record
+	item   item
+}
+
+// prepareRecord refuses what is never sent: a name without a kind, a payload
+// over the limit.
+func prepareRecord(key core.ThreadKey, pk types.AttributeValue, record store.Record) (recordPut, error) {
+	if _, err := store.Admit(nil, record); err != nil {
+		return recordPut{}, err
 	}
 	it, err := encodeRecord(pk, record)
 	if err != nil {
-		return fmt.Errorf("put in %s: %w", key, err)
+		return recordPut{}, fmt.Errorf("put in %s: %w", key, err)
 	}
-	input := &dynamodb.PutItemInput{Item: it}
-	s.condition(input, record.Kind())
-	doing := fmt.Sprintf("put %s of %s", record.Name, key)
+	return recordPut{fmt.Sprintf("put %s of %s", record.Name, key), record, it}, nil
+}
+
+// putRecord sends a record under the condition of its kind.
+func (s *Store) putRecord(ctx context.Context, p recordPut) error {
+	input := &dynamodb.PutItemInput{Item: p.item}
+	s.condition(input, p.record.Kind())
 	// A second round is needed only when the item that refused the first was
 	// gone before it could be read.
 	for range 2 {
-		met, err := s.put(ctx, doing, input)
+		met, err := s.put(ctx, p.doing, input)
 		if err != nil || met == nil {
 			return err
 		}
@@ -39,13 +61,13 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 		}
 		stored, err := decodeRecord(met.item)
 		if err != nil {
-			return fmt.Errorf("%s: %w", doing, err)
+			return fmt.Errorf("%s: %w", p.doing, err)
 		}
-		if write, err := store.Admit(&stored, record); err != nil || !write {
+		if write, err := store.Admit(&stored, p.record); err != nil || !write {
 			return err
 		}
 	}
-	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
+	return core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", p.doing)
 }
 
 // condition sets what [store.Admit] asks of the stored item. Only create-only
@@ -60,7 +82,7 @@ func (s *Store) condition(input *dynamodb.PutItemInput, kind store.Kind) {
 		input.ExpressionAttributeValues = item{":f": input.Item[attrFence]}
 	case store.KindRewrite:
 		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR f < :f OR (f = :f AND s < :s)")
-		input.ExpressionAttributeValues = item{":f": input.Item[attrFence], ":s": input.Item[attrStep]}
+		input.ExpressionAttributeValues = item{":f": input.Item[attrFence], ":s": input.Item[attrAt]}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func testHead(version uint64, due int64) thread.Head {
-	return thread.Head{Schema: thread.SchemaNumber, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
+	return thread.Head{Layout: thread.Layout, Schema: 1, Version: version, CommitID: core.ID{0xc0, 0x01}, Seq: 5, DueAt: due}
 }
 
 // TestWriteRequests pins every kind of write to the byte: its key, its
@@ -26,17 +26,20 @@ func TestWriteRequests(t *testing.T) {
 	}{
 		{
 			"the first head asks for none",
-			func(s *Store) error { _, _, err := s.CompareAndSet(ctx, key, testHead(1, 0)); return err },
+			func(s *Store) error { _, err := s.Commit(ctx, key, store.Commit{Head: testHead(1, 0)}); return err },
 			`{"TableName":"threads",
-			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQHAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAAAAAAAA"},"v":{"N":"1"}},
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head1 + `"},"v":{"N":"1"}},
 			  "ConditionExpression":"attribute_not_exists(pk)",
 			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
 		},
 		{
 			"a later head asks for the version before it, and is in the index while it is due",
-			func(s *Store) error { _, _, err := s.CompareAndSet(ctx, key, testHead(2, 120_000)); return err },
+			func(s *Store) error {
+				_, err := s.Commit(ctx, key, store.Commit{Head: testHead(2, 120_000)})
+				return err
+			},
 			`{"TableName":"threads",
-			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQLAAQAAAAAAAAAAAAAAAAAAAAAAAAAFAMCpBwAAAAA="},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}},
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head2Due + `"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}},
 			  "ConditionExpression":"v = :v",
 			  "ExpressionAttributeValues":{":v":{"N":"1"}},
 			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
@@ -64,20 +67,24 @@ func TestWriteRequests(t *testing.T) {
 			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
 		},
 		{
-			"a rewritable record asks for a lower fence, or the same with a lower step",
+			"a rewritable record asks for a lower fence, or the same at a lower version",
 			func(s *Store) error {
-				return s.Put(ctx, key, store.Record{Name: "R#r1", Fence: 3, Payload: nil})
+				return s.Put(ctx, key, store.Record{Name: "R#r1", Fence: 3, Version: 18446744073709551615})
 			},
 			`{"TableName":"threads",
-			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"R#r1"},"f":{"N":"3"},"s":{"N":"0"}},
+			  "Item":{"pk":{"S":"T#acme#t1"},"sk":{"S":"R#r1"},"f":{"N":"3"},"s":{"N":"18446744073709551615"}},
 			  "ConditionExpression":"attribute_not_exists(pk) OR f < :f OR (f = :f AND s < :s)",
-			  "ExpressionAttributeValues":{":f":{"N":"3"},":s":{"N":"0"}},
+			  "ExpressionAttributeValues":{":f":{"N":"3"},":s":{"N":"18446744073709551615"}},
 			  "ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`,
 		},
 		{
 			"a pointer has a partition of its own; its time to live is rounded up",
 			func(s *Store) error {
-				_, err := s.PutPointer(ctx, "acme", "key#1", []byte("hi"), 1500*time.Millisecond)
+				p, err := s.preparePointer("acme", store.Pointer{Name: "key#1", Value: []byte("hi"), TTL: 1500 * time.Millisecond})
+				if err != nil {
+					return err
+				}
+				_, err = s.putPointer(ctx, p)
 				return err
 			},
 			`{"TableName":"threads",
@@ -131,10 +138,28 @@ func TestReadRequests(t *testing.T) {
 		},
 		{
 			"what is due comes from the index",
-			func(s *Store) error { _, err := s.Overdue(ctx, 7, 60_000, 100); return err },
+			func(s *Store) error { _, err := s.Overdue(ctx, 7, 60_000, nil, 100); return err },
 			`{"TableName":"threads","IndexName":"due","Limit":100,
 			  "KeyConditionExpression":"g = :g AND d <= :until",
 			  "ExpressionAttributeValues":{":g":{"N":"7"},":until":{"N":"60000"}}}`,
+		},
+		{
+			"and goes on behind a thread",
+			func(s *Store) error {
+				_, err := s.Overdue(ctx, 7, 60_000, &store.Overdue{Key: key, At: 59_000}, 100)
+				return err
+			},
+			`{"TableName":"threads","IndexName":"due","Limit":100,
+			  "KeyConditionExpression":"g = :g AND d <= :until",
+			  "ExpressionAttributeValues":{":g":{"N":"7"},":until":{"N":"60000"}},
+			  "ExclusiveStartKey":{"g":{"N":"7"},"d":{"N":"59000"},"pk":{"S":"T#acme#t1"},"sk":{"S":"H"}}}`,
+		},
+		{
+			"the log is read backwards",
+			func(s *Store) error { return drain(s.LogBackwards(ctx, key, 3, 18446744073709551615)) },
+			`{"TableName":"threads","ConsistentRead":true,"ScanIndexForward":false,
+			  "KeyConditionExpression":"pk = :pk AND sk BETWEEN :from AND :to",
+			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"M#000000000003"},":to":{"S":"M#999999999999"}}}`,
 		},
 		{
 			"a pointer is read strongly",

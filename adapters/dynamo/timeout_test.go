@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // silent never answers its first requests.
@@ -33,7 +34,7 @@ func TestSilentTriesAreGivenUp(t *testing.T) {
 		silent  int
 		replies []reply
 		within  time.Duration // of the caller
-		ok      bool
+		written bool
 		code    core.Code
 		took    time.Duration
 	}{
@@ -48,9 +49,9 @@ func TestSilentTriesAreGivenUp(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.within)
 				defer cancel()
 				start := time.Now()
-				_, ok, err := s.CompareAndSet(ctx, key, testHead(2, 0))
-				if ok != tt.ok || core.CodeOf(err) != tt.code {
-					t.Errorf("ok=%v, error %v; want ok=%v, code %q", ok, err, tt.ok, tt.code)
+				got, err := s.Commit(ctx, key, store.Commit{Head: testHead(2, 0)})
+				if got.Written != tt.written || core.CodeOf(err) != tt.code {
+					t.Errorf("written=%v, error %v; want %v, code %q", got.Written, err, tt.written, tt.code)
 				}
 				if took := time.Since(start); took != tt.took {
 					t.Errorf("it took %s, want %s", took, tt.took)
@@ -62,7 +63,7 @@ func TestSilentTriesAreGivenUp(t *testing.T) {
 
 func TestErrorNamesWhatWasBeingDone(t *testing.T) {
 	s, _ := scripted(t, throttle, throttle, throttle)
-	_, _, err := s.CompareAndSet(context.Background(), key, testHead(2, 0))
+	_, err := s.Commit(context.Background(), key, store.Commit{Head: testHead(2, 0)})
 	const want = "write head of acme/t1 version 2: store is throttling: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want one that begins with %q", err, want)

@@ -22,6 +22,15 @@ var key = core.ThreadKey{Tenant: "acme", Thread: "t1"}
 // at is the time of every store in these tests.
 const at = int64(1_000_000)
 
+// The encoded heads of testHead(1, 0), (2, 0) and (2, 120_000), and of a rival's
+// version 2.
+const (
+	head1     = "AQEBwAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAUAAAAAAAAAAA=="
+	head2     = "AQECwAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAUAAAAAAAAAAA=="
+	head2Due  = "AQECwAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAUAAMCpBwAAAAAA"
+	headRival = "AQECwAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAYAAAAAAAAAAA=="
+)
+
 // wire is a DynamoDB that answers what the test has written down, and keeps the
 // requests.
 type wire struct {

@@ -13,11 +13,29 @@ var hint = core.WakeUp{
 
 const body = `{"tenant":"acme","thread":"t1","dispatch":"01935d00-0000-7000-8000-000000000001","epoch":3}`
 
+// What a hint says only sometimes is not there otherwise: an older program, which
+// does not know it, sends and reads the short form.
 func TestWakeUpOnTheWire(t *testing.T) {
-	if got, err := encode(hint); err != nil || got != body {
-		t.Errorf("encode answers %s, %v, want %s", got, err, body)
+	returned, swept := hint, hint
+	returned.Tries, swept.Sweep = 2, true
+	const start = `{"tenant":"acme","thread":"t1","dispatch":"01935d00-0000-7000-8000-000000000001","epoch":3`
+	tests := []struct {
+		name string
+		hint core.WakeUp
+		want string
+	}{
+		{"a hint", hint, body},
+		{"one that came back from a program too old", returned, start + `,"tries":2}`},
+		{"one of the sweep", swept, start + `,"sweep":true}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := encode(tt.hint); err != nil || got != tt.want {
+				t.Errorf("encode returns %s, %v, want %s", got, err, tt.want)
+			}
+		})
 	}
 	if got, err := encode(core.WakeUp{Tenant: "acme", Thread: "t1#M"}); got != "" || core.CodeOf(err) != core.CodeInvalid {
-		t.Errorf("encode answers %q and the error %v, want code %q", got, err, core.CodeInvalid)
+		t.Errorf("encode returns %q and the error %v, want code %q", got, err, core.CodeInvalid)
 	}
 }

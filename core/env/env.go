@@ -14,11 +14,21 @@ type Env struct {
 	// Now is the wall clock. It serves liveness (leases, delays) and
 	// timestamps; no safety property depends on it.
 	Now func() time.Time
-	// Sleep waits for d or until ctx is done, whose error it then returns.
+	// Sleep waits for d or until ctx ends, whose cause it then returns.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Wait waits until done is closed or ctx ends, whose cause it then returns;
+	// when both have happened, it returns nil. Whoever waits for what another
+	// function does waits here: a simulator runs one function at a time, and a
+	// wait that it does not know of would stop them all.
+	Wait func(ctx context.Context, done <-chan struct{}) error
+	// Deadline returns a child of ctx that ends at t by the clock Now, with the
+	// cause context.DeadlineExceeded. The caller must call the function. Only
+	// WithDeadline and WithTimeout call it.
+	Deadline func(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
 	// Random fills b with random bytes.
 	Random func(b []byte)
-	// Start runs f concurrently and returns at once. Only Group calls it.
+	// Start runs f concurrently and returns at once. Only Group calls it, and who
+	// may have to leave f behind.
 	Start func(f func())
 	// Reach is told about every named I/O point, before and after the I/O.
 	// Tests crash or fail there; in production it does nothing.
@@ -28,11 +38,13 @@ type Env struct {
 // System returns the real world: wall clock, crypto/rand, goroutines.
 func System() *Env {
 	return &Env{
-		Now:    time.Now,
-		Sleep:  sleep,
-		Random: func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
-		Start:  func(f func()) { go f() },
-		Reach:  func(Point, Side) {},
+		Now:      time.Now,
+		Sleep:    sleep,
+		Wait:     wait,
+		Deadline: context.WithDeadline,
+		Random:   func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
+		Start:    func(f func()) { go f() },
+		Reach:    func(Point, Side) {},
 	}
 }
 
@@ -43,8 +55,35 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return nil
+	default:
+		return context.Cause(ctx)
+	}
+}
+
+// WithDeadline returns a child of ctx that ends at t, by this clock, unless ctx
+// ends before. Look at [context.Cause] to tell a deadline from a cancel: in a
+// simulator [context.Context.Err] of a child says Canceled for both. The caller
+// must call the function, which frees what the deadline holds.
+func (e *Env) WithDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return e.Deadline(ctx, t)
+}
+
+// WithTimeout is WithDeadline at d from now.
+func (e *Env) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return e.Deadline(ctx, e.Now().Add(d))
 }
 
 // Millis is the wall clock in unix milliseconds, the unit of every stored time.

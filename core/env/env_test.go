@@ -156,3 +156,80 @@ func TestPointsAreListedOnce(t *testing.T) {
 		t.Errorf("%d points, want 20", len(seen))
 	}
 }
+
+func TestWaitEndsWithItsChannelOrItsContext(t *testing.T) {
+	closed, open := make(chan struct{}), make(chan struct{})
+	close(closed)
+	gone, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("gone"))
+	tests := []struct {
+		name string
+		ctx  context.Context
+		done <-chan struct{}
+		want string
+	}{
+		{"closed", t.Context(), closed, ""},
+		{"both", gone, closed, ""},
+		{"context over", gone, open, "gone"},
+	}
+	for _, tt := range tests {
+		for range 20 { // select picks among what is ready
+			got := ""
+			if err := env.System().Wait(tt.ctx, tt.done); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("%s: Wait returns %q, want %q", tt.name, got, tt.want)
+			}
+		}
+	}
+}
+
+func TestDeadlinesAreByTheClockOfEnv(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := env.System()
+		ctx, cancel := e.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		if at, ok := ctx.Deadline(); !ok || !at.Equal(start.Add(3*time.Second)) {
+			t.Errorf("the deadline is %s, %t", at, ok)
+		}
+		if err := e.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+			t.Errorf("slept %s, %v", time.Since(start), err)
+		}
+		e.Now = func() time.Time { return start.Add(time.Minute) }
+		ctx, cancel = e.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if at, _ := ctx.Deadline(); !at.Equal(start.Add(61 * time.Second)) {
+			t.Errorf("the deadline is %s by another clock", at)
+		}
+		ctx, cancel = e.WithDeadline(t.Context(), start)
+		defer cancel()
+		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			t.Errorf("the cause of a deadline that has passed is %v", context.Cause(ctx))
+		}
+	})
+}
+
+func TestGroupWaitsAgainForWhatWasStartedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group, _ := env.System().Group(t.Context())
+		var over atomic.Int32
+		sleeper := func(context.Context) error {
+			time.Sleep(time.Second)
+			over.Add(1)
+			return nil
+		}
+		group.Go(func(context.Context) error {
+			group.Go(sleeper)
+			return nil
+		})
+		if err := group.Wait(); err != nil || over.Load() != 1 {
+			t.Errorf("Wait returns %v after %d functions, want 1", err, over.Load())
+		}
+		group.Go(sleeper)
+		if err := group.Wait(); err != nil || over.Load() != 2 {
+			t.Errorf("Wait returns %v after %d functions, want 2", err, over.Load())
+		}
+	})
+}

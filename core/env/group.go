@@ -11,12 +11,13 @@ import (
 // cancels the context that the functions were given. A panic becomes an error
 // of the function that panicked, a *PanicError.
 type Group struct {
-	env    *Env
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	wait   sync.WaitGroup
-	mu     sync.Mutex
-	err    error
+	env     *Env
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	mu      sync.Mutex // guards what follows
+	err     error
+	running int
+	idle    chan struct{} // closed when nothing runs; made by a Wait that has to wait
 }
 
 // Group returns a group and the context that its functions should use. The
@@ -28,9 +29,11 @@ func (e *Env) Group(ctx context.Context) (*Group, context.Context) {
 
 // Go starts f.
 func (g *Group) Go(f func(ctx context.Context) error) {
-	g.wait.Add(1)
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
 	g.env.Start(func() {
-		defer g.wait.Done()
+		defer g.leave()
 		if err := Protect(func() error { return f(g.ctx) }); err != nil {
 			g.mu.Lock()
 			if g.err == nil {
@@ -42,13 +45,34 @@ func (g *Group) Go(f func(ctx context.Context) error) {
 	})
 }
 
+// leave is the end of one function.
+func (g *Group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running--
+	if g.running == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
 // Cancel ends the context of the group's functions.
 func (g *Group) Cancel() { g.cancel(context.Canceled) }
 
 // Wait returns when every function has returned, with the first error.
 func (g *Group) Wait() error {
-	g.wait.Wait()
+	g.mu.Lock()
+	if g.running > 0 && g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	idle := g.idle
+	g.mu.Unlock()
+	if idle != nil {
+		_ = g.env.Wait(context.Background(), idle) // which never ends
+	}
 	g.cancel(context.Canceled)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return g.err
 }
 

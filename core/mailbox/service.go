@@ -2,7 +2,6 @@ package mailbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -30,13 +29,14 @@ type BatchWaker interface {
 
 // Options configures a Service. Env, Store and Waker are required.
 type Options struct {
-	Env    *env.Env
-	Store  store.Backend
-	Waker  Waker
-	Logger *slog.Logger     // nil: slog.Default
-	Due    thread.DuePolicy // as the backend's index wants it; zero: exact
-	Worker string           // name in claims, 1 to 64 bytes; "": "worker"
-	Lease  time.Duration    // of a claim; 0: 30 s
+	Env     *env.Env
+	Store   store.Backend
+	Waker   Waker
+	Logger  *slog.Logger     // nil: slog.Default
+	Due     thread.DuePolicy // as the backend's index wants it; zero: exact
+	Records thread.Records   // the schemas that the program reads and writes
+	Worker  string           // name in claims, 1 to 64 bytes; "": "worker"
+	Lease   time.Duration    // of a claim; 0: 30 s
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -45,13 +45,14 @@ const DefaultLease = 30 * time.Second
 // Service is the mailbox. It is safe for concurrent use and keeps no state of
 // its own.
 type Service struct {
-	env    *env.Env
-	store  store.Backend
-	waker  Waker
-	log    *slog.Logger
-	due    thread.DuePolicy
-	worker string
-	lease  time.Duration
+	env     *env.Env
+	store   store.Backend
+	waker   Waker
+	log     *slog.Logger
+	due     thread.DuePolicy
+	records thread.Records
+	worker  string
+	lease   time.Duration
 }
 
 // New returns a Service.
@@ -59,7 +60,7 @@ func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
-	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Due, worker: o.Worker, lease: o.Lease}
+	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Due, records: o.Records, worker: o.Worker, lease: o.Lease}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -87,107 +88,6 @@ func (s *Service) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 	return h, nil
 }
 
-// The commit loop gives up after this many refused or failed writes. A refusal
-// costs no wait, since it brings the current head; a failure backs off.
-const (
-	maxRefusals = 64
-	maxFailures = 5
-	failureBase = 50 * time.Millisecond
-)
-
-// Commit applies an action to a thread, starting from known if it has a version
-// (it may be stale) and from the stored head otherwise. It stores the effects
-// that come before the head, writes the head, and sends the hint that comes
-// after it. An answer that was lost on the way is settled by the commit id. The
-// errors are thread's, or the store's when the outcome stays unknown.
-func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, action thread.Action) (thread.Head, thread.Effects, error) {
-	where := pointsOf(action)
-	head := known
-	var err error
-	if !head.Exists() {
-		if head, err = s.Head(ctx, key); err != nil {
-			return head, thread.Effects{}, err
-		}
-	}
-	id := s.env.NewID()
-	refusals, failures := 0, 0
-	for {
-		command := thread.Command{Now: s.env.Millis(), CommitID: id, Due: s.due, Action: action}
-		next, effects, err := thread.Apply(head, command)
-		if err != nil {
-			return head, effects, fmt.Errorf("thread %s: %w", key, err)
-		}
-		if effects.Unchanged {
-			s.hint(ctx, key, next, effects.Hint, where.hint)
-			return next, effects, nil
-		}
-		before := append(effects.Before, consumed(action, head.Run.ID)...)
-		stored, ok, err := s.write(ctx, key, next, before, where.head)
-		if err == nil && (ok || stored.CommitID == id) {
-			s.hint(ctx, key, next, effects.Hint, where.hint)
-			return next, effects, nil
-		}
-		if err != nil {
-			if failures++; failures > maxFailures || !retryable(err) {
-				return head, thread.Effects{}, fmt.Errorf("write head of %s: %w", key, err)
-			}
-			if err := s.env.Sleep(ctx, s.env.Jitter(failureBase<<failures)); err != nil {
-				return head, thread.Effects{}, fmt.Errorf("write head of %s: %w", key, err)
-			}
-			if stored, err = s.Head(ctx, key); err != nil {
-				continue
-			}
-			if stored.CommitID == id {
-				s.hint(ctx, key, next, effects.Hint, where.hint)
-				return next, effects, nil
-			}
-			if s.wasRead(ctx, key, action) {
-				return stored, thread.Effects{Unchanged: true, Duplicate: true}, nil
-			}
-		} else if refusals++; refusals > maxRefusals {
-			return head, thread.Effects{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", key, refusals)
-		}
-		head = stored
-	}
-}
-
-// wasRead reports whether an input whose write had no answer has already been
-// read by a step, so that its place in the inbox no longer shows it.
-func (s *Service) wasRead(ctx context.Context, key core.ThreadKey, action thread.Action) bool {
-	input, ok := action.(thread.Input)
-	if !ok {
-		return false
-	}
-	_, ok, err := s.audit(ctx, key, input.ID)
-	return ok && err == nil
-}
-
-// write stores what comes before the head, then the head.
-func (s *Service) write(ctx context.Context, key core.ThreadKey, next thread.Head, before []thread.Audit, at env.Point) (stored thread.Head, ok bool, err error) {
-	for _, audit := range before {
-		record, err := auditRecord(audit)
-		if err != nil {
-			return thread.Head{}, false, err
-		}
-		if err := s.store.Put(ctx, key, record); err != nil && !errors.Is(err, store.ErrConflict) {
-			return thread.Head{}, false, fmt.Errorf("put audit: %w", err)
-		}
-	}
-	s.env.Reach(at, env.Before)
-	stored, ok, err = s.store.CompareAndSet(ctx, key, next)
-	s.env.Reach(at, env.After)
-	return stored, ok, err
-}
-
-// retryable reports whether trying the write again can help.
-func retryable(err error) bool {
-	switch core.CodeOf(err) {
-	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeSchema, core.CodeConflict:
-		return false
-	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
-}
-
 // hint sends the wake-up that follows a write.
 func (s *Service) hint(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
 	if hint == nil {
@@ -200,31 +100,23 @@ func (s *Service) hint(ctx context.Context, key core.ThreadKey, head thread.Head
 	s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: hint.Dispatch, Epoch: head.Epoch}, delay, at)
 }
 
-// wake sends a hint, outliving the caller's cancellation: the head is written
+// Wake sends a hint, outliving the caller's cancellation: the head is written
 // and its work should not wait for the sweep.
-func (s *Service) wake(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) {
+func (s *Service) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
+	return s.send(ctx, hint, delay, env.PointContinue)
+}
+
+func (s *Service) send(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) error {
 	s.env.Reach(at, env.Before)
 	err := s.waker.Wake(context.WithoutCancel(ctx), hint, delay)
 	s.env.Reach(at, env.After)
-	if err != nil {
+	return err
+}
+
+// wake is send for a hint that the sweep can make up for.
+func (s *Service) wake(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) {
+	if err := s.send(ctx, hint, delay, at); err != nil {
 		s.log.WarnContext(ctx, "wake-up lost, the sweep will find the thread",
 			"tenant", hint.Tenant, "thread", hint.Thread, "dispatch", hint.Dispatch, "error", err)
 	}
-}
-
-type points struct{ head, hint env.Point }
-
-// pointsOf names the I/O of a command.
-func pointsOf(action thread.Action) points {
-	switch action.(type) {
-	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Interrupt:
-		return points{env.PointEnqueue, env.PointHint}
-	case thread.Claim, thread.Reclaim:
-		return points{env.PointClaim, env.PointContinue}
-	case thread.CommitTurn, thread.Suspend:
-		return points{env.PointCommitTurn, env.PointContinue}
-	case thread.Decide, thread.Cancel:
-		return points{env.PointDecide, env.PointDecisionHint}
-	}
-	return points{env.PointCommitStep, env.PointContinue}
 }

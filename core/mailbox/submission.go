@@ -34,7 +34,7 @@ type Submission struct {
 	Messages []core.Message // role user; at least one. Empty ids are filled in
 	Mode     Mode
 	// Key makes the submission idempotent: the same key on the same thread with the
-	// same content answers the first receipt, with other content it is
+	// same content returns the first receipt, with other content it is
 	// core.CodeConflict. Empty: every submission is new.
 	Key string
 }
@@ -52,10 +52,17 @@ func (s Submission) Check() error {
 	if s.AgentID == "" {
 		return core.Errorf(core.CodeInvalid, "agent id is empty")
 	}
-	if len(s.Messages) == 0 {
+	if err := checkMessages(s.Messages); err != nil {
+		return err
+	}
+	return s.Mode.Check()
+}
+
+func checkMessages(messages []core.Message) error {
+	if len(messages) == 0 {
 		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
 	}
-	for i, m := range s.Messages {
+	for i, m := range messages {
 		if m.Role != core.RoleUser {
 			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
 		}
@@ -68,7 +75,7 @@ func (s Submission) Check() error {
 			}
 		}
 	}
-	return s.Mode.Check()
+	return nil
 }
 
 // Receipt says what became of a submission.

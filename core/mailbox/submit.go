@@ -2,10 +2,8 @@ package mailbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -15,7 +13,8 @@ import (
 
 // Submit enqueues a run, or gives its input to the open one as the mode says.
 // When it returns without error the submission is durable. Refusals are
-// thread's errors and leave nothing behind that anybody would see.
+// thread's errors and leave nothing behind that anybody would see; they do not
+// use up the submission's Key either.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
 	receipt, _, err := s.submit(ctx, sub, false)
 	return receipt, err
@@ -29,49 +28,77 @@ func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt R
 	return receipt, head, receipt.Running, err
 }
 
+// submission is a Submission under way.
+type submission struct {
+	*Service
+	Submission
+	inline        bool
+	run, dispatch core.ID
+	body          string // hash, when there is a Key
+	known         bool   // an earlier try has stored the Key with these ids
+}
+
 func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Receipt, thread.Head, error) {
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	run, dispatch, known, err := s.identify(ctx, sub)
+	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID()}
+	head, err := u.look(ctx)
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	head, err := s.Head(ctx, sub.Thread)
-	if err != nil {
-		return Receipt{}, thread.Head{}, err
-	}
-	receipt := Receipt{ThreadID: sub.Thread.Thread, RunID: run, DispatchID: dispatch}
-	if err := open(head, sub.User); err != nil {
-		return Receipt{}, head, fmt.Errorf("thread %s: %w", sub.Thread, err)
-	}
-	if known {
-		reader, found, err := s.accepted(ctx, sub.Thread, head, run, dispatch)
-		if found || err != nil {
-			receipt.RunID, receipt.Duplicate = reader, true
-			return receipt, head, err
+	receipt, head, err := u.try(ctx, head)
+	var taken *takenError
+	if errors.As(err, &taken) { // another try with the same Key came first: go on under its ids
+		if err := u.adopt(taken.pointers[0].Value); err != nil {
+			return Receipt{}, head, err
 		}
+		if head, err = s.Head(ctx, sub.Thread); err != nil {
+			return Receipt{}, head, err
+		}
+		receipt, head, err = u.try(ctx, head)
 	}
-	action := s.action(sub, head, run, dispatch, inline)
-	if _, _, err := thread.Apply(head, thread.Command{Now: s.env.Millis(), Action: action}); err != nil {
-		return Receipt{}, head, fmt.Errorf("thread %s: %w", sub.Thread, err)
+	return receipt, head, err
+}
+
+// look reads the head and, at the same time, what the Key stands for.
+func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
+	if u.Key == "" {
+		return u.Head(ctx, u.Thread)
 	}
-	if err := s.prepare(ctx, sub, run, dispatch); err != nil {
-		return Receipt{}, head, err
+	if u.body, err = bodyHash(u.Submission); err != nil {
+		return head, err
 	}
-	head, effects, err := s.Commit(ctx, sub.Thread, head, action)
-	if _, steered := action.(thread.Input); steered && errors.Is(err, thread.ErrNotFound) {
-		// The run that was to read it has just ended: queue it.
-		head, effects, err = s.Commit(ctx, sub.Thread, head, enqueue(sub, run, dispatch))
-	} else if steered && err == nil && head.Open() {
-		receipt.RunID = head.Run.ID
+	var value []byte
+	group, shared := u.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		value, _, err = u.store.Pointer(ctx, u.Thread.Tenant, keyName(u.Thread.Thread, u.Key))
+		return err
+	})
+	head, err = u.Head(shared, u.Thread)
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return head, fmt.Errorf("look up submission: %w", err)
 	}
+	if value == nil {
+		return head, nil
+	}
+	if err := open(head, u.User); err != nil { // before another's key says anything
+		return head, fmt.Errorf("thread %s: %w", u.Thread, err)
+	}
+	return head, u.adopt(value)
+}
+
+// adopt takes the ids over that the Key was stored with.
+func (u *submission) adopt(value []byte) error {
+	p, err := decodePointer(value)
 	if err != nil {
-		return Receipt{}, head, err
+		return fmt.Errorf("idempotency key: %w", err)
 	}
-	receipt.Running = effects.Claimed
-	receipt.Duplicate = effects.Duplicate
-	return receipt, head, nil
+	if p.Body != u.body {
+		return core.Errorf(core.CodeConflict, "idempotency key was used before on thread %s with other content", u.Thread.Thread)
+	}
+	u.run, u.dispatch, u.known = p.Run, p.Dispatch, true
+	return nil
 }
 
 // open refuses a thread that is deleted or another user's.
@@ -85,97 +112,105 @@ func open(head thread.Head, user string) error {
 	return nil
 }
 
-// identify gives the submission its ids: those of its key, if that was used
-// before, else fresh ones.
-func (s *Service) identify(ctx context.Context, sub Submission) (run, dispatch core.ID, known bool, err error) {
-	run, dispatch = s.env.NewID(), s.env.NewID()
-	if sub.Key == "" {
-		return run, dispatch, false, nil
+// try makes the submission durable under its ids, or finds that it is.
+func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
+	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
+	if err := open(head, u.User); err != nil {
+		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread, err)
 	}
-	body, err := bodyHash(sub)
+	if u.known {
+		if found, err := u.again(ctx, head, &receipt); found || err != nil {
+			return receipt, head, err
+		}
+	}
+	record, err := u.inputRecord(u.AgentID, u.Messages, u.run, u.dispatch, 0)
 	if err != nil {
-		return run, dispatch, false, err
+		return Receipt{}, head, err
 	}
-	value, err := json.Marshal(pointer{Thread: sub.Thread.Thread, Run: run, Dispatch: dispatch, Body: body})
+	pointers, err := u.pointers()
 	if err != nil {
-		return run, dispatch, false, core.Errorf(core.CodeInternal, "encode pointer: %w", err)
+		return Receipt{}, head, err
 	}
-	stored, err := s.store.PutPointer(ctx, sub.Thread.Tenant, keyPointer(sub.Thread.Thread, sub.Key), value, keyLife)
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
+		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
+	head, result, err := c.run(ctx, head)
+	if u.known && errors.Is(err, store.ErrConflict) {
+		head, result, err = u.overStored(ctx, head, record.Name, pointers)
+	}
 	if err != nil {
-		return run, dispatch, false, fmt.Errorf("put idempotency key: %w", err)
+		return Receipt{}, head, err
 	}
-	var p pointer
-	if err := decodeStored(stored, &p); err != nil {
-		return run, dispatch, false, core.Errorf(core.CodeCorrupt, "decode idempotency key: %w", err)
+	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
+	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
+	if err != nil && result.Duplicate {
+		return Receipt{}, head, err
 	}
-	if p.Body != body {
-		return run, dispatch, false, core.Errorf(core.CodeConflict, "idempotency key was used before on thread %s with other content", sub.Thread.Thread)
+	if found {
+		receipt.RunID = reader
 	}
-	return p.Run, p.Dispatch, p.Run != run, nil
+	return receipt, head, nil
 }
 
-// accepted reports whether an earlier try of the same submission got as far as
-// the head, and which run reads it. If it waits there, it is hinted again in case
-// that try died before its hint.
-func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (core.ID, bool, error) {
-	_, waits := head.RunStatus(run)
-	if slices.ContainsFunc(head.Inbox, func(e thread.InboxEntry) bool { return e.ID == dispatch }) {
-		run, waits = head.Run.ID, true
+// overStored submits over input that an earlier try with the same Key has
+// stored: another program, which writes another schema. What it says is the same,
+// says the Key's hash. thread.ErrSchema: this program does not understand it.
+func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer) (thread.Head, thread.Result, error) {
+	stored, ok, err := u.store.Get(ctx, u.Thread, name)
+	if err != nil || !ok {
+		return head, thread.Result{}, errors.Join(err, fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict))
 	}
+	schema, err := u.records.Schema(stored.Payload)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema}
+	return c.run(ctx, thread.Head{})
+}
+
+// again finds that an earlier try was accepted. If its input still waits, it is
+// hinted again in case that try died before its hint.
+func (u *submission) again(ctx context.Context, head thread.Head, receipt *Receipt) (found bool, err error) {
+	reader, waits, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
+	if err != nil || !found {
+		return false, err
+	}
+	receipt.RunID, receipt.Duplicate = reader, true
 	if waits {
-		s.wake(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: dispatch, Epoch: head.Epoch}, 0, env.PointHint)
-		return run, true, nil
+		u.wake(ctx, core.WakeUp{Tenant: u.Thread.Tenant, Thread: u.Thread.Thread, Dispatch: u.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
 	}
-	if _, ok, err := s.store.Get(ctx, key, store.RunName(run)); ok || err != nil {
-		return run, ok, err
-	}
-	audit, ok, err := s.audit(ctx, key, dispatch)
-	return audit.Run, ok, err
+	return true, nil
 }
 
-// prepare stores what the head write will make visible.
-func (s *Service) prepare(ctx context.Context, sub Submission, run, dispatch core.ID) error {
-	record, err := inputRecord(input(sub, run, dispatch))
-	if err != nil {
-		return err
+// pointers lead to the thread: from the run's id and, if there is one, from the
+// Key.
+func (u *submission) pointers() ([]store.Pointer, error) {
+	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
+	byRun, err := runPointer(u.run, p)
+	if err != nil || u.Key == "" {
+		return []store.Pointer{byRun}, err
 	}
-	value, err := json.Marshal(pointer{Thread: sub.Thread.Thread, Run: run, Dispatch: dispatch})
-	if err != nil {
-		return core.Errorf(core.CodeInternal, "encode pointer: %w", err)
-	}
-	s.env.Reach(env.PointPutInput, env.Before)
-	defer s.env.Reach(env.PointPutInput, env.After)
-	group, shared := s.env.Group(ctx)
-	group.Go(func(ctx context.Context) error {
-		_, err := s.store.PutPointer(ctx, sub.Thread.Tenant, runPointer(run), value, 0)
-		return err
-	})
-	err = s.store.Put(shared, sub.Thread, record)
-	if err := errors.Join(err, group.Wait()); err != nil {
-		return fmt.Errorf("store queued input: %w", err)
-	}
-	return nil
+	p.Body = u.body
+	byKey, err := encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife)
+	return []store.Pointer{byKey, byRun}, err
 }
 
-// action chooses the head's command for the mode.
-func (s *Service) action(sub Submission, head thread.Head, run, dispatch core.ID, inline bool) thread.Action {
-	e := enqueue(sub, run, dispatch)
-	open := head.Open() && head.Run.Status != thread.Closing
+// change chooses the transition for the head as it stands when it is written:
+// the run that was to read the input may end, or begin to wait, meanwhile.
+func (u *submission) change(head thread.Head) thread.Change {
+	key := dedupe(u.dispatch)
+	e := thread.Enqueue{
+		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, Dedupe: key,
+		Owner: u.User, RejectBusy: u.Mode == ModeReject,
+	}
+	running := head.Open() && head.Run.Status != thread.Closing
 	switch {
-	case sub.Mode == ModeInterrupt && head.Busy():
-		return thread.Interrupt{Owner: sub.User, Enqueue: &e}
-	case sub.Mode == ModeSteer && open,
-		sub.Mode != ModeReject && head.Run.Status == thread.Waiting && open:
-		return thread.Input{ID: dispatch, Kind: thread.InboxPerson, Owner: sub.User}
-	case inline:
-		return thread.EnqueueAndClaim{Enqueue: e, Worker: s.worker, Lease: s.lease.Milliseconds()}
+	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
+		return thread.Interrupt{Owner: u.User, Enqueue: &e}
+	case u.Mode == ModeSteer && running,
+		u.Mode != ModeReject && head.Run.Status == thread.Waiting && running:
+		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
+	case u.inline:
+		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}
 	}
 	return e
-}
-
-func enqueue(sub Submission, run, dispatch core.ID) thread.Enqueue {
-	return thread.Enqueue{
-		Dispatch: dispatch, Run: run, Priority: core.DefaultPriority, Dedupe: dedupe(dispatch),
-		Owner: sub.User, RejectBusy: sub.Mode == ModeReject,
-	}
 }

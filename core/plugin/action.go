@@ -18,10 +18,9 @@ var (
 )
 
 // FailedScheduledActions holds the actions whose handler failed in this run.
-var FailedScheduledActions = state.Key[[]FailedAction, FailedAction]{
+var FailedScheduledActions = state.Appending(state.Key[[]FailedAction, FailedAction]{
 	Name: "reveille.failed_actions", Scope: state.ScopeRun, Merge: state.Commutative,
-	Apply: func(failed []FailedAction, one FailedAction) []FailedAction { return append(failed, one) },
-}
+})
 
 // FailedAction is a scheduled action that will not be tried again.
 type FailedAction struct {
@@ -61,35 +60,57 @@ func (p pending) apply(u pendingUpdate) pending {
 	return p
 }
 
-// Submit commits a command that came from outside a phase, a tool's for
-// example: its scheduled actions join the queue of their phase. The command
-// that it answers is the one to store; its actions are mutations now. A key, an
-// action or an effect that nobody registered is an error and nothing changes.
-func (e *Engine) Submit(s state.Snapshot, c state.Command) (state.Snapshot, state.Command, error) {
+// Submit commits a command of the tool call with the given index in its turn: a
+// tool's own, as its result keeps it, or that of a phase that ran beside other
+// calls. Updates of [state.ScopeCall] concern that call; actions join the queue
+// of their phase. It applies intents, so the result depends on s: it is asked
+// once a round is merged, in the order of the calls. What [Engine.Check]
+// refuses, and updates that cannot be applied to s, are errors, and nothing
+// changes then; they are that call's, not its round's.
+func (e *Engine) Submit(s state.Snapshot, call int, c state.Command) (PhaseResult, error) {
 	c, err := e.settle(c, "")
 	if err != nil {
-		return state.Snapshot{}, state.Command{}, err
+		return PhaseResult{}, err
 	}
-	s, err = e.registry.Commit(s, c.Batch)
+	next, patch, err := e.registry.Commit(s.ForCall(call), c.Batch)
 	if err != nil {
-		return state.Snapshot{}, state.Command{}, err
+		return PhaseResult{}, err
 	}
-	return s, c, nil
+	return PhaseResult{Snapshot: next.Unbound(), Patch: patch, Command: c}, nil
 }
 
-// settle checks that everything in a command has an owner and turns its actions
-// into one mutation of the queue, except those for the phase that is under way.
-// It leaves the caller's slices alone.
-func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) {
+// Check returns an error that names the key, action or effect of a command that
+// nobody registered, or whose payload is not JSON and could not be stored. What
+// it says does not depend on the state, so what comes before a tool can be
+// checked before the tool runs.
+func (e *Engine) Check(c state.Command) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
 	for _, m := range c.Batch.Mutations {
 		if !e.registry.Has(m.Key) {
-			return state.Command{}, fmt.Errorf("%w %q", state.ErrUnknownKey, m.Key)
+			return fmt.Errorf("%w %q", state.ErrUnknownKey, m.Key)
+		}
+	}
+	for _, a := range c.Actions {
+		if _, ok := e.actions[duty{a.Phase, a.Key}]; !ok {
+			return fmt.Errorf("%w %q at phase %q", ErrUnknownAction, a.Key, a.Phase)
 		}
 	}
 	for _, effect := range c.Effects {
 		if _, ok := e.effects[effect.Key]; !ok {
-			return state.Command{}, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key)
+			return fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key)
 		}
+	}
+	return nil
+}
+
+// settle checks a command and turns its actions into one mutation of the queue,
+// except those for the phase that is under way. It leaves the caller's slices
+// alone.
+func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) {
+	if err := e.Check(c); err != nil {
+		return state.Command{}, err
 	}
 	if len(c.Actions) == 0 {
 		return c, nil
@@ -97,9 +118,6 @@ func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) 
 	settled := state.Command{Batch: c.Batch, Effects: c.Effects}
 	var later []state.Action
 	for _, a := range c.Actions {
-		if _, ok := e.actions[duty{a.Phase, a.Key}]; !ok {
-			return state.Command{}, fmt.Errorf("%w %q at phase %q", ErrUnknownAction, a.Key, a.Phase)
-		}
 		if a.Phase == now {
 			settled.Actions = append(settled.Actions, a)
 		} else {

@@ -69,7 +69,7 @@ func TestActionsWaitForTheirPhase(t *testing.T) {
 		return notes(t, "one", "two"), nil
 	}))
 	first := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute})
-	between := run(t, e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: e.Registry().BeginStep(first.Snapshot)})
+	between := run(t, e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: first.Snapshot.BeginStep()})
 	if got := read(t, tally, between.Snapshot); got != nil {
 		t.Errorf("ran early: %v", got)
 	}
@@ -87,11 +87,11 @@ func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
 	e := engine(t, actor(nil), on("asks", core.PhaseBeforeInference, func(context.Context, plugin.Context) (state.Command, error) {
 		return notes(t, "own"), nil
 	}))
-	s, _, err := e.Submit(state.Snapshot{}, notes(t, "waiting"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "waiting"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
 	if diff := cmp.Diff([]string{"waiting", "own"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -99,11 +99,11 @@ func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
 
 func TestWaitingActionsEndWithTheirRun(t *testing.T) {
 	e := engine(t, actor(nil))
-	s, _, err := e.Submit(state.Snapshot{}, notes(t, "one"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: e.Registry().BeginRun(s)})
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot.BeginRun()})
 	if !got.Command.IsZero() {
 		t.Errorf("ran in the next run: %v", got.Command)
 	}
@@ -113,11 +113,11 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 	e := engine(t, actor(nil))
 	c := notes(t, "fail", "one", "panic", "stray")
 	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
-	s, _, err := e.Submit(state.Snapshot{}, c)
+	waiting, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
 	if diff := cmp.Diff([]string{"one"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -158,11 +158,11 @@ func TestActionsMayTakeSixteenRounds(t *testing.T) {
 			if err := chain.Schedule(&c, test.rounds); err != nil {
 				t.Fatal(err)
 			}
-			s, _, err := e.Submit(state.Snapshot{}, c)
+			waiting, err := e.Submit(state.Snapshot{}, 0, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -179,39 +179,6 @@ func TestActionsMayTakeSixteenRounds(t *testing.T) {
 	}
 }
 
-// Two tools of one round run side by side on the same state; their commands are
-// folded one after the other. What each of them scheduled and finished must not
-// come back.
-func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
-	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
-		command := notes(t, "later "+c.Call.ID)
-		command.Actions = append(command.Actions, state.Action{Phase: core.PhaseAfterToolExecute, Key: "now", Payload: json.RawMessage(`"` + c.Call.ID + `"`)})
-		return command, nil
-	}), part{"now", func(r *plugin.Registrar) error {
-		r.Action(core.PhaseAfterToolExecute, "now", func(ctx context.Context, c plugin.Context, payload json.RawMessage) (state.Command, error) {
-			return write(tally, "now "+string(payload))(ctx, c)
-		})
-		return nil
-	}})
-	var s state.Snapshot
-	var commands []state.Command
-	for _, id := range []string{"c1", "c2"} {
-		got := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute, Snapshot: s, Call: &core.ToolCall{ID: id}})
-		commands = append(commands, got.Command)
-	}
-	for _, c := range commands {
-		var err error
-		if s, err = e.Registry().Replay(s, c.Batch); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
-	got = run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: got.Snapshot})
-	if diff := cmp.Diff([]string{`now "c1"`, `now "c2"`, "later c1", "later c2"}, read(t, tally, got.Snapshot)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e := engine(t, part{"slow", func(r *plugin.Registrar) error {
@@ -221,44 +188,13 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 		})
 		return nil
 	}})
-	s, _, err := e.Submit(state.Snapshot{}, notes(t, "one"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.Phase(ctx, env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
+	_, err = e.Phase(ctx, env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
-	}
-}
-
-func TestSubmitStoresActionsAndRefusesWhatNobodyHandles(t *testing.T) {
-	e := engine(t, actor(nil))
-	c := notes(t, "one")
-	if err := mail.Emit(&c, "hi"); err != nil {
-		t.Fatal(err)
-	}
-	s, stored, err := e.Submit(state.Snapshot{}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"batch":{"mutations":[{"key":"reveille.pending_actions","update":{"add":[{"phase":"before_inference","key":"note","payload":"one"}]}}]},"effects":[{"key":"mail","payload":"hi"}]}`
-	if diff := cmp.Diff(want, string(raw)); diff != "" {
-		t.Error(diff)
-	}
-	// What is stored can be submitted again, as the adoption of a stored result does.
-	again, _, err := e.Submit(state.Snapshot{}, stored)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(s, again); diff != "" {
-		t.Error(diff)
-	}
-	if _, _, err := e.Submit(s, state.Command{Effects: []state.Effect{{Key: "nobody"}}}); !errors.Is(err, plugin.ErrUnknownEffect) {
-		t.Errorf("got %v, want ErrUnknownEffect", err)
 	}
 }
 

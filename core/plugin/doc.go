@@ -2,13 +2,14 @@
 //
 // A [Plugin] registers state keys, hooks at a [core.Phase], gates that may
 // answer for a tool, tools, and handlers of actions and effects. Hooks see a
-// [Context], a value, and answer with a state.Command. The [Engine] runs what
+// [Context], a value, and return a state.Command. The [Engine] runs what
 // the plugins of one agent registered.
 //
 // A phase has two halves. Gather: all hooks run concurrently on one frozen
 // snapshot, and their commands are committed together in registration order;
 // hooks that touched the same exclusive key run again, one after the other.
 // Execute: the actions scheduled for the phase run in rounds until none is
-// left. What a phase answers is one command, to be stored: folding stored
-// commands gives the same state again, without the plugins' code.
+// left. What a phase came to is a [PhaseResult]: the patch to store, which leads
+// to the same state again without the plugins' code, and the effects to run once
+// it is stored.
 package plugin

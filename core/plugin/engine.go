@@ -79,11 +79,18 @@ func (e *Engine) Registry() *state.Registry { return e.registry }
 // Tools returns the tools of the active plugins in registration order.
 func (e *Engine) Tools() []tool.Tool { return slices.Clone(e.tools) }
 
+// Listens reports whether anything happens at a phase: a hook or the handler of
+// an action that may be scheduled for it.
+func (e *Engine) Listens(phase core.Phase) bool {
+	return len(e.hooks[phase]) > 0 || e.actionPhases[phase]
+}
+
 // Gate asks every gate about c.Call, one after the other in registration order.
 // The highest verdict wins, the first of equals. The result of a
 // VerdictSetResult carries the call's id and name. A gate's error or panic is
 // an error that names its plugin.
 func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
+	c = c.bind()
 	var best Verdict
 	for _, g := range e.gates {
 		var v Verdict
@@ -123,6 +130,7 @@ func (v Verdict) check() error {
 // even if an earlier one fails, and joins their errors, which name plugin and
 // effect.
 func (e *Engine) RunEffects(ctx context.Context, c Context, effects []state.Effect) error {
+	c = c.bind()
 	var errs []error
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]

@@ -17,26 +17,34 @@ const MaxRounds = 16
 // ErrTooManyRounds is a phase whose actions kept scheduling others for it.
 var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
 
-// PhaseResult is what a phase came to.
+// PhaseResult is what a phase, or a submitted command, came to.
 type PhaseResult struct {
-	// Snapshot is the state after the phase. Its revision is one more than
-	// before, or the same when Command is empty.
+	// Snapshot is the state after it, bound to no tool call. Its revision has
+	// risen by one for each commit that changed something.
 	Snapshot state.Snapshot
-	// Command is what to store, in the order of the commits: mutations, among
-	// them the queue of scheduled actions, and the effects for RunEffects.
+	// Patch leads from the state before it to Snapshot: it is what to store,
+	// with the revision of Snapshot. It is empty when nothing changed.
+	Patch state.Patch
+	// Command holds the intents that came to Patch, in the order of the
+	// commits: mutations, among them the queue of scheduled actions, and the
+	// effects for [Engine.RunEffects], whatever the phase. [Engine.Submit] can
+	// apply it to another snapshot: tool calls that ran side by side are merged
+	// so.
 	Command state.Command
 }
 
 // Phase runs the hooks of c.Phase and the actions that are due at it. A hook's
 // error or panic, a command that names an unknown key, action or effect, and
-// [ErrTooManyRounds] are errors that name plugin and phase; the result is empty
-// then and nothing must be stored. What the phase does depends on c and the
-// hooks' answers only, not on which of them came first.
+// [ErrTooManyRounds] are errors that name plugin and phase; so is an update that
+// cannot be applied to what other hooks of the phase made of its key. The result
+// is empty then and nothing must be stored. What the phase does depends on c and
+// on what the hooks return, not on which of them comes first.
 func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseResult, error) {
 	hooks := e.hooks[c.Phase]
 	if len(hooks) == 0 && !e.actionPhases[c.Phase] {
-		return PhaseResult{Snapshot: c.Snapshot}, nil
+		return PhaseResult{Snapshot: c.Snapshot.Unbound()}, nil
 	}
+	c = c.bind()
 	p := phase{engine: e, context: c, result: PhaseResult{Snapshot: c.Snapshot}}
 	if err := p.waiting(); err != nil {
 		return PhaseResult{}, err
@@ -47,7 +55,9 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseR
 	if err := p.execute(ctx); err != nil {
 		return PhaseResult{}, err
 	}
-	return p.finish(), nil
+	p.result.Snapshot = p.result.Snapshot.Unbound()
+	p.result.Patch = state.Join(p.patches...)
+	return p.result, nil
 }
 
 // phase is one phase under way.
@@ -55,27 +65,30 @@ type phase struct {
 	engine  *Engine
 	context Context // as it was when the phase began
 	result  PhaseResult
+	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
 }
 
-// gather runs the hooks on the frozen snapshot and commits what they answer;
-// those that collided with an earlier one run again, each on what is there then.
+// gather runs the hooks on the frozen snapshot and commits what they return, in
+// registration order; those that collided with an earlier one run again, each on
+// what is there then. Each command is a commit of its own, so that one that
+// fails only behind another is known by its plugin.
 func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) error {
 	commands, err := p.ask(ctx, outside, hooks)
 	if err != nil {
 		return err
 	}
-	var together state.Command
+	var together state.Batch
 	var again []hook
 	for i, command := range commands {
-		if _, conflict := p.engine.registry.Conflict(command.Batch, together.Batch); conflict {
+		if _, conflict := p.engine.registry.Conflict(command.Batch, together); conflict {
 			again = append(again, hooks[i])
 			continue
 		}
-		together.Append(command)
-	}
-	if err := p.commit(together); err != nil {
-		return fmt.Errorf("phase %s: %w", p.context.Phase, err)
+		together.Mutations = append(together.Mutations, command.Batch.Mutations...)
+		if err := p.commit(command); err != nil {
+			return p.fail(hooks[i].plugin, err)
+		}
 	}
 	for _, h := range again {
 		command, err := p.call(ctx, h)
@@ -141,11 +154,14 @@ func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
 // commit takes a settled command into the result. Actions for this very phase
 // are due and never stored: they are over when the phase is.
 func (p *phase) commit(c state.Command) error {
-	next, err := p.engine.registry.Commit(p.result.Snapshot, c.Batch)
+	next, patch, err := p.engine.registry.Commit(p.result.Snapshot, c.Batch)
 	if err != nil {
 		return err
 	}
 	p.result.Snapshot = next
+	if len(patch) > 0 {
+		p.patches = append(p.patches, patch)
+	}
 	p.result.Command.Append(state.Command{Batch: c.Batch, Effects: c.Effects})
 	for _, a := range c.Actions {
 		p.due = append(p.due, pendingAction{Action: a})
@@ -193,7 +209,7 @@ func (p *phase) waiting() error {
 	return nil
 }
 
-// perform runs one action and commits its answer together with its removal.
+// perform runs one action and commits what it returns together with its removal.
 func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	h := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]
 	c := p.context
@@ -250,14 +266,4 @@ func brief(err error) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:limit], "") + "..."
-}
-
-// finish counts the commits of the phase as the one that is stored.
-func (p *phase) finish() PhaseResult {
-	revision := p.context.Snapshot.Revision()
-	if !p.result.Command.Batch.IsZero() {
-		revision++
-	}
-	p.result.Snapshot = p.result.Snapshot.At(revision)
-	return p.result
 }

@@ -18,7 +18,8 @@ type Plugin interface {
 }
 
 // Context is what a hook, gate or handler sees. It must not be changed; its
-// pointers and slices are shared.
+// pointers and slices are shared. Where Call is set, the engine binds Snapshot
+// to it, so that keys of [state.ScopeCall] are that call's.
 type Context struct {
 	Phase    core.Phase // empty for gates and effects
 	Thread   core.ThreadKey
@@ -29,12 +30,21 @@ type Context struct {
 	Messages []core.Message // the thread's, oldest first
 
 	Turn        *core.Message     // the model's turn, from AfterInference on
-	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute
+	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute, effects of a call
+	CallIndex   int               // of Call in Turn, from 0
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 }
 
-// Hook runs at a phase and answers what is to change. It may run twice, when
+// bind returns the context with its snapshot bound to its call, if it has one.
+func (c Context) bind() Context {
+	if c.Call != nil {
+		c.Snapshot = c.Snapshot.ForCall(c.CallIndex)
+	}
+	return c
+}
+
+// Hook runs at a phase and returns what is to change. It may run twice, when
 // another hook changed the same exclusive key: it must not act on the world
 // but through effects. An error ends the run.
 type Hook func(ctx context.Context, c Context) (state.Command, error)

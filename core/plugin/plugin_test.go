@@ -20,8 +20,7 @@ import (
 var (
 	log = state.Key[[]string, string]{Name: "log", Scope: state.ScopeThread,
 		Apply: func(v []string, s string) []string { return append(v, s) }}
-	tally = state.Key[[]string, string]{Name: "tally", Merge: state.Commutative,
-		Apply: func(v []string, s string) []string { return append(v, s) }}
+	tally = state.Appending(state.Key[[]string, string]{Name: "tally", Merge: state.Commutative})
 )
 
 // part is a plugin of one function.
@@ -80,7 +79,7 @@ func read(t *testing.T, k state.Key[[]string, string], s state.Snapshot) []strin
 	return v
 }
 
-// run runs a phase and checks what holds for every one: its command, stored and
+// run runs a phase and checks what holds for every one: its patch, stored and
 // folded again, gives its snapshot.
 func run(t *testing.T, e *plugin.Engine, c plugin.Context) plugin.PhaseResult {
 	t.Helper()
@@ -91,22 +90,37 @@ func run(t *testing.T, e *plugin.Engine, c plugin.Context) plugin.PhaseResult {
 	if len(got.Command.Actions) != 0 {
 		t.Errorf("the command still has actions %v", got.Command.Actions)
 	}
-	stored, err := json.Marshal(got.Command)
+	checkPatch(t, c.Snapshot, got)
+	return got
+}
+
+func checkPatch(t *testing.T, before state.Snapshot, got plugin.PhaseResult) {
+	t.Helper()
+	stored, err := json.Marshal(got.Patch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again state.Command
-	if err := json.Unmarshal(stored, &again); err != nil {
+	var patch state.Patch
+	if err := json.Unmarshal(stored, &patch); err != nil {
 		t.Fatal(err)
 	}
-	folded, err := e.Registry().Replay(c.Snapshot, again.Batch)
-	if err != nil {
+	f := state.NewFold(before)
+	if err := f.Apply(patch, got.Snapshot.Revision()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(got.Snapshot, folded); diff != "" {
+	if diff := cmp.Diff(values(got.Snapshot), values(f.Snapshot())); diff != "" {
 		t.Errorf("folding %s gives another state: %s", stored, diff)
 	}
-	return got
+}
+
+// values returns what a snapshot holds as text, by path.
+func values(s state.Snapshot) map[string]string {
+	all := map[string]string{}
+	for _, path := range s.Paths() {
+		value, _ := s.Value(path)
+		all[path.String()] = string(value)
+	}
+	return all
 }
 
 func TestHooksCommitInRegistrationOrder(t *testing.T) {
@@ -128,8 +142,12 @@ func TestHooksCommitInRegistrationOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
-	if got.Snapshot.Revision() != 1 {
-		t.Errorf("revision %d, want 1", got.Snapshot.Revision())
+	if got.Snapshot.Revision() != 3 {
+		t.Errorf("revision %d, want 3: each command is a commit", got.Snapshot.Revision())
+	}
+	want := `[{"op":"add","path":"/run/tally","value":["a"]},{"op":"add","path":"/run/tally/-","value":"b"},{"op":"add","path":"/run/tally/-","value":"c"}]`
+	if patch, err := json.Marshal(got.Patch); err != nil || string(patch) != want {
+		t.Errorf("patch %s, %v, want %s", patch, err, want)
 	}
 }
 
@@ -156,8 +174,8 @@ func TestCollidingHooksRunAgainOnWhatIsThereThen(t *testing.T) {
 			if diff := cmp.Diff([]string{"c"}, read(t, tally, got.Snapshot)); diff != "" {
 				t.Error(diff)
 			}
-			if got.Snapshot.Revision() != 1 {
-				t.Errorf("revision %d, want 1: what is stored as one counts as one", got.Snapshot.Revision())
+			if got.Snapshot.Revision() != 4 {
+				t.Errorf("revision %d, want 4: each command is a commit", got.Snapshot.Revision())
 			}
 		})
 	}
@@ -175,7 +193,7 @@ func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := run(t, test.e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: s})
-			if got.Snapshot.Revision() != 7 || !got.Command.IsZero() {
+			if got.Snapshot.Revision() != 7 || !got.Command.IsZero() || got.Patch != nil {
 				t.Errorf("revision %d, command %v", got.Snapshot.Revision(), got.Command)
 			}
 		})
@@ -196,6 +214,8 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 		{"an error", func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, refused }, `plugin "bad" in phase step_end: refused`, refused},
 		{"a panic", func(context.Context, plugin.Context) (state.Command, error) { panic("oh") }, `plugin "bad" in phase step_end: panic: oh`, nil},
 		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, state.ErrUnknownKey},
+		{"an update that is no JSON", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage("{")}}}}), `plugin "bad" in phase step_end: update of state key "log" is not JSON`, nil},
+		{"an effect that is no JSON", command(state.Command{Effects: []state.Effect{{Key: "nobody", Payload: json.RawMessage("{")}}}), `plugin "bad" in phase step_end: payload of effect "nobody" is not JSON`, nil},
 		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, plugin.ErrUnknownAction},
 		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, plugin.ErrUnknownEffect},
 	}
@@ -211,7 +231,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 			if test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("%v is not %v", err, test.is)
 			}
-			if got.Snapshot.Revision() != 0 || !got.Command.IsZero() {
+			if got.Snapshot.Revision() != 0 || !got.Command.IsZero() || got.Patch != nil {
 				t.Errorf("something was committed: %v", got)
 			}
 		})

@@ -15,113 +15,145 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// execute runs one call between its phases and stores its result at once.
-func (r *round) execute(ctx context.Context, i int) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
-	before, err := w.agent.Engine.Phase(ctx, w.env, w.context(plugin.Context{Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &call}))
+// execute runs one call behind its first phase and keeps its result.
+func (p *step) execute(ctx context.Context, i int) error {
+	call := p.round.turn.ToolCalls[i]
+	before, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
+		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &call, CallIndex: i,
+	}))
 	if err != nil {
-		return r.phaseError(ctx, "phase before_tool_execute", call, err)
+		return p.phaseError(ctx, "phase before_tool_execute", call, err)
 	}
-	w.env.Reach(env.PointTool, env.Before)
-	result, err := tool.Execute(ctx, checked{w.agent.Tools[call.Name]}, r.call(i, before.Snapshot))
-	w.env.Reach(env.PointTool, env.After)
+	p.env.Reach(env.PointTool, env.Before)
+	result, err := tool.Execute(ctx, checked{p.agent.Tools[call.Name]}, p.call(i, before.Snapshot))
+	p.env.Reach(env.PointTool, env.After)
 	switch {
 	case ctx.Err() != nil && (err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case err != nil:
 		return endWith("tool", fmt.Errorf("tool %s: %w", call.Name, err))
 	case ctx.Err() != nil: // it came to its end all the same: that is not thrown away
-		free, cancel := detached(ctx)
+		free, cancel := p.detached(ctx)
 		defer cancel()
 		ctx = free
 	}
 	if result.Err != nil {
-		w.log.WarnContext(ctx, "tool call failed", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.record.ID, "call", call.ID, "tool", call.Name, "error", result.Err)
+		p.log.WarnContext(ctx, "tool call failed", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", result.Err)...)
 	}
-	return r.conclude(ctx, i, result, before.Snapshot, before.Command)
+	intents := before.Command
+	intents.Append(result.Command)
+	if err := p.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
+		result, intents = tool.Failed("execution failed: "+err.Error()), before.Command
+	}
+	result.Command = intents
+	return p.answer(ctx, i, result, result.Status)
 }
 
 // call is what the tool of call i is given.
-func (r *round) call(i int, snapshot state.Snapshot) tool.Call {
-	w, call := r.work, r.turn.ToolCalls[i]
+func (p *step) call(i int, snapshot state.Snapshot) tool.Call {
+	call := p.round.turn.ToolCalls[i]
 	return tool.Call{
-		ID: call.ID, Name: call.Name, Arguments: call.Arguments, Key: r.key(i),
-		Thread: w.key, Run: w.record.ID, Step: w.events.step, Snapshot: snapshot,
+		ID: call.ID, Name: call.Name, Arguments: call.Arguments, Key: p.key(i),
+		Thread: p.Key, Run: p.id, Step: p.events.step, Snapshot: snapshot.ForCall(i),
 	}
-}
-
-func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
 }
 
 // key is the call's idempotency key; the provider's call ids can repeat.
-func (r *round) key(i int) string {
-	return fmt.Sprintf("%s/%d/%d", r.work.record.ID, r.work.head.Run.Base-1, i)
+func (p *step) key(i int) string {
+	return fmt.Sprintf("%s/%d/%d", p.id, p.round.base-1, i)
 }
 
-// conclude runs AfterToolExecute and stores the result with every command that
-// came with the call.
-func (r *round) conclude(ctx context.Context, i int, result tool.Result, snapshot state.Snapshot, command state.Command) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
-	after, answered, err := w.agent.Engine.Submit(snapshot, result.Command)
-	if err != nil { // the tool asks for what nobody knows
-		after, answered, result = snapshot, state.Command{}, tool.Failed("execution failed: "+err.Error())
-	}
-	result.CallID, result.Name = call.ID, call.Name
-	command.Append(answered)
-	c := w.context(plugin.Context{Phase: core.PhaseAfterToolExecute, Turn: &r.turn, Call: &call, Result: &result.ToolResult})
-	c.Snapshot = after
-	last, err := w.agent.Engine.Phase(ctx, w.env, c)
-	if err != nil {
-		return r.phaseError(ctx, "phase after_tool_execute", call, err)
-	}
-	command.Append(last.Command)
-	result.Command = command
-	return r.answer(ctx, i, result)
-}
+// largeResult is the size in bytes from which even the last result of a round
+// is stored alone: what the store refuses for its size becomes an error result
+// then, and not the commit's failure.
+const largeResult = 64 << 10
 
-// answer stores the result of call i at its reserved sequence.
-func (r *round) answer(ctx context.Context, i int, result tool.Result) error {
-	err := r.store(ctx, i, result)
-	if errors.Is(err, store.ErrTooLarge) {
-		return r.store(ctx, i, tool.Failed("result too large to store: "+err.Error()))
+// answer keeps the result of call i. It is stored at its reserved sequence at
+// once when something may still run or wait after it: a sibling or a hook. The
+// last one travels with commit B.
+func (p *step) answer(ctx context.Context, i int, result tool.Result, status core.ResultStatus) error {
+	result.Status = status
+	err := p.keep(ctx, i, result)
+	var ended *ended
+	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
+		return p.keep(ctx, i, tool.Failed("result cannot be stored: "+err.Error()))
 	}
 	return err
 }
 
-func (r *round) store(ctx context.Context, i int, result tool.Result) error {
-	w := r.work
-	call := r.turn.ToolCalls[i]
+func (p *step) keep(ctx context.Context, i int, result tool.Result) error {
+	entry := p.resultEntry(i, result)
+	payload, err := p.records.EncodeEntry(entry)
+	if err != nil {
+		return endWith("encoding", err)
+	}
+	alone := p.round.keep(i, entry, payload)
+	if !alone && len(payload) < largeResult && !p.agent.Engine.Listens(core.PhaseAfterToolExecute) && !p.agent.Engine.Listens(core.PhaseStepEnd) {
+		return nil
+	}
+	return p.storeResult(ctx, i)
+}
+
+// resultEntry is the log record of the result of call i.
+func (p *step) resultEntry(i int, result tool.Result) thread.Entry {
+	call := p.round.turn.ToolCalls[i]
 	result.CallID, result.Name = call.ID, call.Name
-	entry := thread.Entry{Run: w.record.ID, Step: w.events.step, Message: &core.Message{
-		ID: resultID(w.record.ID, w.events.step, i), Role: core.RoleTool, ToolResult: &result.ToolResult,
-		RunID: w.record.ID, Step: w.events.step, CreatedAt: w.env.Millis(),
+	entry := thread.Entry{Run: p.id, Step: p.events.step, Message: &core.Message{
+		ID: resultID(p.id, p.events.step, i), Role: core.RoleTool, ToolResult: &result.ToolResult,
+		RunID: p.id, Step: p.events.step, CreatedAt: p.env.Millis(),
 	}}
 	if !result.Command.IsZero() {
-		entry.Command = &result.Command
+		entry.Intents = &result.Command
 	}
-	payload, err := entry.Encode()
-	if err != nil {
+	return entry
+}
+
+// storeResult puts the result of call i alone.
+func (p *step) storeResult(ctx context.Context, i int) error {
+	p.round.mu.Lock()
+	record := p.round.record(i)
+	p.round.mu.Unlock()
+	record.Fence = p.fence
+	if err := p.put(ctx, record); err != nil {
 		return err
 	}
-	record := store.Record{Name: store.LogName(w.head.Run.Base + uint64(i)), Fence: w.fence, Payload: payload}
-	if err := w.put(ctx, env.PointPutResult, record); err != nil {
-		return err
-	}
-	r.keep(i, entry)
+	p.round.tell(i, &p.events)
 	return nil
 }
 
-// answerOpen answers every call that has no result without running it.
-func (r *round) answerOpen(ctx context.Context, reason string) error {
-	for i := range r.entries {
-		if r.entries[i] == nil {
-			if err := r.answer(ctx, i, tool.Failed(reason)); err != nil {
+// storeResults puts what a refused or abandoned commit B would have carried, so
+// that no other claim runs those calls again.
+func (p *step) storeResults(ctx context.Context) error {
+	if p.round == nil {
+		return nil
+	}
+	p.round.mu.Lock()
+	var left []int
+	for i := range p.round.entries {
+		if p.round.entries[i] != nil && !p.round.stored[i] {
+			left = append(left, i)
+		}
+	}
+	p.round.mu.Unlock()
+	for _, i := range left {
+		err := p.storeResult(ctx, i)
+		if errors.Is(err, store.ErrConflict) { // other bytes of our own stand there
+			if err = p.refence(ctx, p.head); err == nil {
+				err = p.storeResult(ctx, i)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerOpen gives every call that has no result one that says why.
+func (p *step) answerOpen(ctx context.Context, status core.ResultStatus, reason string) error {
+	for i := range p.round.entries {
+		if p.round.entries[i] == nil {
+			if err := p.answer(ctx, i, tool.Failed(reason), status); err != nil {
 				return err
 			}
 		}
@@ -131,24 +163,21 @@ func (r *round) answerOpen(ctx context.Context, reason string) error {
 
 // refuse answers a call that no gate is asked about: its tool does not exist or
 // its arguments are invalid.
-func (r *round) refuse(ctx context.Context, i int) (refused bool, err error) {
-	w, call := r.work, r.turn.ToolCalls[i]
-	var result tool.Result
-	if t, ok := w.agent.Tools[call.Name]; !ok {
-		result = tool.Failed(fmt.Sprintf("tool %q not found", call.Name))
-	} else {
-		if len(call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return t.Check(call.Arguments) }) == nil {
-			return false, nil
-		}
-		// Execute says what is wrong with them, and does not run the tool.
-		if result, err = tool.Execute(ctx, t, r.call(i, w.conversation.snapshot)); err != nil {
-			return true, err
-		}
+func (p *step) refuse(ctx context.Context, i int) (refused bool, err error) {
+	call := p.round.turn.ToolCalls[i]
+	t, ok := p.agent.Tools[call.Name]
+	if !ok {
+		return true, p.answer(ctx, i, tool.Failed(fmt.Sprintf("tool %q not found", call.Name)), core.ResultInvalid)
 	}
-	if r.entries[i] != nil {
-		return true, nil
+	if len(call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return t.Check(call.Arguments) }) == nil {
+		return false, nil
 	}
-	return true, r.conclude(ctx, i, result, w.conversation.snapshot, state.Command{})
+	// Execute says what is wrong with them, and does not run the tool.
+	result, err := tool.Execute(ctx, t, p.call(i, p.draft.snapshot))
+	if err != nil {
+		return true, err
+	}
+	return true, p.answer(ctx, i, result, core.ResultInvalid)
 }
 
 // checked is a tool whose arguments were found valid.

@@ -3,171 +3,312 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
-// abort ends the run with an error: what input and results there are stay, open
-// calls get a result that says so, nothing else is run. A run that was ended
-// meanwhile closes; an end that could not be written is tried again.
-func (w *work) abort(ctx context.Context, termination core.Termination) (Result, error) {
-	free, cancel := detached(ctx)
-	defer cancel()
-	result, err := w.writeEnd(free, termination)
+// A run ends in one way, whatever the reason:
+//
+//  1. One head write makes it closing. commitStep does for a natural end, a stop
+//     and a block; fail for an error; a person's cancel or interrupt, an expired
+//     ticket and a dead letter come from outside. Where nobody listens to RunEnd
+//     and no call is open, the same write is the last.
+//  2. Nothing can be steered to it any more. Its holder, or whoever claims it
+//     next, comes to close: open calls get the results that are stored, or ones
+//     that say why there is none; a run that never began has its input stored;
+//     what a model had said of an unfinished turn becomes its last message;
+//     RunEnd runs with the real termination.
+//  3. commitClose makes it final, with the run's record. Input that no step has
+//     read becomes the next run, or has ended with a cancel or an interrupt.
+//
+// A crash in between repeats 2: only RunEnd can be seen twice then, and not
+// more than twice.
+
+// fail ends the run with an error: its own input stays, everything else that
+// this step said is void.
+func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
+	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "error", t.Detail)...)
+	if err := p.storeResults(ctx); err != nil {
+		return Stepped{}, err
+	}
+	p.reset()
+	d, from := &p.draft, p.head.Seq
+	seq := from
 	switch {
-	case err == nil:
-		return result, nil
-	case errors.Is(err, thread.ErrFenced):
-		return Result{}, err
-	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
-		return w.close(ctx)
-	}
-	return w.nack(ctx, err)
-}
-
-func (w *work) writeEnd(ctx context.Context, termination core.Termination) (Result, error) {
-	calls := w.allDone()
-	if err := w.settle(ctx, "no result: the run ended first ("+termination.Code+")", true); err != nil {
-		return Result{}, err
-	}
-	w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, &termination, w.env.Millis()
-	if err := w.save(ctx, recordAbort); err != nil {
-		return Result{}, err
-	}
-	action := thread.CommitStep{
-		Fence: w.fence, Outcome: thread.Done, Seq: w.stored() + uint64(len(w.unsaved)), Calls: calls, Consumed: w.consumed,
-	}
-	head, effects, err := w.committer.Commit(ctx, w.key, w.head, action)
-	if err != nil {
-		return Result{}, err
-	}
-	return w.announceEnd(effects.Outcome, head, &termination), nil
-}
-
-// close writes what a closing run still owes: a result for each open call, its
-// input if no step has stored it, its final record.
-func (w *work) close(ctx context.Context) (Result, error) {
-	ctx, cancel := detached(ctx)
-	defer cancel()
-	head, err := w.committer.Head(ctx, w.key)
-	if err != nil {
-		return Result{}, err
-	}
-	if head.Claim.Fence != w.fence {
-		return Result{}, thread.ErrFenced
-	}
-	w.head = head
-	termination := head.Run.Reason.Termination()
-	if termination == nil {
-		return Result{}, fmt.Errorf("run is closing for no reason: %w", store.ErrCorrupt)
-	}
-	if err := w.settle(ctx, "no result: the run was ended first ("+string(termination.Type)+")", false); err != nil {
-		return Result{}, err
-	}
-	w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, termination, w.env.Millis()
-	if err := w.save(ctx, recordClose); err != nil {
-		return Result{}, err
-	}
-	seq := w.stored() + uint64(len(w.unsaved))
-	head, effects, err := w.committer.Commit(ctx, w.key, w.head, thread.CommitClose{Fence: w.fence, Seq: seq})
-	if err != nil {
-		return Result{}, err
-	}
-	return w.announceEnd(effects.Outcome, head, termination), nil
-}
-
-// announceEnd tells the stream of an end that no step came to by itself.
-func (w *work) announceEnd(outcome thread.Outcome, head thread.Head, termination *core.Termination) Result {
-	if w.head.Run.Cursor == thread.CursorStart {
-		w.announceStart()
-	}
-	if len(w.head.Run.Calls) > 0 {
-		w.events.emit(core.Event{Type: core.EventStepEnd})
-	}
-	if outcome == thread.Done {
-		w.events.emit(core.Event{Type: core.EventRunFinish, RunID: w.record.ID, Termination: termination})
-	}
-	return Result{Outcome: outcome, Head: head}
-}
-
-// settle brings the log to where the run can end: results for all open calls,
-// or the input of a run that never stored it, and, if asked, what the inbox
-// says. A turn that was not committed is void. It depends on nothing but the
-// head, so it also works when the agent cannot be resolved.
-func (w *work) settle(ctx context.Context, reason string, inbox bool) error {
-	w.events.step = max(1, int(w.head.Run.Step))
-	begun := w.head.Run.Cursor != thread.CursorStart
-	if w.record.ID != w.head.Run.ID && begun {
-		if err := w.recall(ctx); err != nil {
-			return err
+	case len(p.head.Run.Calls) == 0:
+		if p.head.Run.Cursor == thread.CursorStart && p.input != nil {
+			p.say(p.head.Run.Dispatch, p.input.Messages)
 		}
+		seq += uint64(len(d.entries))
+	case !p.head.Run.OpenCalls():
+		seq = p.head.Run.Base + uint64(len(p.head.Run.Calls)) - 1
 	}
-	w.record.Steps, w.record.Response = int(w.head.Run.Step), ""
-	if len(w.head.Run.Calls) > 0 {
-		w.unsaved, w.consumed = nil, nil
-		return w.settleCalls(ctx, reason)
+	p.ending.Store(true)
+	var record thread.RunRecord
+	result, err := p.commit(ctx, func() thread.Change {
+		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq}
+	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		records, err := p.logRecords(from+1, d.entries)
+		if err != nil {
+			return nil, err
+		}
+		record = p.recordFor(next, result, &t)
+		stored, err := p.runRecord(record)
+		return append(records, stored), err
+	})
+	if err != nil {
+		return Stepped{}, err
 	}
-	if inbox && w.drained {
-		w.unsaved = slices.DeleteFunc(w.unsaved, func(e thread.Entry) bool { return e.Message == nil || e.Message.Role != core.RoleUser })
+	p.record, p.recorded = record, true
+	if result.Outcome == thread.Close {
+		return p.close(ctx)
+	}
+	p.announceEnd(&t)
+	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
+}
+
+// reset forgets what the step has said and changed since its last commit.
+func (p *step) reset() {
+	if p.conversation == nil {
+		p.conversation = &conversation{incarnation: p.head.Incarnation, run: p.id, unread: true}
+	}
+	p.begin()
+	p.events.step = max(1, int(p.head.Run.Step))
+}
+
+// close writes what a closing run still owes, and makes its end final.
+func (p *step) close(ctx context.Context) (Stepped, error) {
+	p.ending.Store(true)
+	if err := p.storeResults(ctx); err != nil {
+		return Stepped{}, err
+	}
+	head, err := p.committer.Head(ctx, p.Key)
+	if err != nil {
+		return Stepped{}, err
+	}
+	if head.Claim.Fence != p.fence || head.Run.Status != thread.Closing {
+		return Stepped{}, thread.ErrFenced
+	}
+	p.head = head
+	if err := p.learn(ctx); err != nil {
+		return Stepped{}, err
+	}
+	p.reset()
+	t := head.End(&p.record)
+	if t == nil { // its own end, and the record that said which is lost
+		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
+	}
+	results, err := p.settle(ctx, t)
+	if err != nil {
+		return Stepped{}, err
+	}
+	if err := p.lastWords(ctx, t); err != nil {
+		return Stepped{}, err
+	}
+	skipped, err := p.runEnd(ctx, t)
+	if err != nil {
+		return Stepped{}, err
+	}
+	return p.commitClose(ctx, t, results, skipped)
+}
+
+// learn reads who the run is, and the thread, as far as they can be read: a run
+// that nobody can read any more ends all the same.
+func (p *step) learn(ctx context.Context) error {
+	if p.agent != nil && p.conversation.seq == p.head.Seq {
 		return nil
 	}
-	w.unsaved, w.consumed = nil, nil
-	if !begun {
-		if err := w.hearInput(ctx); err != nil && !errors.Is(err, store.ErrCorrupt) {
-			return err
-		}
+	p.agent = nil // what this step knows is older than the head, or nothing
+	err := p.load(ctx)
+	var end *ended
+	if err == nil || errors.As(err, &end) { // the agent is gone
+		return nil
 	}
-	if inbox {
-		return w.drain(ctx)
+	if core.CodeOf(err) != core.CodeCorrupt {
+		return err
+	}
+	p.log.ErrorContext(ctx, "closing run cannot be read", append(p.attrs(), "error", err)...)
+	p.conversation, p.agent = nil, nil
+	if p.record.ID == p.id {
+		return nil
+	}
+	p.record.Run = core.Run{ID: p.id, ThreadID: p.Key.Thread, Status: core.RunRunning, Dispatch: p.head.Run.Dispatch}
+	if input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision); err == nil {
+		p.record.AgentID, p.record.CreatedAt = input.AgentID, input.CreatedAt
+	} else if core.CodeOf(err) != core.CodeCorrupt {
+		return err
 	}
 	return nil
 }
 
-// recall reads who the run is, without its agent. When the record is lost, the
-// input knows the most of it.
-func (w *work) recall(ctx context.Context) error {
-	err := w.readRecord(ctx)
-	if !errors.Is(err, store.ErrCorrupt) {
-		return err
+// settle gives every open call of the committed turn its one result: the stored
+// one, under our fence, or one that says why there is none. They are returned,
+// and taken into the draft in call order.
+func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record, error) {
+	n := len(p.head.Run.Calls)
+	if n == 0 {
+		return nil, nil
 	}
-	err = w.hearInput(ctx)
-	w.unsaved = nil
-	w.record.FirstSeq = 0
-	if errors.Is(err, store.ErrCorrupt) {
-		return nil
-	}
-	return err
-}
-
-// settleCalls gives every call of the committed turn its one result: the stored
-// one, adopted, or one that says why it was not executed.
-func (w *work) settleCalls(ctx context.Context, reason string) error {
-	entries, err := store.ReadLog(ctx, w.threads, w.key, w.head.Run.Base-1, w.head.Run.Base-1)
+	turn, err := p.openTurn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	turn := entries[0].Message
-	if turn == nil || len(turn.ToolCalls) != len(w.head.Run.Calls) {
-		return fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", w.head.Run.Base, store.ErrCorrupt)
+	p.round = newRound(turn, p.head.Run.Base)
+	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return nil, err
 	}
-	r := &round{work: w, turn: *turn, entries: make([]*thread.Entry, len(turn.ToolCalls))}
-	if err := r.adopt(ctx); err != nil {
-		return err
+	reason := "no result: the run was ended first (" + string(t.Type) + ")"
+	for i, entry := range p.round.entries {
+		if entry != nil {
+			continue
+		}
+		result, status := tool.Failed(reason), core.ResultNotExecuted
+		if p.head.Run.Calls[i] == thread.CallRunning {
+			result, status = tool.Failed("outcome unknown: the run was ended while the tool may have run"), core.ResultUnknown
+		}
+		result.Status = status
+		entry := p.resultEntry(i, result)
+		payload, err := p.records.EncodeEntry(entry)
+		if err != nil {
+			return nil, err
+		}
+		p.round.keep(i, entry, payload)
 	}
-	return r.answerOpen(ctx, reason)
+	for i, entry := range p.round.entries {
+		if err := p.mergeCall(ctx, i, *entry, false); err != nil {
+			return nil, err
+		}
+	}
+	return p.round.unstored(), nil
 }
 
-func (w *work) allDone() []thread.CallStatus {
-	if len(w.head.Run.Calls) == 0 {
+// openTurn is the turn of the open round; one that cannot be read any more has
+// calls without names, as many as the head knows.
+func (p *step) openTurn(ctx context.Context) (core.Message, error) {
+	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, p.head.Run.Base-1, p.head.Run.Base-1)
+	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(p.head.Run.Calls) {
+		return *entries[0].Message, nil
+	}
+	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return core.Message{}, err
+	}
+	turn := core.Message{Role: core.RoleAssistant, RunID: p.id, Step: int(p.head.Run.Step)}
+	for i := range p.head.Run.Calls {
+		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(p.id, int(p.head.Run.Step), i)})
+	}
+	return turn, nil
+}
+
+// lastWords takes into the draft what was said and not committed: the input of
+// a run that never began, and, when a person ended the run, what its model had
+// said of its last turn.
+func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
+	if p.head.Run.Cursor == thread.CursorStart {
+		input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
+		switch {
+		case err == nil:
+			p.say(p.head.Run.Dispatch, input.Messages)
+		case core.CodeOf(err) != core.CodeCorrupt:
+			return err
+		}
+	}
+	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
+	said := p.unfinished.said()
+	if said == "" || !byPerson || len(p.head.Run.Calls) > 0 {
 		return nil
 	}
-	calls := make([]thread.CallStatus, len(w.head.Run.Calls))
-	for i := range calls {
-		calls[i] = thread.CallDone
+	number := int(p.head.Run.Step) + 1
+	m := core.Message{
+		ID: turnID(p.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
+		RunID: p.id, Step: number, CreatedAt: p.env.Millis(), StopReason: core.StopOther,
 	}
-	return calls
+	if p.agent != nil {
+		m.Model = p.agent.ModelName
+	}
+	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence, Revision: p.draft.snapshot.Revision()})
+	return nil
+}
+
+// runEnd runs the phase RunEnd. The claims of a closing run are few: after
+// those that were lost, it may be a hook that takes the process down.
+func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
+	if !p.listens() || p.conversation.unread {
+		return p.listens(), nil
+	}
+	if p.head.Run.Attempts >= thread.SkipRunEnd {
+		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
+		return true, nil
+	}
+	before := p.draft
+	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), "error", err)...)
+		p.draft = before
+	}
+	return false, nil
+}
+
+// commitClose makes the end final.
+func (p *step) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
+	d, from, calls := &p.draft, p.head.Seq, uint64(len(p.head.Run.Calls))
+	if len(d.patches) > 0 {
+		entry := thread.Entry{Run: p.id, Step: p.events.step}
+		d.take(&entry)
+		d.entries = append(d.entries, entry)
+	}
+	record := p.record
+	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
+	p.finalize(&record, t)
+	result, err := p.commit(ctx, func() thread.Change {
+		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries))}
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		records, err := p.logRecords(from+calls+1, d.entries[calls:])
+		if err != nil {
+			return nil, err
+		}
+		stored, err := p.runRecord(record)
+		return append(append(records, results...), stored), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	p.record = record
+	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
+	if !p.conversation.unread {
+		p.remember()
+	}
+	p.announceEnd(t)
+	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
+}
+
+// announceEnd emits the last events of a run that was closed.
+func (p *step) announceEnd(t *core.Termination) {
+	if p.Head.Run.Cursor == thread.CursorStart {
+		p.announceStart()
+	}
+	if p.round != nil {
+		p.round.allStored(&p.events)
+		p.round = nil
+		p.events.emit(core.Event{Type: core.EventStepEnd})
+	}
+	p.events.emit(core.Event{Type: core.EventRunFinish, RunID: p.id, Response: p.record.Response, Termination: t})
+}
+
+// ended is an error that ends the run instead of the delivery.
+type ended struct {
+	termination core.Termination
+	cause       error
+}
+
+func (e *ended) Error() string { return e.termination.Detail }
+func (e *ended) Unwrap() error { return e.cause }
+
+func endWith(code string, cause error) error {
+	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: cause.Error()}, cause}
 }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // turnID, callID and resultID derive ids from where a thing stands, so that the
@@ -26,16 +27,44 @@ func resultID(run core.ID, step, index int) string {
 	return turnID(run, step) + "." + strconv.Itoa(index)
 }
 
-// infer streams one inference and answers the assistant turn, whose id is given.
-func (w *work) infer(ctx context.Context, number int, id string) (core.Message, error) {
-	request := model.Request{
-		Model: w.agent.ModelName, System: w.agent.Spec.SystemPrompt, Messages: w.conversation.messages,
-		Tools: w.agent.ModelTools, MaxTokens: w.agent.Spec.MaxTokens, Temperature: w.agent.Spec.Temperature,
+// modelCalls is how often a step calls its model over all its deliveries
+// together: once, and two more times.
+const modelCalls = 3
+
+// maxRetryAfter is the longest pause that a provider may ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// modelRetry is a model call that failed and is made again, by another
+// delivery.
+type modelRetry struct {
+	wait  time.Duration
+	cause error
+}
+
+func (r *modelRetry) Error() string { return "inference: " + r.cause.Error() }
+func (r *modelRetry) Unwrap() error { return r.cause }
+
+// callsSoFar is how many model calls of the step have failed in earlier
+// deliveries. A claim that was lost may have cost one, but never the last.
+func callsSoFar(failed, lost uint8) uint8 {
+	if failed >= modelCalls-1 {
+		return failed
 	}
-	t := turnBuilder{work: w, number: number, id: id}
-	w.env.Reach(env.PointModel, env.Before)
+	return uint8(min(int(failed)+int(lost), modelCalls-1))
+}
+
+// infer streams one inference and returns the assistant turn, whose id is given.
+func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
+	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost)
+	request := model.Request{
+		Model: p.agent.ModelName, System: p.agent.Spec.SystemPrompt, Messages: p.prompt(),
+		Tools: p.agent.ModelTools, MaxTokens: p.agent.Spec.MaxTokens, Temperature: p.agent.Spec.Temperature,
+	}
+	t := &turnBuilder{step: p, number: number, id: id}
+	p.unfinished = t
+	p.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
-		for delta, err := range w.agent.Model.Stream(ctx, request) {
+		for delta, err := range p.agent.Model.Stream(ctx, request) {
 			if err != nil {
 				return err
 			}
@@ -45,23 +74,55 @@ func (w *work) infer(ctx context.Context, number int, id string) (core.Message, 
 		}
 		return nil
 	})
-	w.env.Reach(env.PointModel, env.After)
+	p.env.Reach(env.PointModel, env.After)
 	if ctx.Err() != nil {
 		return core.Message{}, context.Cause(ctx)
 	}
 	if err == nil && t.stop == "" {
 		err = model.ErrTruncated
 	}
-	switch {
-	case err == nil:
+	if err == nil {
+		p.unfinished = nil
 		return t.finish(), nil
-	case passing(err) && w.head.Claim.Attempts < thread.MaxAttempts:
-		return core.Message{}, fmt.Errorf("inference: %w", err)
 	}
-	return core.Message{}, endWith("model", modelError(err))
+	return core.Message{}, p.inferFailed(ctx, err)
 }
 
-// passing reports whether another delivery of the step may fare better.
+// inferFailed decides what a failed model call comes to.
+func (p *step) inferFailed(ctx context.Context, err error) error {
+	p.modelFailed++
+	var failure *model.Error
+	wait := p.env.Jitter(min(backoffCap, backoffBase<<p.modelFailed))
+	if errors.As(err, &failure) {
+		if failure.RetryAfter > maxRetryAfter {
+			return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", failure.RetryAfter, maxRetryAfter, err))
+		}
+		wait = max(wait, failure.RetryAfter)
+	}
+	if !passing(err) || p.modelFailed >= modelCalls {
+		return endWith("model", modelError(err))
+	}
+	p.log.WarnContext(ctx, "model call failed and is made again", append(p.attrs(), "failed", p.modelFailed, "wait", wait, "error", err)...)
+	return &modelRetry{wait, err}
+}
+
+// prompt is the part of the conversation that the model is shown: the window,
+// and before it what the run was asked, if it is older.
+func (p *step) prompt() []core.Message {
+	messages := p.draft.messages[window.Cut(p.draft.messages, p.window):]
+	opening := p.conversation.opening
+	if p.conversation.run != p.id || opening == nil {
+		return messages
+	}
+	for _, m := range messages {
+		if m.Role == core.RoleUser && m.RunID == p.id {
+			return messages
+		}
+	}
+	return append([]core.Message{*opening}, messages...)
+}
+
+// passing reports whether another call of the model may fare better.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // modelError keeps a provider's panic value out of what a client reads.
@@ -73,9 +134,9 @@ func modelError(err error) error {
 	return err
 }
 
-// turnBuilder collects the deltas of one answer.
+// turnBuilder collects the deltas of one inference.
 type turnBuilder struct {
-	work   *work
+	step   *step
 	number int
 	id     string
 	blocks []core.Block
@@ -104,7 +165,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if d.Echo != nil {
 			t.close()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.work.agent.ModelName
+			t.blocks[len(t.blocks)-1].Origin = t.step.agent.ModelName
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -153,7 +214,7 @@ func (t *turnBuilder) start(d model.Delta) {
 	t.close()
 	id := d.CallID
 	if id == "" || t.taken(id) {
-		id = callID(t.work.record.ID, t.number, len(t.calls))
+		id = callID(t.step.id, t.number, len(t.calls))
 	}
 	t.calls = append(t.calls, callBuilder{index: d.Index, id: id, name: d.Name})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
@@ -167,7 +228,7 @@ func (t *turnBuilder) taken(id string) bool {
 			return true
 		}
 	}
-	for _, m := range t.work.conversation.messages {
+	for _, m := range t.step.draft.messages {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
 				return true
@@ -177,7 +238,7 @@ func (t *turnBuilder) taken(id string) bool {
 	return false
 }
 
-// find answers the newest call of the provider's index: some give all the same.
+// find returns the newest call of the provider's index: some give all the same.
 func (t *turnBuilder) find(index int) int {
 	for i := len(t.calls) - 1; i >= 0; i-- {
 		if t.calls[i].index == index {
@@ -189,16 +250,33 @@ func (t *turnBuilder) find(index int) int {
 
 func (t *turnBuilder) emit(e core.Event, block, end int) {
 	e.MessageID = t.id
-	t.work.events.emitAt(e, block, end)
+	t.step.events.emitAt(e, block, end)
 }
 
-// finish answers the whole turn and announces its calls and usage.
+// said is the text that came so far.
+func (t *turnBuilder) said() string {
+	if t == nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, b := range t.blocks {
+		if b.Type == core.BlockText {
+			text.WriteString(b.Text)
+		}
+	}
+	if t.kind == core.BlockText {
+		text.WriteString(t.text.String())
+	}
+	return text.String()
+}
+
+// finish returns the whole turn and announces its calls and usage.
 func (t *turnBuilder) finish() core.Message {
 	t.close()
 	m := core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.work.record.ID, Step: t.number, Usage: t.usage, Model: t.work.agent.ModelName,
-		StopReason: t.stop, CreatedAt: t.work.env.Millis(),
+		RunID: t.step.id, Step: t.number, Usage: t.usage, Model: t.step.agent.ModelName,
+		StopReason: t.stop, CreatedAt: t.step.env.Millis(),
 	}
 	for i := range t.calls {
 		c := &t.calls[i]

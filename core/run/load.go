@@ -2,251 +2,263 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// conversation is a thread's log up to a sequence, folded.
-type conversation struct {
-	incarnation uint64
-	resolution  string // hash of the agent whose keys folded the state
-	seq         uint64
-	run         core.ID // of the newest entry
-	step        int     // of the newest entry that has one
-	messages    []core.Message
-	snapshot    state.Snapshot
-	record      core.Run // of run, when known
-}
-
-// add folds one more entry in.
-func (c *conversation) add(registry *state.Registry, entry thread.Entry) error {
-	c.enter(registry, entry.Run, entry.Step)
-	if entry.Message != nil {
-		c.messages = append(c.messages, *entry.Message)
-	}
-	if entry.Command != nil {
-		snapshot, err := registry.Replay(c.snapshot, entry.Command.Batch)
-		if err != nil {
-			return fmt.Errorf("fold state: %w", err)
-		}
-		c.snapshot = snapshot
-	}
-	c.seq++
-	return nil
-}
-
-// enter drops the state that ended with an earlier run or step. Step 0 is what
-// comes before a step: its input.
-func (c *conversation) enter(registry *state.Registry, run core.ID, step int) {
-	if run != c.run {
-		c.snapshot, c.run, c.step = registry.BeginRun(c.snapshot), run, 0
-	}
-	if step != 0 && step != c.step {
-		c.snapshot, c.step = registry.BeginStep(c.snapshot), step
-	}
-}
-
 // load reads what the step needs: the run's record, its agent, and the log's
-// tail behind what is cached.
-func (w *work) load(ctx context.Context) error {
-	cached := w.cache.take(w.key)
-	if cached != nil && (cached.incarnation != w.head.Incarnation || cached.seq > w.head.Seq) {
-		cached = nil
-	}
-	switch {
-	case w.head.Run.Cursor == thread.CursorStart:
-		w.started = true
-		if err := w.hearInput(ctx); err != nil {
-			return err
-		}
-		w.record.StartedAt = w.env.Millis()
-	case cached != nil && cached.record.ID == w.head.Run.ID:
-		w.record = cached.record
-	default:
-		if err := w.readRecord(ctx); err != nil {
-			return err
-		}
-	}
-	var err error
-	if w.agent, err = w.agents.Resolve(w.record.AgentID); err != nil {
-		return endWith("resolution", err)
-	}
-	w.record.Resolution = w.agent.Hash
-	if cached != nil && cached.resolution != w.agent.Hash {
-		cached = nil
-	}
-	if err := w.readTail(ctx, cached); err != nil {
+// tail behind what is cached. Nothing that it reads depends on the agent, so
+// that a failed resolution keeps it.
+func (p *step) load(ctx context.Context) error {
+	cached := p.cache.get(p.Key, &p.head)
+	p.env.Reach(env.PointReadLog, env.Before)
+	err := p.read(ctx, cached)
+	p.env.Reach(env.PointReadLog, env.After)
+	if err != nil {
 		return err
 	}
-	if w.head.Run.Cursor != thread.CursorTools { // an open tool round comes first
-		if err := w.drain(ctx); err != nil {
-			return err
-		}
+	p.cache.put(p.Key, p.conversation)
+	if p.agent, err = p.agents.Resolve(p.record.AgentID); err != nil {
+		return endWith("resolution", err)
 	}
-	for _, entry := range w.unsaved {
-		w.conversation.messages = append(w.conversation.messages, *entry.Message)
-	}
+	p.record.Resolution = p.agent.Hash
+	p.begin()
 	return nil
 }
 
-// readRecord reads the run's record; the first step stored it.
-func (w *work) readRecord(ctx context.Context) error {
-	record, ok, err := w.threads.Get(ctx, w.key, store.RunName(w.head.Run.ID))
+// read reads the run's record and the conversation, at the same time when both
+// are missing.
+func (p *step) read(ctx context.Context, cached *conversation) error {
+	if cached != nil && p.known(cached) {
+		return p.catchUp(ctx, cached)
+	}
+	group, shared := p.env.Group(ctx)
+	group.Go(func(ctx context.Context) error {
+		if err := p.recall(ctx); err != nil || cached != nil || p.head.Seq < p.record.FirstSeq+firstTail {
+			return err
+		}
+		return p.readOpening(ctx) // in a long run the window hardly reaches so far back
+	})
+	var err error
+	if cached != nil {
+		err = p.catchUp(shared, cached)
+	} else {
+		err = p.readBack(shared)
+	}
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return err
+	}
+	return p.findOpening(ctx)
+}
+
+// findOpening gives the conversation the run's first message, when the window
+// begins behind it: a model must know what it was asked.
+func (p *step) findOpening(ctx context.Context) error {
+	c := p.conversation
+	if c.run != p.id || c.opening != nil {
+		return nil
+	}
+	if p.opening == nil {
+		if err := p.readOpening(ctx); err != nil {
+			return err
+		}
+	}
+	after := *c
+	after.opening = p.opening
+	p.conversation = &after
+	return nil
+}
+
+// readOpening reads the run's first message, if it is committed.
+func (p *step) readOpening(ctx context.Context) error {
+	first := p.record.FirstSeq
+	if first == 0 || first > p.head.Seq {
+		return nil
+	}
+	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, first, first)
 	if err != nil {
-		return fmt.Errorf("read run record: %w", err)
+		return err
 	}
-	if !ok {
-		return fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
-	}
-	if err := json.Unmarshal(record.Payload, &w.record); err != nil {
-		return core.Errorf(core.CodeCorrupt, "decode run record: %w", err)
-	}
-	w.reopen()
+	p.opening = entries[0].Message
 	return nil
 }
 
-// readTail completes the conversation up to the head's sequence.
-func (w *work) readTail(ctx context.Context, cached *conversation) error {
-	c := cached
-	if c == nil {
-		c = &conversation{incarnation: w.head.Incarnation, resolution: w.agent.Hash}
+// known reports whether the conversation has the run's record, with the ending
+// that goes with the head: another process may have begun to close the run.
+func (p *step) known(c *conversation) bool {
+	if c.record.ID != p.id || p.head.Run.Status == thread.Closing && p.head.End(&c.record) == nil {
+		return false
 	}
-	if c.seq < w.head.Seq {
-		w.env.Reach(env.PointReadLog, env.Before)
-		entries, err := store.ReadLog(ctx, w.threads, w.key, c.seq+1, w.head.Seq)
-		w.env.Reach(env.PointReadLog, env.After)
+	p.record, p.recorded = c.record, true
+	return true
+}
+
+// recall reads the run's record, which its first commit stores, and before that
+// its input.
+func (p *step) recall(ctx context.Context) error {
+	if p.head.Run.Cursor != thread.CursorStart || p.head.Run.Status == thread.Closing {
+		stored, ok, err := p.store.Get(ctx, p.Key, store.RunName(p.id))
 		if err != nil {
+			return fmt.Errorf("read run record: %w", err)
+		}
+		if ok {
+			p.record, err = p.records.DecodeRun(stored.Payload)
+			p.recorded = err == nil
 			return err
 		}
-		for _, entry := range entries {
-			if err := c.add(w.agent.Engine.Registry(), entry); err != nil {
-				return err
-			}
+		if p.head.Run.Cursor != thread.CursorStart {
+			return fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
 		}
 	}
-	c.enter(w.agent.Engine.Registry(), w.head.Run.ID, 0)
-	w.conversation = c
-	w.record.Usage, w.record.Steps = core.Usage{}, int(w.head.Run.Step)
-	for _, m := range slices.Backward(c.messages) {
-		if m.RunID != w.head.Run.ID {
-			break
-		}
-		if m.Usage != nil {
-			w.record.Usage = w.record.Usage.Add(*m.Usage)
+	input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
+	if err != nil {
+		return err
+	}
+	p.record.Run = core.Run{
+		ID: p.id, ThreadID: p.Key.Thread, AgentID: input.AgentID, Status: core.RunRunning,
+		Dispatch: p.head.Run.Dispatch, FirstSeq: p.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: p.env.Millis(),
+	}
+	p.input = &input
+	return nil
+}
+
+// catchUp reads the log behind what is cached.
+func (p *step) catchUp(ctx context.Context, cached *conversation) error {
+	if cached.seq == p.head.Seq {
+		p.conversation = cached
+		return nil
+	}
+	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, cached.seq+1, p.head.Seq)
+	if err != nil {
+		return err
+	}
+	b := build(cached)
+	for _, entry := range entries {
+		if err := b.add(entry); err != nil {
+			return err
 		}
 	}
+	p.conversation = b.done(p.window)
+	return nil
+}
+
+// readBack reads a thread that is not cached: its state from the stored
+// snapshot, and the log from its end back to where both the window and the
+// snapshot begin.
+func (p *step) readBack(ctx context.Context) error {
+	var from snapshot
+	t := p.newTail()
+	group, shared := p.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		from, err = p.readSnapshot(ctx)
+		return err
+	})
+	err := p.readTail(shared, t, firstTail)
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return err
+	}
+	for t.missing(from.asOf) > 0 {
+		if err := p.readTail(ctx, t, t.missing(from.asOf)); err != nil {
+			return err
+		}
+	}
+	first, entries := t.from(from.asOf)
+	b := &builder{fold: from.fold(), conversation: conversation{
+		incarnation: p.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
+	}}
+	at := &b.seq
+	from.skipUntil(b.fold, at)
+	for _, entry := range entries {
+		if *at < from.asOf { // its state is in the snapshot
+			b.seq++
+			b.keep(entry)
+			continue
+		}
+		if err := b.add(entry); err != nil {
+			return err
+		}
+	}
+	b.fold.Skip = nil
+	p.conversation = b.done(p.window)
 	return nil
 }
 
 // queued reads the text of a queued input.
-func (w *work) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
+func (p *step) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
 	name := store.InputName(id, revision)
-	record, ok, err := w.threads.Get(ctx, w.key, name)
+	record, ok, err := p.store.Get(ctx, p.Key, name)
 	if err != nil {
 		return thread.Queued{}, fmt.Errorf("read queued input: %w", err)
 	}
 	if !ok {
 		return thread.Queued{}, fmt.Errorf("queued input %s is missing: %w", name, store.ErrCorrupt)
 	}
-	return thread.DecodeQueued(record.Payload)
+	return p.records.DecodeQueued(record.Payload)
 }
 
-// hearInput makes the record of a run that has none yet, and says its input.
-func (w *work) hearInput(ctx context.Context) error {
-	w.record = core.Run{
-		ID: w.head.Run.ID, ThreadID: w.key.Thread, Status: core.RunRunning,
-		Dispatch: w.head.Run.Dispatch, FirstSeq: w.head.Seq + 1, StartedAt: w.record.StartedAt,
+// hear takes what people said into the draft: the run's own input, and the
+// inbox as the claim found it. What comes later is the next step's.
+func (p *step) hear(ctx context.Context) error {
+	if p.head.Run.Cursor == thread.CursorStart {
+		if p.input == nil {
+			input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
+			if err != nil {
+				return err
+			}
+			p.input = &input
+		}
+		p.say(p.head.Run.Dispatch, p.input.Messages)
 	}
-	input, err := w.queued(ctx, w.head.Run.Dispatch, 0)
+	inputs, err := p.inbox(ctx)
 	if err != nil {
 		return err
 	}
-	w.record.AgentID, w.record.CreatedAt = input.AgentID, input.CreatedAt
-	w.say(input.Messages)
+	for i, entry := range p.head.Inbox {
+		seq := p.head.Seq + uint64(len(p.draft.entries)) + 1
+		p.say(entry.ID, inputs[i].Messages)
+		p.draft.consumed = append(p.draft.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
+	}
 	return nil
 }
 
-// drain reads the inbox: what it says comes before the next inference.
-func (w *work) drain(ctx context.Context) error {
-	for _, entry := range w.head.Inbox {
-		input, err := w.queued(ctx, entry.ID, entry.Revision)
-		switch {
-		case errors.Is(err, store.ErrCorrupt): // there is nothing to read, and never will be
-			w.log.ErrorContext(ctx, "input is lost", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
-		case err != nil:
-			return err
+// inbox reads the texts of the inbox, all at the same time. One that is lost is
+// empty: there is nothing to read, and never will be.
+func (p *step) inbox(ctx context.Context) ([]thread.Queued, error) {
+	inputs := make([]thread.Queued, len(p.head.Inbox))
+	read := func(ctx context.Context, i int) (err error) {
+		entry := p.head.Inbox[i]
+		inputs[i], err = p.queued(ctx, entry.ID, entry.Revision)
+		if core.CodeOf(err) == core.CodeCorrupt {
+			p.log.ErrorContext(ctx, "input is lost", append(p.attrs(), "input", entry.ID, "error", err)...)
+			return nil
 		}
-		w.say(input.Messages)
-		w.consumed = append(w.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision})
+		return err
 	}
-	w.drained = true
-	return nil
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	group, shared := p.env.Group(ctx)
+	for i := 1; i < len(inputs); i++ {
+		group.Go(func(ctx context.Context) error { return read(ctx, i) })
+	}
+	err := read(shared, 0)
+	return inputs, errors.Join(group.Wait(), err)
 }
 
-// say adds messages that are to be stored with the next commit.
-func (w *work) say(messages []core.Message) {
+// say adds messages of a person to the draft.
+func (p *step) say(input core.ID, messages []core.Message) {
 	for _, m := range messages {
-		m.RunID = w.head.Run.ID
-		w.unsaved = append(w.unsaved, thread.Entry{Run: m.RunID, Message: &m})
+		m.RunID = p.id
+		p.draft.add(thread.Entry{Run: m.RunID, Message: &m, Input: input})
 	}
 }
 
-// cache keeps the conversations of the threads that this process stepped last.
-// Whoever takes one owns it until it is put back.
-type cache struct {
-	mu    sync.Mutex
-	limit int
-	order []core.ThreadKey // oldest first
-	byKey map[core.ThreadKey]*conversation
-}
-
-func newCache(limit int) *cache {
-	return &cache{limit: limit, byKey: make(map[core.ThreadKey]*conversation, limit)}
-}
-
-func (c *cache) take(key core.ThreadKey) *conversation {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found := c.byKey[key]
-	if found != nil {
-		c.remove(key)
-	}
-	return found
-}
-
-func (c *cache) put(key core.ThreadKey, v *conversation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byKey[key] != nil {
-		c.remove(key)
-	}
-	if len(c.order) >= c.limit {
-		c.remove(c.order[0])
-	}
-	c.order = append(c.order, key)
-	c.byKey[key] = v
-}
-
-func (c *cache) drop(key core.ThreadKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byKey[key] != nil {
-		c.remove(key)
-	}
-}
-
-func (c *cache) remove(key core.ThreadKey) {
-	delete(c.byKey, key)
-	if i := slices.Index(c.order, key); i >= 0 {
-		c.order = slices.Delete(c.order, i, i+1)
-	}
+// attrs says in the log what the step works on.
+func (p *step) attrs() []any {
+	return []any{"tenant", p.Key.Tenant, "thread", p.Key.Thread, "run", p.id, "step", p.events.step}
 }

@@ -28,16 +28,16 @@ func NewReplayer(run core.Run, sink Sink) *Replayer {
 	return r
 }
 
-// Add emits the events of the run's next record, which was written under fence.
-// An error is the sink's: nobody listens any more.
-func (r *Replayer) Add(entry thread.Entry, fence uint64) error {
+// Add emits the events of the run's next record. An error is the sink's: nobody
+// listens any more.
+func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
 	if m == nil || entry.Run != r.run.ID {
 		return r.failed
 	}
-	r.events.fence = fence
 	switch m.Role {
 	case core.RoleAssistant:
+		r.events.fence = entry.Attempt
 		r.events.step = m.Step
 		r.turn, r.open = m, len(m.ToolCalls)
 		r.replayTurn(m)

@@ -2,267 +2,205 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
-// pendingCommand collects what hooks answered since the last stored record.
-type pendingCommand struct {
-	command state.Command
-	base    uint64 // the state's revision at that record
+// step is one Step call: where the run stands in the store and in what way it
+// has been moved on. Tools and the watch run beside it: they touch
+// events and round, which have their own locks, and the atomic fields.
+type step struct {
+	*Stepper
+	Work
+	id     core.ID     // of the run
+	head   thread.Head // as this step knows it; the watch writes newer versions
+	fence  uint64      // of the claim; 0 is never held
+	events emitter
+
+	loaded
+	draft draft
+	round *round // the open tool round, once it is known
+
+	held        atomic.Uint64 // fence, for the watch
+	refencing   atomic.Bool   // the next fence is being taken
+	ending      atomic.Bool   // the step ends the run: a closing head is no surprise to the watch
+	modelFailed uint8         // model calls that failed since the last progress, lost ones included
+	moved       bool          // this step made a commit or a newly done call
+	announced   bool          // run_start was emitted
+	unfinished  *turnBuilder  // the turn that a model has begun and not ended
 }
 
-// take empties the collection; nil when there is nothing to store.
-func (p *pendingCommand) take() *state.Command {
-	if p.command.IsZero() {
-		return nil
-	}
-	c := p.command
-	p.command = state.Command{}
-	return &c
+// loaded is what a step reads: the run's record, its agent, and what is
+// committed of the thread. The conversation is shared with the cache: it is
+// replaced by commits, never changed.
+type loaded struct {
+	agent        *agent.Resolved
+	record       thread.RunRecord
+	recorded     bool           // record is stored
+	input        *thread.Queued // the run's own, of a run that has not begun
+	opening      *core.Message  // the run's first message, when it was read for itself
+	conversation *conversation
 }
 
-// step is the way through one step, from wherever the cursor stands.
-func (w *work) step(ctx context.Context) (Result, error) {
-	if err := w.load(ctx); err != nil {
-		return Result{}, err
+// draft is what the step has said and changed since its last commit.
+type draft struct {
+	entries  []thread.Entry    // log records after head.Seq, in order
+	consumed []thread.InboxRef // inbox entries among them
+	messages []core.Message    // the conversation, with those of entries
+	snapshot state.Snapshot    // the state, with patches
+	patches  []state.Patch     // what hooks changed since the last entry that has a patch
+	effects  []state.Effect    // to run after the commit
+	totals   thread.Totals
+}
+
+// add appends a log record.
+func (d *draft) add(e thread.Entry) {
+	d.entries = append(d.entries, e)
+	if e.Message != nil {
+		d.messages = append(d.messages, *e.Message)
 	}
-	if w.head.Run.Cursor == thread.CursorTools {
-		return w.tools(ctx)
+}
+
+// take moves the patches into an entry.
+func (d *draft) take(e *thread.Entry) {
+	e.Patch = state.Join(d.patches...)
+	e.Revision = d.snapshot.Revision()
+	totals := d.totals
+	e.Totals = &totals
+	d.patches = nil
+}
+
+// begin makes the draft that follows from what is committed.
+func (p *step) begin() {
+	c := p.conversation
+	d := draft{snapshot: c.snapshot, totals: c.totals}
+	if c.run != p.id {
+		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	number := int(w.head.Run.Step) + 1
-	w.events.step = number
-	w.conversation.enter(w.agent.Engine.Registry(), w.record.ID, number)
-	if w.started {
-		w.announceStart()
-		if err := w.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
-			return Result{}, err
+	messages := c.messages[window.Cut(c.messages, p.window):]
+	d.messages = messages[:len(messages):len(messages)]
+	p.draft = d
+}
+
+// enter begins a step's own state.
+func (p *step) enter(number int) {
+	p.events.step = number
+	if c := p.conversation; c.run != p.id || c.step != number {
+		p.draft.snapshot = p.draft.snapshot.BeginStep()
+	}
+}
+
+// advance is the way through one step, from wherever the cursor stands.
+func (p *step) advance(ctx context.Context) (Stepped, error) {
+	if err := p.load(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if p.head.Run.Cursor == thread.CursorTools {
+		return p.tools(ctx)
+	}
+	number := int(p.head.Run.Step) + 1
+	p.enter(number)
+	if err := p.hear(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if p.head.Run.Cursor == thread.CursorStart {
+		p.announceStart()
+		if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
+			return Stepped{}, err
 		}
 	}
-	id := turnID(w.record.ID, number)
-	w.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	id := turnID(p.id, number)
+	p.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
-		if err := w.phase(ctx, plugin.Context{Phase: phase}); err != nil {
-			return Result{}, err
+		if err := p.phase(ctx, plugin.Context{Phase: phase}); err != nil {
+			return Stepped{}, err
 		}
 	}
-	turn, err := w.infer(ctx, number, id)
+	turn, err := p.infer(ctx, number, id)
 	if err != nil {
-		return Result{}, err
+		return Stepped{}, err
 	}
-	if err := w.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: &turn}); err != nil {
-		return Result{}, err
+	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: &turn}); err != nil {
+		return Stepped{}, err
 	}
-	w.unsaved = append(w.unsaved, thread.Entry{Run: w.record.ID, Step: number, Message: &turn, Command: w.pending.take()})
-	w.conversation.messages = append(w.conversation.messages, turn)
-	w.record.Steps = number
+	p.addTurn(turn)
+	if len(turn.ToolCalls) > 0 {
+		return p.commitTurn(ctx, turn)
+	}
+	end := p.judge(turn)
+	natural := end == nil
+	if natural {
+		end = &core.Termination{Type: core.TerminationNatural}
+	}
+	return p.finish(ctx, ending{termination: end, natural: natural})
+}
+
+// addTurn puts the turn into the draft, with what the hooks before it changed
+// and what the run came to.
+func (p *step) addTurn(turn core.Message) {
+	d := &p.draft
+	d.totals.Steps = p.events.step
 	if turn.Usage != nil {
-		w.record.Usage = w.record.Usage.Add(*turn.Usage)
+		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
 	}
-	if len(turn.ToolCalls) == 0 {
-		return w.finish(ctx, thread.Done, &core.Termination{Type: core.TerminationNatural})
+	for _, call := range turn.ToolCalls {
+		d.totals.Note(call)
 	}
-	if err := w.commitTurn(ctx, turn); err != nil {
-		return Result{}, err
+	entry := thread.Entry{Run: p.id, Step: p.events.step, Message: &turn, Attempt: p.events.fence}
+	d.take(&entry)
+	d.add(entry)
+}
+
+// judge asks the stop policies about a turn.
+func (p *step) judge(turn core.Message) *core.Termination {
+	for _, check := range p.stop {
+		if termination := check(p.agent, p.events.step, turn, p.draft.totals.Usage); termination != nil {
+			return termination
+		}
 	}
-	return w.tools(ctx)
+	return nil
 }
 
 // announceStart emits the run's first event, once.
-func (w *work) announceStart() {
-	if !w.announced {
-		w.announced = true
-		w.events.emit(core.Event{Type: core.EventRunStart, ThreadID: w.key.Thread, RunID: w.record.ID, AgentID: w.record.AgentID})
+func (p *step) announceStart() {
+	if !p.announced {
+		p.announced = true
+		p.events.emit(core.Event{Type: core.EventRunStart, ThreadID: p.Key.Thread, RunID: p.record.ID, AgentID: p.record.AgentID})
 	}
 }
 
-// phase runs a phase's hooks and folds their command in.
-func (w *work) phase(ctx context.Context, c plugin.Context) error {
-	if w.pending.command.IsZero() {
-		w.pending.base = w.conversation.snapshot.Revision()
-	}
-	result, err := w.agent.Engine.Phase(ctx, w.env, w.context(c))
+// phase runs a phase's hooks and takes what they changed into the draft.
+func (p *step) phase(ctx context.Context, c plugin.Context) error {
+	result, err := p.agent.Engine.Phase(ctx, p.env, p.context(c))
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return endWith("plugin", fmt.Errorf("phase %s: %w", c.Phase, err))
 	}
-	w.conversation.snapshot = result.Snapshot
-	w.pending.command.Append(result.Command)
-	if !w.pending.command.Batch.IsZero() { // it is stored as one, however many phases it took
-		w.conversation.snapshot = result.Snapshot.At(w.pending.base + 1)
-	}
+	p.draft.merge(result)
 	return nil
+}
+
+// merge takes over what a phase came to.
+func (d *draft) merge(r plugin.PhaseResult) {
+	d.snapshot = r.Snapshot
+	if len(r.Patch) > 0 {
+		d.patches = append(d.patches, r.Patch)
+	}
+	d.effects = append(d.effects, r.Command.Effects...)
 }
 
 // context fills in what every hook may read.
-func (w *work) context(c plugin.Context) plugin.Context {
-	c.Thread, c.Run, c.AgentID, c.Step = w.key, w.record.ID, w.record.AgentID, w.events.step
-	c.Snapshot, c.Messages = w.conversation.snapshot, w.conversation.messages
+func (p *step) context(c plugin.Context) plugin.Context {
+	c.Thread, c.Run, c.AgentID, c.Step = p.Key, p.id, p.record.AgentID, p.events.step
+	c.Snapshot, c.Messages = p.draft.snapshot, p.draft.messages
 	return c
-}
-
-// commitTurn is commit A. The turn and the input before it are put at their
-// sequences, then the head moves over them and reserves the results' places.
-func (w *work) commitTurn(ctx context.Context, turn core.Message) error {
-	if n := len(turn.ToolCalls); n > thread.MaxCalls {
-		return endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", n, thread.MaxCalls))
-	}
-	if err := w.save(ctx, recordStart); err != nil {
-		return err
-	}
-	calls := make([]thread.CallStatus, len(turn.ToolCalls))
-	for i, call := range turn.ToolCalls {
-		if w.atMostOnce(call.Name) {
-			calls[i] = thread.CallRunning
-		}
-	}
-	head, _, err := w.committer.Commit(ctx, w.key, w.head, thread.CommitTurn{
-		Fence: w.fence, Seq: w.head.Seq + uint64(len(w.unsaved)), Calls: calls, Consumed: w.consumed,
-	})
-	if err != nil {
-		return err
-	}
-	w.committed(head)
-	w.fresh = true
-	return nil
-}
-
-// committed takes over a new head: what was unsaved is now visible.
-func (w *work) committed(head thread.Head) {
-	w.head = head
-	w.unsaved, w.consumed = nil, nil
-	w.conversation.seq = head.Seq
-	w.conversation.record = w.record
-}
-
-// stored is the last sequence that holds a record of this run: the head's, or
-// past the results of an open tool round.
-func (w *work) stored() uint64 { return w.head.Seq + uint64(len(w.head.Run.Calls)) }
-
-// Moments of a run record, in the order in which one step may write it.
-const (
-	recordStart = iota
-	recordEnd
-	recordAbort
-	recordClose
-	recordMoments
-)
-
-// save puts the unsaved entries, and the run's record when it is new or ends.
-func (w *work) save(ctx context.Context, moment uint32) error {
-	records := make([]store.Record, 0, len(w.unsaved)+1)
-	for i, entry := range w.unsaved {
-		payload, err := entry.Encode()
-		if err != nil {
-			return err
-		}
-		records = append(records, store.Record{Name: store.LogName(w.stored() + 1 + uint64(i)), Fence: w.fence, Payload: payload})
-	}
-	if w.started || moment != recordStart {
-		record, err := w.runRecord(moment)
-		if err != nil {
-			return err
-		}
-		records = append(records, record)
-		w.started = false
-	}
-	err := w.put(ctx, env.PointPutTurn, records...)
-	if errors.Is(err, store.ErrTooLarge) {
-		return endWith("too_large", err)
-	}
-	return err
-}
-
-// runRecord is the stored form of the run. Its step number orders the writes of
-// one claim.
-func (w *work) runRecord(moment uint32) (store.Record, error) {
-	payload, err := core.EncodeJSON(w.record)
-	if err != nil {
-		return store.Record{}, core.Errorf(core.CodeInternal, "encode run record: %w", err)
-	}
-	step := w.claim.Head.Run.Step*recordMoments + moment
-	return store.Record{Name: store.RunName(w.record.ID), Fence: w.fence, Step: step, Payload: payload}, nil
-}
-
-// finish ends the step: its last phases, its remaining records, commit B.
-// termination is nil unless the outcome is Done.
-func (w *work) finish(ctx context.Context, outcome thread.Outcome, termination *core.Termination) (Result, error) {
-	if err := w.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
-		return Result{}, err
-	}
-	if outcome == thread.Done {
-		if err := w.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: termination}); err != nil {
-			return Result{}, err
-		}
-	}
-	return w.commitStep(ctx, outcome, termination)
-}
-
-// commitStep is commit B.
-func (w *work) commitStep(ctx context.Context, outcome thread.Outcome, termination *core.Termination) (Result, error) {
-	after := w.pending.command.Effects
-	if command := w.pending.take(); command != nil {
-		w.unsaved = append(w.unsaved, thread.Entry{Run: w.record.ID, Step: w.events.step, Command: command})
-	}
-	moment := uint32(recordStart)
-	if outcome == thread.Done {
-		moment = recordEnd
-		w.record.Status, w.record.Termination, w.record.FinishedAt = core.RunDone, termination, w.env.Millis()
-		w.record.Response = lastText(w.conversation.messages, w.record.ID)
-	}
-	if err := w.save(ctx, moment); err != nil {
-		return Result{}, err
-	}
-	action := thread.CommitStep{
-		Fence: w.fence, Outcome: outcome, Seq: w.stored() + uint64(len(w.unsaved)),
-		Calls: w.allDone(), Consumed: w.consumed, Lease: w.lease.Milliseconds(), Keep: w.claim.Keep,
-	}
-	head, applied, err := w.committer.Commit(ctx, w.key, w.head, action)
-	if err != nil {
-		return Result{}, err
-	}
-	w.committed(head)
-	w.events.emit(core.Event{Type: core.EventStepEnd})
-	if applied.Outcome == thread.Done {
-		w.events.emit(core.Event{Type: core.EventRunFinish, RunID: w.record.ID, Response: w.record.Response, Termination: termination})
-	} else {
-		w.reopen()
-		w.conversation.record = w.record
-	}
-	if len(after) > 0 {
-		w.after = &effects{w.context(plugin.Context{}), after}
-	}
-	w.cache.put(w.key, w.conversation) // from here on it may be another step's
-	return Result{Outcome: applied.Outcome, Head: head}, nil
-}
-
-// reopen takes back that the run is done.
-func (w *work) reopen() {
-	w.record.Status, w.record.Termination, w.record.FinishedAt, w.record.Response = core.RunRunning, nil, 0, ""
-}
-
-// effects are what a committed step is to do in the world.
-type effects struct {
-	context plugin.Context
-	list    []state.Effect
-}
-
-// runEffects acts after the commit. Neither a lost claim nor a cancel stops it:
-// what was committed stands.
-func (w *work) runEffects(ctx context.Context) {
-	if w.after == nil {
-		return
-	}
-	if err := w.agent.Engine.RunEffects(ctx, w.after.context, w.after.list); err != nil {
-		w.log.ErrorContext(ctx, "effects failed; what was committed stands", "tenant", w.key.Tenant, "thread", w.key.Thread, "run", w.head.Run.ID, "error", err)
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// open reads a thread on somebody's behalf. A thread of another user answers
+// open reads a thread on somebody's behalf. A thread of another user is
 // like one that does not exist.
 func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
@@ -79,7 +79,7 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	seq := q.After
 	for seq < head.Seq && len(page.Messages) < q.Limit {
 		to := min(head.Seq, seq+uint64(q.Limit-len(page.Messages)))
-		entries, err := store.ReadLog(ctx, r.store, key, seq+1, to)
+		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq+1, to)
 		if err != nil {
 			return MessagePage{}, err
 		}
@@ -119,7 +119,7 @@ func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID
 	return err
 }
 
-// CancelThread ends the thread's open run, or the first queued one, and answers
+// CancelThread ends the thread's open run, or the first queued one, and returns
 // which; core.CodeNotFound when there is none.
 func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
 	key, _, err := r.open(ctx, id, threadID)
@@ -127,4 +127,14 @@ func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID s
 		return core.ID{}, fmt.Errorf("cancel: %w", err)
 	}
 	return r.mailbox.Cancel(ctx, key, core.ID{})
+}
+
+// EditInput replaces input that no step has read, by the dispatch id of its
+// receipt; core.CodeNotFound when it was read, or never submitted.
+func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
+	key, _, err := r.open(ctx, id, threadID)
+	if err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	return r.mailbox.Edit(ctx, key, input, messages)
 }

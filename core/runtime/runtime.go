@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -26,10 +25,17 @@ type Config struct {
 	Agents agent.Parts
 	Logger *slog.Logger // nil: slog.Default
 
-	Due    thread.DuePolicy // as the backend's index wants it
-	Worker string           // this process's name in claims
-	Lease  time.Duration    // of a claim; 0: 30 s
-	Poll   time.Duration    // how often a long step looks for a cancel, at least six times a lease; 0: 2 s
+	Due     thread.DuePolicy // as the backend's index wants it
+	Records thread.Records   // the schemas that the program reads and writes; zero: 1
+	Worker  string           // this process's name in claims
+	Lease   time.Duration    // of a claim; 0: 30 s
+	Poll    time.Duration    // interval between looks for a cancel; capped at Lease/6; 0: 2 s
+
+	// Window is how much of the conversation a model is shown, in tokens; 0:
+	// window.DefaultBudget. CacheSize bounds the conversations that are kept in
+	// memory, in bytes; 0: 64 MiB.
+	Window    int
+	CacheSize int
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.
 	Steps int
@@ -48,7 +54,9 @@ type Runtime struct {
 	mailbox *mailbox.Service
 	stepper *run.Stepper
 	agents  *agent.Registry
+	records thread.Records
 	log     *slog.Logger
+	turns   *turns
 	steps   int
 	reserve time.Duration
 	follow  time.Duration
@@ -65,20 +73,20 @@ func Build(c Config) (*Runtime, error) {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
 	box, err := mailbox.New(mailbox.Options{
-		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Due: c.Due, Worker: c.Worker, Lease: c.Lease,
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Due: c.Due, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	stepper, err := run.New(run.Options{
-		Env: c.Env, Threads: c.Store, Committer: box, Agents: agents, Stop: []run.StopCheck{maxRounds},
-		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll,
+		Env: c.Env, Store: c.Store, Committer: box, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
+		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r := &Runtime{
-		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents,
+		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents, records: c.Records, turns: newTurns(c.Env),
 		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, follow: c.FollowInterval,
 	}
 	if r.log == nil {
@@ -119,39 +127,13 @@ func (r *Runtime) known(s mailbox.Submission) error {
 	return err
 }
 
-// Work handles one wake-up: it claims the thread, takes as many steps as the
-// configuration and the context's deadline allow, and leaves the next wake-up
-// on the queue. It is nil when there was nothing to do. An error means that the
-// delivery should be tried again.
-func (r *Runtime) Work(ctx context.Context, hint core.WakeUp) error {
-	if err := hint.Check(); err != nil {
-		return err
-	}
-	head, claimed, err := r.mailbox.Claim(ctx, hint.Key())
-	if err != nil || !claimed {
-		return err
-	}
-	for n := 1; ; n++ {
-		result, err := r.stepper.Step(ctx, run.Claim{
-			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1,
-		}, nil)
-		if errors.Is(err, thread.ErrFenced) {
-			return nil // a later claim has the run
-		}
-		if err != nil || result.Outcome != thread.Continue {
-			return err
-		}
-		head = result.Head
-	}
-}
-
 // timeLeft reports whether another step may begin before the deadline.
 func (r *Runtime) timeLeft(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return !ok || deadline.Sub(r.env.Now()) > r.reserve
 }
 
-// Sweep wakes every overdue thread and answers how many.
+// Sweep wakes every overdue thread and returns how many.
 func (r *Runtime) Sweep(ctx context.Context) (int, error) { return r.mailbox.Sweep(ctx) }
 
 // Reclaim takes back the claims on threads whose holders are known to be gone.

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -27,15 +26,16 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	if err := r.known(s); err != nil {
 		return mailbox.Receipt{}, err
 	}
-	work, cancel := detach(ctx)
+	work, cancel := r.detach(ctx)
 	defer cancel()
-	receipt, head, claimed, err := r.mailbox.SubmitAndClaim(work, s)
+	receipt, head, turn, err := r.submitInline(work, s)
 	if err != nil {
 		return receipt, err
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
-	if claimed {
-		if f.next, err = r.inline(work, s.Thread, head, &f.reader); err != nil {
+	if turn != nil {
+		f.next, err = r.inline(work, s.Thread, head, turn, &f.reader)
+		if err != nil {
 			r.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", s.Thread.Tenant, "thread", s.Thread.Thread, "run", receipt.RunID, "error", err)
 		}
 		f.reader.restart(receipt.RunID)
@@ -43,33 +43,53 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	return receipt, f.follow(ctx)
 }
 
-// inline steps in a loop under one claim. It answers the sequence at which what
+// submitInline submits and claims in one write, unless a suspect has the process
+// to itself: then the run is left to the queue, and turn is nil, as when other
+// work comes first.
+func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (receipt mailbox.Receipt, head thread.Head, n *turn, err error) {
+	n = &turn{turns: r.turns, since: r.env.Millis()}
+	if !r.turns.try(n, false, false) {
+		receipt, err = r.mailbox.Submit(ctx, s)
+		return receipt, head, nil, err
+	}
+	receipt, head, claimed, err := r.mailbox.SubmitAndClaim(ctx, s)
+	if err != nil || !claimed {
+		n.leave()
+		return receipt, head, nil, err
+	}
+	return receipt, head, n, nil
+}
+
+// inline steps in a loop under one claim, whose turn ends with it: what follows
+// only reads. It returns the sequence at which what
 // the reader has not seen whole begins.
-func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, to *reader) (next uint64, err error) {
+func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, turn *turn, to *reader) (next uint64, err error) {
+	defer turn.leave()
 	runID := head.Run.ID
 	for {
 		next = head.Seq + 1
-		result, err := r.stepper.Step(ctx, run.Claim{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
+		stepped, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
 		switch {
-		case errors.Is(err, thread.ErrFenced):
+		case left(err):
 			return next, nil
-		case err != nil || result.Retry || result.Outcome == thread.Done:
+		case err != nil || stepped.Retry || stepped.Outcome == thread.Done:
 			return next, err
 		}
-		head, next = result.Head, result.Head.Seq+1
-		if result.Outcome == thread.Continue {
+		head, next = stepped.Head, stepped.Head.Seq+1
+		if stepped.Outcome == thread.Continue {
 			continue
 		}
-		if result.Outcome != thread.Yield || !r.timeLeft(ctx) {
+		if stepped.Outcome != thread.Yield || !r.timeLeft(ctx) {
 			return next, nil
 		}
 		// Input came at the end: go on, under the next claim.
 		claimed := false
-		if head, claimed, err = r.mailbox.Claim(ctx, key); err != nil || !claimed {
+		hint := core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}
+		if head, claimed, err = r.mailbox.Claim(ctx, hint, false); err != nil || !claimed {
 			return next, err
 		}
 		if head.Run.ID != runID { // ours is over, this is the next one: take its step and leave it to the queue
-			_, err := r.stepper.Step(ctx, run.Claim{Key: key, Head: head}, nil)
+			_, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head}, nil)
 			return next, err
 		}
 	}
@@ -113,19 +133,21 @@ func (d *reader) restart(runID core.ID) {
 
 // detach keeps a context's values, its deadline and the cancellation of a host
 // that stops, not any other: a client that goes away is not a cancel.
-func detach(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if deadline, ok := ctx.Deadline(); ok {
-		free, cancel = context.WithDeadline(free, deadline)
+		free, cancel = r.env.WithDeadline(context.WithoutCancel(ctx), deadline)
 	}
-	release := context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == ErrStopping {
+	watch, _ := r.env.Group(context.WithoutCancel(ctx))
+	watch.Go(func(context.Context) error {
+		if r.env.Wait(free, ctx.Done()) == nil && context.Cause(ctx) == ErrStopping {
 			cancel()
 		}
+		return nil
 	})
 	return free, func() {
-		release()
 		cancel()
+		_ = watch.Wait() // it only cancels
 	}
 }
 

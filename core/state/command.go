@@ -2,13 +2,15 @@ package state
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// Command is a hook's or tool's answer: what is to change and what is to
-// happen. Its payloads are encoded, so it can be stored as it is. The zero
-// Command does nothing.
+// Command is what a hook or tool returns: what is to change and what is to
+// happen. Its payloads are encoded, so it can be stored as it is: the results
+// of tools carry commands until their round closes. What a command came to is a
+// [Patch]. The zero Command does nothing.
 type Command struct {
 	Batch   Batch    `json:"batch,omitzero"`
 	Actions []Action `json:"actions,omitempty"`
@@ -20,6 +22,35 @@ func (c Command) IsZero() bool {
 	return len(c.Batch.Mutations) == 0 && len(c.Actions) == 0 && len(c.Effects) == 0
 }
 
+// Check returns an error that names an update or payload that is not JSON, and
+// so could not be stored. [Key.Update] and the typed actions and effects make
+// none; code that fills a Command by hand may.
+func (c Command) Check() error {
+	for _, m := range c.Batch.Mutations {
+		if err := checkPayload("update of state key", m.Key, m.Update); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.Actions {
+		if err := checkPayload("payload of action", a.Key, a.Payload); err != nil {
+			return err
+		}
+	}
+	for _, e := range c.Effects {
+		if err := checkPayload("payload of effect", e.Key, e.Payload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPayload(what, key string, payload json.RawMessage) error {
+	if len(payload) > 0 && !json.Valid(payload) {
+		return fmt.Errorf("%s %q is not JSON", what, key)
+	}
+	return nil
+}
+
 // Batch is an ordered list of mutations that are applied together or not at all.
 type Batch struct {
 	Mutations []Mutation `json:"mutations,omitempty"`
@@ -29,7 +60,8 @@ type Batch struct {
 func (b Batch) IsZero() bool { return len(b.Mutations) == 0 }
 
 // Mutation changes one key: an update for its Apply, or, with no update, a
-// clear back to the zero value.
+// clear back to the zero value. A key of ScopeCall is that of the call whose
+// snapshot the batch is committed on.
 type Mutation struct {
 	Key    string          `json:"key"`
 	Update json.RawMessage `json:"update,omitempty"`

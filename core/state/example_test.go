@@ -7,7 +7,7 @@ import (
 )
 
 // A key counts something for as long as the thread lives. What is stored is the
-// command; the snapshots follow from it.
+// patch: values, which read the same whatever becomes of Apply.
 func Example() {
 	visits := state.Key[int, int]{
 		Name: "visits", Scope: state.ScopeThread, Merge: state.Commutative,
@@ -25,7 +25,7 @@ func Example() {
 		return
 	}
 	var before state.Snapshot
-	after, err := registry.Commit(before, command.Batch)
+	after, patch, err := registry.Commit(before, command.Batch)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,5 +33,8 @@ func Example() {
 
 	count, err := visits.Read(after)
 	fmt.Println(count, err, "at revision", after.Revision())
-	// Output: 2 <nil> at revision 1
+	fmt.Println(patch[0].Op, patch[0].Path, string(patch[0].Value))
+	// Output:
+	// 2 <nil> at revision 1
+	// add /thread/visits 2
 }

@@ -14,7 +14,7 @@ type Scope uint8
 const (
 	ScopeRun    Scope = iota // until the run ends
 	ScopeThread              // as long as the thread
-	ScopeCall                // for one step's tool calls
+	ScopeCall                // for one tool call, until its step ends
 )
 
 // Merge says whether two concurrent hooks may change the same key.
@@ -29,23 +29,34 @@ const (
 
 // Key names a value of type V that changes by updates of type U. Both are
 // stored as JSON. Keys are declared once, as package variables, and registered
-// by their Definition.
+// by their Definition. Lists that grow and objects whose members are set are
+// best declared by [Appending] and [Merging].
 type Key[V, U any] struct {
 	Name  string // unique in a registry, and stored: renaming a key loses its values
-	Scope Scope
+	Scope Scope  // stored too: a key of another scope starts empty
 	Merge Merge
 
-	// Apply answers the value after an update. It must depend on its arguments
-	// only, since folding the stored updates repeats it. It owns both arguments.
+	// Apply returns the value after an update. It owns both arguments. What is
+	// stored is the value that it returns, so a later version of it changes
+	// what happens then and nothing that was. An update that waits in a tool's
+	// stored result is applied when its round closes, maybe twice: the value
+	// must depend on the arguments only.
 	Apply func(value V, update U) V
+
+	change change // set by Appending and Merging
 }
 
 // Read decodes the key's value; an absent one is the zero V. The value is the
 // caller's own copy. A value that does not decode is an error with code
-// [core.CodeCorrupt].
+// [core.CodeCorrupt] (the type of the key changed, for example), and stays as
+// it is; a key of ScopeCall needs a snapshot that is bound, else [ErrNoCall].
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
-	raw, _ := s.Raw(k.Name)
-	return decode[V](k.Name, "value", raw)
+	path, err := s.path(k.Name, k.Scope)
+	if err != nil {
+		var zero V
+		return zero, err
+	}
+	return decode[V](k.Name, "value", s.values[path])
 }
 
 // Update appends an update to the command. The only error is a U that JSON
@@ -60,34 +71,33 @@ func (k Key[V, U]) Update(c *Command, update U) error {
 }
 
 // Clear appends the removal of the value to the command; the key then reads as
-// the zero V.
+// the zero V. It works on a value that does not decode, too.
 func (k Key[V, U]) Clear(c *Command) {
 	c.Batch.Mutations = append(c.Batch.Mutations, Mutation{Key: k.Name})
 }
 
 // Definition is the key without its types, for [NewRegistry].
 func (k Key[V, U]) Definition() Definition {
-	d := Definition{name: k.Name, scope: k.Scope, merge: k.Merge}
-	if k.Apply != nil {
-		d.apply = k.apply
+	d := Definition{name: k.Name, scope: k.Scope, merge: k.Merge, change: k.change}
+	if d.change == nil && k.Apply != nil {
+		d.change = k.compute
 	}
 	return d
 }
 
-func (k Key[V, U]) apply(value, update json.RawMessage) (json.RawMessage, error) {
+// compute is the change of a key that is neither appending nor merging: only
+// its Apply knows what comes out.
+func (k Key[V, U]) compute(value, update json.RawMessage) (json.RawMessage, []edit, error) {
 	v, err := decode[V](k.Name, "value", value)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	u, err := decode[U](k.Name, "update", update)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	raw, err := core.EncodeJSON(k.Apply(v, u))
-	if err != nil {
-		return nil, fmt.Errorf("encoding the value of state key %q: %w", k.Name, err)
-	}
-	return raw, nil
+	next, err := encode(k.Name, "value", k.Apply(v, u))
+	return next, nil, err
 }
 
 func decode[T any](name, what string, raw json.RawMessage) (T, error) {
@@ -102,13 +112,21 @@ func decode[T any](name, what string, raw json.RawMessage) (T, error) {
 	return value, nil
 }
 
+func encode(name, what string, value any) (json.RawMessage, error) {
+	raw, err := encodeCanonical(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the %s of state key %q: %w", what, name, err)
+	}
+	return raw, nil
+}
+
 // Definition is a key as a [Registry] sees it. Only [Key.Definition] makes one
 // that a registry accepts.
 type Definition struct {
-	name  string
-	scope Scope
-	merge Merge
-	apply func(value, update json.RawMessage) (json.RawMessage, error)
+	name   string
+	scope  Scope
+	merge  Merge
+	change change
 }
 
 // Name returns the key's name.

@@ -1,13 +1,139 @@
 package state
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
 
-// Operation is one operation of a [Patch].
+	"github.com/reveille-run/reveille/core"
+)
+
+// Op is what an operation does.
+type Op string
+
+// The operations of RFC 6902 that patches use.
+const (
+	OpAdd     Op = "add"     // sets a member or a whole key, inserts an element
+	OpReplace Op = "replace" // what must be there already
+	OpRemove  Op = "remove"  // what must be there
+)
+
+// Operation is one step of a [Patch].
 type Operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value,omitempty"`
+	Op    Op              `json:"op"`
+	Path  string          `json:"path"`            // a [KeyPath], and what leads into its value
+	Value json.RawMessage `json:"value,omitempty"` // none for a remove
 }
 
-// Patch is a list of RFC 6902 operations on scoped paths.
+// UnmarshalJSON implements json.Unmarshaler. An operation that could never be
+// folded is an error with code [core.CodeCorrupt].
+func (o *Operation) UnmarshalJSON(text []byte) error {
+	type plain Operation
+	if err := json.Unmarshal(text, (*plain)(o)); err != nil {
+		return core.Errorf(core.CodeCorrupt, "decoding an operation of a state patch: %w", err)
+	}
+	if _, _, err := parsePointer(o.Path); err != nil {
+		return err
+	}
+	return o.check()
+}
+
+func (o Operation) check() error {
+	switch o.Op {
+	case OpAdd, OpReplace:
+		if len(o.Value) == 0 {
+			return core.Errorf(core.CodeCorrupt, "operation %q of a state patch at %q has no value", o.Op, core.Excerpt(o.Path))
+		}
+		return nil
+	case OpRemove:
+		return nil
+	default:
+		return core.Errorf(core.CodeCorrupt, "operation %q of a state patch does not exist", core.Excerpt(string(o.Op)))
+	}
+}
+
+// size is how many bytes the operation takes in a record.
+func (o Operation) size() int {
+	path, _ := core.EncodeJSON(o.Path) // a string always encodes
+	size := len(`{"op":"","path":},`) + len(o.Op) + len(path)
+	if len(o.Value) > 0 {
+		size += len(`,"value":`) + len(o.Value)
+	}
+	return size
+}
+
+// Patch is a change of the state as values: a JSON Patch of RFC 6902, limited
+// to add, replace and remove. Folding it needs no code of those who made it.
+// The zero Patch changes nothing.
 type Patch []Operation
+
+// Keys returns the keys that the patch touches, each once, in the order in
+// which they are first touched. Operations whose path is none are left out.
+func (p Patch) Keys() []KeyPath {
+	var keys []KeyPath
+	for _, o := range p {
+		key, _, err := parsePointer(o.Path)
+		if err == nil && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Inverse returns the patch that leads back from what p makes of before. It
+// changes no key that p does not touch. A patch that does not fit before is an
+// error with code [core.CodeCorrupt].
+func (p Patch) Inverse(before Snapshot) (Patch, error) {
+	f := NewFold(before)
+	if err := f.operate(p); err != nil {
+		return nil, err
+	}
+	after := f.Snapshot()
+	var back Patch
+	for _, key := range p.Keys() {
+		back = append(back, difference(key, after.values[key], before.values[key])...)
+	}
+	return back, nil
+}
+
+// Join returns one patch that does what the patches do in order. Of a key that
+// is set as a whole, only the last setting and what follows it is kept.
+func Join(patches ...Patch) Patch {
+	all := slices.Concat(patches...)
+	if len(all) < 2 {
+		return all
+	}
+	type history struct {
+		last  int  // index of the last operation that sets the whole key; -1: none
+		added bool // the first operation on the key is an add of the whole
+		seen  bool
+	}
+	histories := map[KeyPath]history{}
+	keys := make([]KeyPath, len(all))
+	for i, o := range all {
+		key, inside, err := parsePointer(o.Path)
+		if err != nil {
+			return all // folding it will say what is wrong
+		}
+		keys[i] = key
+		h := histories[key]
+		if !h.seen {
+			h = history{last: -1, added: len(inside) == 0 && o.Op == OpAdd, seen: true}
+		}
+		if len(inside) == 0 && o.Op != OpRemove {
+			h.last = i
+		}
+		histories[key] = h
+	}
+	var joined Patch
+	for i, o := range all {
+		h := histories[keys[i]]
+		if i < h.last {
+			continue
+		}
+		if i == h.last && h.added {
+			o.Op = OpAdd // what a replace would have found is left out
+		}
+		joined = append(joined, o)
+	}
+	return joined
+}

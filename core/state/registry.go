@@ -5,29 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core/env"
 )
 
 // ErrUnknownKey is a mutation of a key that is not registered: the plugin that
-// owns it is not part of the agent. [Registry.Replay] never returns it.
+// owns it is not part of the agent. Folds never return it.
 var ErrUnknownKey = errors.New("unknown state key")
 
-// Registry is the set of keys that a state may have. It never changes and is
+// Registry is the set of keys that commands may change. It never changes and is
 // safe for concurrent use.
 type Registry struct {
 	definitions map[string]Definition
 }
 
-// NewRegistry returns a registry of the keys. A name that is empty or used
-// twice and a key without Apply are errors that name the key.
+// NewRegistry returns a registry of the keys. A name that is empty, not UTF-8
+// or used twice and a key without Apply are errors that name the key.
 func NewRegistry(definitions ...Definition) (*Registry, error) {
 	r := &Registry{definitions: make(map[string]Definition, len(definitions))}
 	for i, d := range definitions {
 		if d.name == "" {
 			return nil, fmt.Errorf("state key %d has no name", i)
 		}
-		if d.apply == nil {
+		if !utf8.ValidString(d.name) {
+			return nil, fmt.Errorf("state key %q is not UTF-8", d.name)
+		}
+		if d.change == nil {
 			return nil, fmt.Errorf("state key %q has no Apply", d.name)
 		}
 		if d.scope > ScopeCall || d.merge > Commutative {
@@ -47,50 +51,78 @@ func (r *Registry) Has(key string) bool {
 	return ok
 }
 
-// Commit applies the batch in order, all of it or nothing, and raises the
-// revision by one. An empty batch returns the snapshot unchanged. A key that
-// is not registered is [ErrUnknownKey]; an update or a value that does not
-// decode has code corrupt; a panic of Apply is an *env.PanicError.
-func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, error) {
-	for _, m := range b.Mutations {
-		if !r.Has(m.Key) {
-			return Snapshot{}, fmt.Errorf("committing state: %w %q", ErrUnknownKey, m.Key)
-		}
-	}
-	return r.Replay(s, b)
-}
-
-// Replay is Commit for a stored batch: keys that the code no longer knows are
-// skipped, and the revision rises all the same.
-func (r *Registry) Replay(s Snapshot, b Batch) (Snapshot, error) {
-	if b.IsZero() {
-		return s, nil
-	}
-	next := Snapshot{revision: s.revision + 1, values: make(map[string]json.RawMessage, len(s.values)+len(b.Mutations))}
-	maps.Copy(next.values, s.values)
+// Commit applies the batch in order, all of it or nothing. It returns the next
+// snapshot, bound as s is, and the patch from s to it, whose revision is the
+// next one; a batch that changes nothing returns s and no patch, so that one
+// revision names one state. A key that is not registered is [ErrUnknownKey]; a
+// key of ScopeCall with an unbound snapshot is [ErrNoCall]; an update or a
+// value that does not decode has code corrupt; a panic of Apply is an
+// *env.PanicError.
+func (r *Registry) Commit(s Snapshot, b Batch) (Snapshot, Patch, error) {
+	touched := map[KeyPath]*draft{}
+	var order []KeyPath
 	for _, m := range b.Mutations {
 		d, known := r.definitions[m.Key]
 		if !known {
-			continue
+			return Snapshot{}, nil, fmt.Errorf("committing state: %w %q", ErrUnknownKey, m.Key)
 		}
-		if err := d.mutate(next.values, m); err != nil {
-			return Snapshot{}, fmt.Errorf("committing state: %w", err)
+		path, err := s.path(d.name, d.scope)
+		if err != nil {
+			return Snapshot{}, nil, fmt.Errorf("committing state: %w", err)
+		}
+		t := touched[path]
+		if t == nil {
+			t = &draft{before: s.values[path], value: s.values[path], exact: true}
+			touched[path] = t
+			order = append(order, path)
+		}
+		if err := t.mutate(d, m); err != nil {
+			return Snapshot{}, nil, fmt.Errorf("committing state: %w", err)
 		}
 	}
-	return next, nil
+	var patch Patch
+	for _, path := range order {
+		patch = append(patch, touched[path].patch(path)...)
+	}
+	if len(patch) == 0 {
+		return s, nil, nil
+	}
+	next := s
+	next.revision++
+	next.values = make(map[KeyPath]json.RawMessage, len(s.values)+len(order))
+	maps.Copy(next.values, s.values)
+	for path, t := range touched {
+		if t.value == nil {
+			delete(next.values, path)
+		} else {
+			next.values[path] = t.value
+		}
+	}
+	return next, patch, nil
 }
 
-func (d Definition) mutate(values map[string]json.RawMessage, m Mutation) error {
+// draft is what a commit makes of one key.
+type draft struct {
+	before json.RawMessage // nil: absent
+	value  json.RawMessage
+	edits  []edit
+	exact  bool // edits lead from before to value
+}
+
+func (t *draft) mutate(d Definition, m Mutation) error {
 	if len(m.Update) == 0 {
-		delete(values, m.Key)
+		t.value, t.exact = nil, false
 		return nil
 	}
 	err := env.Protect(func() error {
-		raw, err := d.apply(values[m.Key], m.Update)
-		if err == nil {
-			values[m.Key] = raw
+		next, edits, err := d.change(t.value, m.Update)
+		if err != nil {
+			return err
 		}
-		return err
+		t.value = next
+		t.edits = append(t.edits, edits...)
+		t.exact = t.exact && edits != nil
+		return nil
 	})
 	var panicked *env.PanicError
 	if errors.As(err, &panicked) {
@@ -99,40 +131,37 @@ func (d Definition) mutate(values map[string]json.RawMessage, m Mutation) error 
 	return err
 }
 
-// BeginRun drops the values that belong to an earlier run or its calls. The
-// revision stays, since nothing is stored for it. Values of unknown keys stay
-// too: they belong to the plugins of another agent on the thread.
-func (r *Registry) BeginRun(s Snapshot) Snapshot {
-	return r.drop(s, func(scope Scope) bool { return scope != ScopeThread })
-}
-
-// BeginStep drops the values that belong to an earlier step's tool calls. The
-// revision stays.
-func (r *Registry) BeginStep(s Snapshot) Snapshot {
-	return r.drop(s, func(scope Scope) bool { return scope == ScopeCall })
-}
-
-func (r *Registry) drop(s Snapshot, gone func(Scope) bool) Snapshot {
-	var kept map[string]json.RawMessage
-	for key := range s.values {
-		if d, known := r.definitions[key]; known && gone(d.scope) {
-			if kept == nil {
-				kept = maps.Clone(s.values)
-			}
-			delete(kept, key)
-		}
+// patch returns the edits where they are known, else the smaller of a diff and
+// a replacement.
+func (t *draft) patch(path KeyPath) Patch {
+	if !t.exact || t.before == nil || t.value == nil {
+		return difference(path, t.before, t.value)
 	}
-	if kept == nil {
-		return s
+	at := path.String()
+	var patch Patch
+	for _, e := range t.edits {
+		patch = append(patch, Operation{Op: e.op, Path: extend(at, e.token), Value: e.value})
 	}
-	return Snapshot{revision: s.revision, values: kept}
+	return patch
 }
 
 // Conflict returns the first key in a's order that both batches change and
-// that does not merge. A key that is not registered does not merge.
+// that does not merge. A key that is not registered does not merge. Both
+// batches concern the same tool call, or none.
 func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
+	return r.conflict(a, b, true)
+}
+
+// ConflictOfCalls is [Registry.Conflict] for the batches of two different tool
+// calls, where keys of ScopeCall never meet.
+func (r *Registry) ConflictOfCalls(a, b Batch) (key string, conflict bool) {
+	return r.conflict(a, b, false)
+}
+
+func (r *Registry) conflict(a, b Batch, sameCall bool) (string, bool) {
 	for _, m := range a.Mutations {
-		if r.definitions[m.Key].merge == Commutative {
+		d := r.definitions[m.Key]
+		if d.merge == Commutative || d.scope == ScopeCall && !sameCall {
 			continue
 		}
 		for _, n := range b.Mutations {

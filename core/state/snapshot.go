@@ -3,47 +3,108 @@ package state
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
 
+// ErrNoCall is the use of a key of [ScopeCall] with a snapshot that is bound to
+// no tool call: in a phase of the whole step, for example.
+var ErrNoCall = errors.New("the snapshot is bound to no tool call")
+
 // Snapshot is the state at one revision. It is a value that never changes and
 // costs nothing to copy. The zero Snapshot is empty, at revision 0.
+//
+// Values of [ScopeCall] exist once for each tool call of a step. A snapshot that
+// is bound to a call by [Snapshot.ForCall] reads and changes that call's only.
 type Snapshot struct {
 	revision uint64
-	values   map[string]json.RawMessage // shared by copies, never written
+	values   map[KeyPath]json.RawMessage // canonical; shared by copies, never written
+	bound    bool
+	call     int // when bound
 }
 
-// Restore returns a snapshot of stored values; it keeps the map, which must
-// not be changed afterwards.
-func Restore(revision uint64, values map[string]json.RawMessage) Snapshot {
-	return Snapshot{revision: revision, values: values}
+// Restore returns a snapshot of stored values, bound to no call.
+func Restore(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
+	s := Snapshot{revision: revision, values: make(map[KeyPath]json.RawMessage, len(values))}
+	for path, value := range values {
+		if spelled, err := canonical(value); err == nil {
+			s.values[path] = spelled
+		} else {
+			s.values[path] = value // the key's error, when somebody reads it
+		}
+	}
+	return s
 }
 
-// Revision counts the commits that led here.
+// Revision names the state: it counts the commits that changed something.
 func (s Snapshot) Revision() uint64 { return s.revision }
 
-// Raw returns the stored JSON of a key, which must not be changed; ok is false
-// when the key has no value.
-func (s Snapshot) Raw(key string) (raw json.RawMessage, ok bool) {
-	raw, ok = s.values[key]
-	return raw, ok
+// ForCall returns the snapshot bound to a tool call, named by its index in the
+// turn, from 0.
+func (s Snapshot) ForCall(index int) Snapshot {
+	s.bound, s.call = true, index
+	return s
 }
 
-// Keys returns the names of the keys that have a value, sorted.
-func (s Snapshot) Keys() []string {
-	return slices.Sorted(maps.Keys(s.values))
+// Unbound returns the snapshot bound to no call.
+func (s Snapshot) Unbound() Snapshot {
+	s.bound, s.call = false, 0
+	return s
+}
+
+// Paths returns where the state has values, sorted: thread, run, calls.
+func (s Snapshot) Paths() []KeyPath {
+	return slices.SortedFunc(maps.Keys(s.values), KeyPath.Compare)
+}
+
+// Value returns the JSON of a value, which must not be changed; ok is false
+// when there is none. It serves storage and display: code that knows the key
+// uses [Key.Read].
+func (s Snapshot) Value(path KeyPath) (value json.RawMessage, ok bool) {
+	value, ok = s.values[path]
+	return value, ok
 }
 
 // Equal reports whether two snapshots have the same revision and the same
-// stored bytes.
+// values, byte for byte. What they are bound to does not count.
 func (s Snapshot) Equal(t Snapshot) bool {
 	return s.revision == t.revision && maps.EqualFunc(s.values, t.values, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// At returns the snapshot with another revision: for several commits that are
-// stored as one.
-func (s Snapshot) At(revision uint64) Snapshot {
-	s.revision = revision
-	return s
+// Size is about how much memory the values take, in bytes.
+func (s Snapshot) Size() int {
+	const entry = 64 // a path and a slice in a map
+	size := 0
+	for path, value := range s.values {
+		size += entry + len(path.Name) + len(value)
+	}
+	return size
+}
+
+// BeginRun returns the snapshot as [Fold.BeginRun] leaves it.
+func (s Snapshot) BeginRun() Snapshot {
+	f := NewFold(s)
+	f.BeginRun()
+	return f.Snapshot()
+}
+
+// BeginStep returns the snapshot as [Fold.BeginStep] leaves it.
+func (s Snapshot) BeginStep() Snapshot {
+	f := NewFold(s)
+	f.BeginStep()
+	return f.Snapshot()
+}
+
+// path is where the snapshot has the value of a key.
+func (s Snapshot) path(name string, scope Scope) (KeyPath, error) {
+	path := KeyPath{Scope: scope, Name: name}
+	if scope == ScopeCall {
+		if !s.bound {
+			return KeyPath{}, fmt.Errorf("state key %q belongs to one tool call: %w", name, ErrNoCall)
+		}
+		path.Call = s.call
+	}
+	return path, nil
 }

@@ -11,14 +11,14 @@ import (
 func queued(b *testing.B) thread.Head {
 	b.Helper()
 	h := thread.Head{}
-	for i, a := range []thread.Action{
+	for i, c := range []thread.Change{
 		thread.Enqueue{Dispatch: core.ID{1}, Run: core.ID{1}, Owner: "user-1", Dedupe: 1},
-		thread.Claim{Worker: "step-1", Lease: 30_000},
+		thread.TakeClaim{Worker: "step-1", Lease: 30_000},
 		thread.CommitStep{Fence: 1, Outcome: thread.Done, Seq: 2},
 		thread.Enqueue{Dispatch: core.ID{2}, Run: core.ID{2}, Owner: "user-1", Dedupe: 2},
 		thread.Enqueue{Dispatch: core.ID{3}, Run: core.ID{3}, Owner: "user-1", Dedupe: 3},
 	} {
-		next, _, err := thread.Apply(h, thread.Command{Now: start, CommitID: core.ID{byte(i)}, Action: a})
+		next, _, err := thread.Apply(h, thread.Transition{Now: start, CommitID: core.ID{byte(i)}, Change: c})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -29,10 +29,10 @@ func queued(b *testing.B) thread.Head {
 
 func BenchmarkApplyClaim(b *testing.B) {
 	h := queued(b)
-	c := thread.Command{Now: start, CommitID: core.ID{9}, Action: thread.Claim{Worker: "step-1", Lease: 30_000}}
+	t := thread.Transition{Now: start, CommitID: core.ID{9}, Change: thread.TakeClaim{Worker: "step-1", Lease: 30_000}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, effects, err := thread.Apply(h, c); err != nil || !effects.Claimed {
+		if _, result, err := thread.Apply(h, t); err != nil || !result.Claimed {
 			b.Fatal(err)
 		}
 	}

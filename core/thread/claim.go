@@ -29,6 +29,9 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if !h.Exists() {
 		return Result{}, ErrNotFound
 	}
+	// The order matters. What there is to claim is found before anybody is refused,
+	// so that a head with nothing to do refuses nobody; an end that is due comes
+	// before the suspect, since closing counts its own claims.
 	if h.Live(t.Now) {
 		return Result{Unchanged: true}, nil
 	}
@@ -92,6 +95,14 @@ func (h *Head) hold(worker string, lease int64, t Transition) error {
 	return nil
 }
 
+// uncount takes the standing claim's attempt back, unless progress has done so.
+func (h *Head) uncount() {
+	if h.Run.Attempts > 0 {
+		h.Run.Attempts--
+	}
+}
+
+// oneMore counts up, but never around.
 func oneMore(n uint8) uint8 {
 	if n == math.MaxUint8 {
 		return n
@@ -204,6 +215,7 @@ type Nack struct {
 	Kind        NackKind
 	AvailableAt int64        // 0: at once
 	Calls       []CallStatus // as the step leaves them; nil: unchanged
+	Schema      uint16       // highest schema of an adopted result; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
 }
 
@@ -218,9 +230,14 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		if c.ModelFailed > h.Run.ModelFailed {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
 		}
+		if c.Calls != nil {
+			if err := h.adopt(t, c.Schema); err != nil {
+				return Result{}, err
+			}
+		}
 	}
-	if c.Kind != NackFailed && h.Run.Attempts > 0 {
-		h.Run.Attempts--
+	if c.Kind != NackFailed {
+		h.uncount()
 	}
 	h.takeBack(false)
 	h.Run.AvailableAt = max(c.AvailableAt, 0)
@@ -255,7 +272,7 @@ func (h *Head) working(fence uint64) error {
 // person ended the run; otherwise it is kept for the dispatch that finish makes
 // of it.
 func (h *Head) end(reason Reason) []Audit {
-	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.Version
+	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.next()
 	h.Run.AvailableAt = 0
 	h.progress() // closing counts its own attempts
 	h.Tickets = nil

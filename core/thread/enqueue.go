@@ -69,9 +69,12 @@ func (c Enqueue) check() error {
 
 // knows reports whether the same dispatch was accepted before: by its key, or
 // because it is still here after the key was forgotten.
-func (h *Head) knows(c Enqueue) bool {
-	return h.seen(c.Dedupe) || h.Run.Dispatch == c.Dispatch || h.queued(c.Dispatch) != nil
-}
+func (h *Head) knows(c Enqueue) bool { return h.seen(c.Dedupe) || h.has(c.Dispatch) }
+
+// has reports whether an input is in the head: unread, or as what the open run
+// started with. What was steered to one run may start another, so that whoever
+// sends an Enqueue or Input again meets it in either place.
+func (h *Head) has(id core.ID) bool { return h.Run.Dispatch == id || h.queued(id) != nil }
 
 // EnqueueAndClaim enqueues and, if nothing else is open or queued, claims in
 // the same write: an inline run. Otherwise, or when the program does not

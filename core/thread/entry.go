@@ -16,6 +16,7 @@ type Entry struct {
 	Run     core.ID       `json:"run"`
 	Step    int           `json:"step,omitempty"` // 0: the run's input, before its first step
 	Message *core.Message `json:"message,omitempty"`
+	Input   core.ID       `json:"input,omitzero"` // of a user's message: the dispatch or inbox entry that brought it
 
 	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none

@@ -15,7 +15,7 @@ func FuzzApply(f *testing.F) {
 		choices := &choices{bytes: b, rest: rand.NewPCG(1, 3)}
 		w := newWorld(rand.New(choices))
 		for n := 0; len(choices.bytes) > 0 && n < 200; n++ {
-			w.do(w.action())
+			w.do(w.change())
 			w.now += [...]int64{0, 0, 0, 5, 1_000, 40_000}[w.rand.IntN(6)]
 		}
 		w.drain()

@@ -24,7 +24,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	if c.ID.IsZero() || c.Kind > InboxInternal {
 		return Result{}, invalid("input: id %s of kind %d", c.ID, c.Kind)
 	}
-	if h.seen(c.Dedupe) || h.queued(c.ID) != nil {
+	if h.seen(c.Dedupe) || h.has(c.ID) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	if !h.Open() || h.Run.Status == Closing {

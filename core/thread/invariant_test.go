@@ -13,37 +13,39 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// transition applies a command and checks everything that holds for every
-// command on every head. The answer is Apply's.
-func transition(h thread.Head, c thread.Command) (next thread.Head, effects thread.Effects, broken []string, err error) {
+// transition applies a change and checks everything that holds for every change
+// on every head. The rest is what Apply returns.
+func transition(h thread.Head, t thread.Transition) (next thread.Head, result thread.Result, broken []string, err error) {
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			broken = append(broken, fmt.Sprintf(format, args...))
 		}
 	}
 	before := h.AppendBinary(make([]byte, 0, 512))
-	next, effects, err = thread.Apply(h, c)
+	next, result, err = thread.Apply(h, t)
 	after := next.AppendBinary(make([]byte, 0, 512))
-	again, _, _ := thread.Apply(h, c)
-	check(bytes.Equal(after, again.AppendBinary(make([]byte, 0, 512))), "the same command gives two heads")
-	if !effects.Unchanged && err == nil {
+	again, _, _ := thread.Apply(h, t)
+	check(bytes.Equal(after, again.AppendBinary(make([]byte, 0, 512))), "the same change gives two heads")
+	if !result.Unchanged && err == nil {
 		scribble(&again)
 	}
 	check(bytes.Equal(before, h.AppendBinary(make([]byte, 0, 512))) && bytes.Equal(after, next.AppendBinary(nil)), "two heads share memory")
 	if err != nil {
 		check(bytes.Equal(before, after), "refused (%v), yet the head changed", err)
-		check(reflect.DeepEqual(effects, thread.Effects{}), "refused (%v), yet there are effects", err)
+		check(reflect.DeepEqual(result, thread.Result{}), "refused (%v), yet there is a result", err)
 		check(!errors.Is(err, thread.ErrTooLarge), "refused for its size")
-		return next, effects, broken, err
+		check(!errors.Is(err, thread.ErrFull) || fills(t.Change), "%T is refused because the head is full", t.Change)
+		return next, result, broken, err
 	}
-	if effects.Unchanged {
+	if result.Unchanged {
 		check(bytes.Equal(before, after), "unchanged, yet the head changed")
-		return next, effects, broken, nil
+		return next, result, broken, nil
 	}
-	checkOrder(check, h, next, c, effects)
+	checkOrder(check, h, next, t, result)
+	checkEnd(check, h, next, result)
 	checkParts(check, next)
 	checkTickets(check, next)
-	checkDue(check, next, c)
+	checkDue(check, next, t)
 	check(len(after) == next.Size() && len(after) <= thread.MaxSize, "size %d, encoded %d", next.Size(), len(after))
 	check(len(after) <= thread.Bound(&next), "size %d is over its bound %d", len(after), thread.Bound(&next))
 	decoded, err := thread.Decode(after)
@@ -51,7 +53,18 @@ func transition(h thread.Head, c thread.Command) (next thread.Head, effects thre
 	if !reflect.DeepEqual(decoded, withoutEmpty(next)) {
 		check(false, "the codec loses something:\n%s", cmp.Diff(next, decoded, cmpopts.EquateEmpty()))
 	}
-	return next, effects, broken, nil
+	return next, result, broken, nil
+}
+
+// fills reports whether the change asks for a place in a table.
+func fills(c thread.Change) bool {
+	switch c := c.(type) {
+	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input:
+		return true
+	case thread.Interrupt:
+		return c.Enqueue != nil
+	}
+	return false
 }
 
 // withoutEmpty makes empty tables nil, as a decoder leaves them.
@@ -61,6 +74,12 @@ func withoutEmpty(h thread.Head) thread.Head {
 	}
 	if len(h.Pending) == 0 {
 		h.Pending = nil
+	}
+	h.Pending = slices.Clone(h.Pending)
+	for i := range h.Pending {
+		if len(h.Pending[i].Rest) == 0 {
+			h.Pending[i].Rest = nil
+		}
 	}
 	if len(h.Tickets) == 0 {
 		h.Tickets = nil
@@ -74,30 +93,28 @@ func withoutEmpty(h thread.Head) thread.Head {
 	if len(h.Recent) == 0 {
 		h.Recent = nil
 	}
+	if len(h.Extensions) == 0 {
+		h.Extensions = nil
+	}
 	return h
 }
 
 type checker func(ok bool, format string, args ...any)
 
 // checkOrder is what holds between a head and the next.
-func checkOrder(check checker, h, n thread.Head, c thread.Command, e thread.Effects) {
-	check(n.Version == h.Version+1 && n.CommitID == c.CommitID, "version %d after %d", n.Version, h.Version)
+func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
+	check(n.Version == h.Version+1 && n.CommitID == t.CommitID, "version %d after %d", n.Version, h.Version)
 	check(n.Epoch >= h.Epoch && n.Fence >= h.Fence && n.Seq >= h.Seq, "epoch, fence or sequence fell")
-	check(n.Summary >= h.Summary || n.Deleted, "summary fell")
+	check(n.Closing >= h.Closing && n.Schema >= h.Schema, "closing or schema fell")
+	check(n.Summary >= h.Summary || n.Deleted || cut(t.Change) != 0, "summary fell")
+	check(n.Summary < cut(t.Change) || cut(t.Change) == 0, "the summary up to %d covers what is superseded from %d on", n.Summary, cut(t.Change))
+	holders := n.HolderCommitID == t.CommitID
+	check(holders == thread.ByHolder(t.Change) && (holders || n.HolderCommitID == h.HolderCommitID), "%T left the holder's commit id at %s", t.Change, n.HolderCommitID)
 	if h.Exists() {
 		check(n.Incarnation == h.Incarnation && n.Owner == h.Owner, "incarnation or owner changed")
 	}
 	check(!h.Deleted || n.Deleted, "the thread rose again")
-	if e.Claimed {
-		check(!h.Live(c.Now), "claimed while another claim was live")
-		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence, "a claim under fence %d after %d", n.Claim.Fence, h.Fence)
-		check(n.Claim.Attempts >= 1, "a claim that does not count")
-		check(n.Claim.Attempts <= thread.MaxAttempts || n.Run.Status == thread.Closing, "attempt %d of a run that was not dead-lettered", n.Claim.Attempts)
-	} else {
-		check(n.Fence == h.Fence, "fence %d without a claim", n.Fence)
-		check(n.Claim.Attempts <= h.Claim.Attempts, "an attempt was counted outside a claim")
-		check(n.Run.Attempts <= max(h.Run.Attempts, h.Claim.Attempts), "an attempt was counted outside a claim")
-	}
+	checkClaim(check, h, n, t, r)
 	if h.Open() && n.Open() && h.Run.ID != n.Run.ID {
 		check(false, "a run was opened while another was open")
 	}
@@ -114,21 +131,81 @@ func checkOrder(check checker, h, n thread.Head, c thread.Command, e thread.Effe
 			check(old.ID != t.ID || old.Call != t.Call || old.Decision == 0 || old.Decision == t.Decision, "a ticket took two decisions")
 		}
 	}
-	switch a := c.Action.(type) {
-	case thread.EnqueueAndClaim:
-		check(!e.Claimed || n.Run.Dispatch == a.Dispatch && len(h.Pending) == 0, "an inline run went before another")
-	case thread.Nack:
-		check(a.AvailableAt <= c.Now || !claimable(n, c.Now) || n.Run.Reason == thread.ReasonDeadLetter, "no pause before the next try")
+	if nack, ok := t.Change.(thread.Nack); ok {
+		check(nack.AvailableAt <= t.Now || !claimable(n, t.Now) || n.Run.Reason == thread.ReasonDeadLetter, "no pause before the next try")
 	}
-	released := h.Claim.Fence != 0 && n.Claim.Fence == 0
-	if released || touches(c.Action) {
-		check(!claimable(n, c.Now) || e.Hint != nil && e.Hint.At == 0, "something is eligible, and there is no hint")
+	if released := h.Claim.Fence != 0 && n.Claim.Fence == 0; released || touches(t.Change) {
+		check(!claimable(n, t.Now) || r.Hint != nil && r.Hint.At == 0, "something is eligible, and there is no hint")
 	}
 }
 
-// touches reports whether the command is one that makes work, and so hints.
-func touches(a thread.Action) bool {
-	switch a.(type) {
+// cut is the first sequence that the change supersedes, 0 for none.
+func cut(c thread.Change) uint64 {
+	switch c := c.(type) {
+	case thread.CommitTurn:
+		return c.Cut
+	case thread.CommitStep:
+		return c.Cut
+	}
+	return 0
+}
+
+// checkClaim is when a claim is taken, and what counts as an attempt.
+func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
+	_, refence := t.Change.(thread.Refence)
+	switch {
+	case r.Claimed:
+		check(!h.Live(t.Now), "claimed while another claim was live")
+		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence, "a claim under fence %d after %d", n.Claim.Fence, h.Fence)
+		check(n.Run.Attempts >= 1, "a claim that does not count")
+		check(n.Run.Attempts <= thread.MaxAttempts || n.Run.Status == thread.Closing, "attempt %d of a run that was not dead-lettered", n.Run.Attempts)
+		check(n.Schema <= max(t.Schemas.Reads, 1), "a program that reads %d claimed a head of schema %d", t.Schemas.Reads, n.Schema)
+		take, asks := t.Change.(thread.TakeClaim)
+		check(!asks || take.Alone || n.Run.Attempts <= thread.SuspectAt, "a suspect was claimed beside others")
+		if inline, ok := t.Change.(thread.EnqueueAndClaim); ok {
+			check(n.Run.Dispatch == inline.Dispatch && len(h.Pending) == 0, "an inline run went before another")
+		}
+	case refence:
+		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence && n.Run.Attempts == h.Run.Attempts, "refenced to %d after %d", n.Fence, h.Fence)
+	default:
+		check(n.Fence == h.Fence, "fence %d without a claim", n.Fence)
+		check(n.Run.Attempts <= h.Run.Attempts, "an attempt was counted outside a claim")
+	}
+	if n.Open() && n.Run.ID == h.Run.ID {
+		check(n.Run.Lost >= h.Run.Lost, "a lost claim was forgotten")
+	}
+}
+
+// checkEnd is that a run ends through closing, takes nothing from then on, and
+// leaves what was steered to it, or says what became of it.
+func checkEnd(check checker, h, n thread.Head, r thread.Result) {
+	same := h.Open() && n.Open() && h.Run.ID == n.Run.ID
+	closing := same && n.Run.Status == thread.Closing
+	if closing && h.Run.Status != thread.Closing {
+		check(n.Closing == n.Version, "closing since version %d in version %d", n.Closing, n.Version)
+	}
+	if closing && h.Run.Status == thread.Closing {
+		check(n.Run.Reason == h.Run.Reason && n.Closing == h.Closing, "the end changed from %s to %s", h.Run.Reason, n.Run.Reason)
+		check(len(n.Inbox) <= len(h.Inbox), "input was steered to a run that closes")
+	}
+	check(!same || h.Run.Status != thread.Closing || closing, "a closing run went on")
+	if h.Open() && !n.Open() && !n.Deleted {
+		check(r.Outcome == thread.Done && n.Closing != 0, "the run is gone without an end")
+		check(len(h.Run.Calls) == 0 || n.Seq >= h.Run.Base+uint64(len(h.Run.Calls))-1, "the run is gone, and calls of its turn have no result")
+		check(len(n.Extensions) == 0, "an extension outlived its run")
+	}
+	steered := func(d thread.Dispatch) bool { return d.Steered }
+	i, was := slices.IndexFunc(n.Pending, steered), slices.ContainsFunc(h.Pending, steered)
+	check((i >= 0 && !was) == !r.Opened.IsZero(), "opened %s, and %d is what was steered", r.Opened, i)
+	if !r.Opened.IsZero() {
+		d := n.Pending[i]
+		check(d.ID == r.Opened && d.Run == r.Opened, "the run of a steered input is %s, its pointer %s", d.Run, r.Opened)
+	}
+}
+
+// touches reports whether the change makes work, and so hints.
+func touches(c thread.Change) bool {
+	switch c.(type) {
 	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Decide, thread.Cancel, thread.Interrupt, thread.Reclaim:
 		return true
 	}
@@ -136,8 +213,8 @@ func touches(a thread.Action) bool {
 }
 
 func claimable(h thread.Head, now int64) bool {
-	_, e, err := thread.Apply(h, thread.Command{Now: now, Action: thread.Claim{Worker: "w", Lease: 1}})
-	return err == nil && e.Claimed
+	_, r, err := thread.Apply(h, thread.Transition{Now: now, Schemas: thread.Schemas{Reads: 9}, Change: thread.TakeClaim{Worker: "w", Lease: 1, Alone: true}})
+	return err == nil && r.Claimed
 }
 
 // checkParts is what holds between the parts of a head.
@@ -153,21 +230,32 @@ func checkParts(check checker, h thread.Head) {
 	}
 	switch {
 	case h.Open():
-		check(count(h.Claim.Fence != 0, r.Ready, r.Status == thread.Waiting) == 1, "the open run is not exactly one of claimed, ready, waiting")
+		check(count(h.Claim.Fence != 0, h.Ready(), r.Status == thread.Waiting) == 1, "the open run is not exactly one of claimed, ready, waiting")
 		check((r.Status == thread.Closing) == (r.Reason != thread.ReasonNone), "closing without a reason or the reverse")
-		check(r.Ready || r.AvailableAt == 0 && r.Attempts == 0, "a continuation that is not ready")
+		check(h.Ready() || r.AvailableAt == 0, "a continuation that is not ready")
 		check((r.Cursor == thread.CursorTools) == (len(r.Calls) > 0), "cursor %s with %d calls", r.Cursor, len(r.Calls))
 		check(r.Cursor != thread.CursorTools || r.Base == h.Seq+1, "results at %d behind sequence %d", r.Base, h.Seq)
+		check(r.Cursor == thread.CursorTools || !r.Batch && r.Round == 0 && r.TurnFence == 0, "what belongs to a round outlived it: %+v", r)
+		check(r.Round <= h.Version, "the round's record is of version %d", r.Round)
 	default:
-		check(reflect.DeepEqual(r, thread.Run{}) && h.Claim == thread.Held{}, "no run, yet %+v under %+v", r, h.Claim)
+		check(reflect.DeepEqual(r, thread.Run{}) && h.Claim == thread.Claim{}, "no run, yet %+v under %+v", r, h.Claim)
 		check(len(h.Tickets) == 0 && len(h.Inbox) == 0, "no run, yet tickets or an inbox")
 	}
 	if h.Claim.Fence != 0 {
-		check(h.Claim.Fence <= h.Fence && h.Claim.Epoch <= h.Epoch && h.Claim.Dispatch == r.Dispatch, "claim %+v does not fit", h.Claim)
+		check(h.Claim.Fence <= h.Fence && h.Claim.Epoch <= h.Epoch && h.Claim.Worker != "", "claim %+v does not fit", h.Claim)
 	}
-	check(len(h.Pending) <= 8 && len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 9 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
+	steered := 0
+	for _, d := range h.Pending {
+		steered += count(d.Steered)
+		check(d.Steered || len(d.Rest) == 0, "an inbox waits behind dispatch %s", d.ID)
+		check(len(d.Rest) < 8, "an inbox of %d waits behind dispatch %s", len(d.Rest), d.ID)
+	}
+	check(steered <= 1 && len(h.Pending) <= 8+steered, "%d dispatches are queued, %d of them steered", len(h.Pending), steered)
+	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 9 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
 	check(h.Notify != nil || len(h.Later) == 0, "a notify waits behind none")
-	check(r.Status != thread.Closing || len(h.Inbox) == 0 && len(h.Tickets) == 0, "a closing run has tickets or an inbox")
+	check(r.Status != thread.Closing || len(h.Tickets) == 0, "a closing run has tickets")
+	by := r.Reason == thread.ReasonCancelled || r.Reason == thread.ReasonSuperseded
+	check(!by || len(h.Inbox) == 0, "input is left of a run that a person ended")
 }
 
 // checkTickets is that every suspended call has the one ticket by which it can
@@ -186,14 +274,15 @@ func checkTickets(check checker, h thread.Head) {
 	}
 	if h.Run.Status == thread.Waiting {
 		check(slices.Contains(h.Run.Calls, thread.CallSuspended), "the run waits for nobody")
-		check(!slices.Contains(h.Run.Calls, thread.CallResuming) && !slices.Contains(h.Run.Calls, thread.CallCancelling), "the run waits though it was answered")
+		answered := slices.Contains(h.Run.Calls, thread.CallResuming) || slices.Contains(h.Run.Calls, thread.CallCancelling)
+		check(!answered || h.Run.Batch, "the run waits though it was answered")
 		check(!slices.ContainsFunc(h.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson }), "the run waits though a person spoke")
 	}
 }
 
 // checkDue is that the sweep finds a thread exactly if there is something to do,
 // and not too late.
-func checkDue(check checker, h thread.Head, c thread.Command) {
+func checkDue(check checker, h thread.Head, t thread.Transition) {
 	var times []int64
 	if h.Notify != nil || h.Deleted && !h.Erased {
 		times = append(times, 0)
@@ -201,11 +290,11 @@ func checkDue(check checker, h thread.Head, c thread.Command) {
 	switch {
 	case h.Claim.Fence != 0:
 		times = append(times, h.Claim.Lease+1)
-	case h.Run.Ready:
+	case h.Ready():
 		times = append(times, h.Run.AvailableAt)
 	case h.Open():
 		for _, t := range h.Tickets {
-			if t.Deadline != 0 {
+			if t.Deadline != 0 && t.Decision == 0 {
 				times = append(times, t.Deadline)
 			}
 		}
@@ -218,10 +307,10 @@ func checkDue(check checker, h thread.Head, c thread.Command) {
 		check(len(times) == 0 && h.DueAt == 0, "due at %d, things to do: %v", h.DueAt, times)
 		return
 	}
-	first := max(slices.Min(times), c.Now+c.Due.Grace)
-	check(h.DueAt < first+max(c.Due.Round, 1), "due at %d, %d is too late", h.DueAt, first)
-	check(h.DueAt >= first || c.Due.Round > 0, "due at %d, before %d", h.DueAt, first)
-	check(h.DueAt > c.Now || c.Due.Grace == 0, "due at %d, which is past", h.DueAt)
+	first := max(slices.Min(times), t.Now+t.Due.Grace)
+	check(h.DueAt < first+max(t.Due.Round, 1), "due at %d, %d is too late", h.DueAt, first)
+	check(h.DueAt >= first || t.Due.Round > 0, "due at %d, before %d", h.DueAt, first)
+	check(h.DueAt > t.Now || t.Due.Grace == 0, "due at %d, which is past", h.DueAt)
 }
 
 // scribble writes over everything that a head refers to.
@@ -232,6 +321,7 @@ func scribble(h *thread.Head) {
 	parents := []*thread.Parent{h.Run.Parent}
 	for i := range h.Pending {
 		parents = append(parents, h.Pending[i].Parent)
+		clear(h.Pending[i].Rest)
 		h.Pending[i] = thread.Dispatch{}
 	}
 	for _, p := range parents {

@@ -11,13 +11,13 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// must applies actions that have to be accepted.
-func must(t *testing.T, h thread.Head, actions ...thread.Action) thread.Head {
+// must applies changes that have to be accepted.
+func must(t *testing.T, h thread.Head, changes ...thread.Change) thread.Head {
 	t.Helper()
-	for _, a := range actions {
-		next, effects, err := thread.Apply(h, thread.Command{Now: start, CommitID: id("commit"), Action: a})
-		if err != nil || effects.Unchanged {
-			t.Fatalf("%T: %v, unchanged %v", a, err, effects.Unchanged)
+	for _, c := range changes {
+		next, result, err := thread.Apply(h, thread.Transition{Now: start, CommitID: id("commit"), Schemas: thread.Schemas{Reads: math.MaxUint16}, Change: c})
+		if err != nil || result.Unchanged {
+			t.Fatalf("%T: %v, unchanged %v", c, err, result.Unchanged)
 		}
 		h = next
 	}
@@ -35,8 +35,8 @@ func busy(t *testing.T, owner, worker, parent string, each int) thread.Head {
 		}
 	}
 	h := must(t, thread.Head{},
-		enqueue("0"), thread.Claim{Worker: worker, Lease: 30_000},
-		thread.CommitTurn{Fence: 1, Seq: 900_000_000_000, Calls: make([]thread.CallStatus, 32)})
+		enqueue("0"), thread.TakeClaim{Worker: worker, Lease: 30_000},
+		thread.CommitTurn{Fence: 1, Seq: 900_000_000_000, Calls: 32, TurnFence: 1})
 	for i := range each {
 		e := enqueue(fmt.Sprint(i + 1))
 		e.Dedupe -= uint64(i + 1)
@@ -62,35 +62,57 @@ func TestSizeOfATypicalHeadIsUnderAKilobyte(t *testing.T) {
 	}
 }
 
-// The largest head that can be: every table full, every name as long as it may
-// be, every number large. Whoever ends or answers something is not refused.
-func TestNothingOutgrowsTheHead(t *testing.T) {
+// fullest is the largest head that can be: every table full, every name as long
+// as it may be, every number large.
+func fullest(t *testing.T) thread.Head {
+	t.Helper()
+	const large = math.MaxUint64 - 99
 	h := busy(t, longest, longest[:64], longest, 8)
-	h.Version, h.Epoch, h.Fence, h.Claim.Fence, h.Claim.Epoch = math.MaxUint64-99, math.MaxUint64-99, math.MaxUint64-99, math.MaxUint64-99, math.MaxUint64-99
-	h.Run.Step, h.Run.AvailableAt, h.Incarnation, h.Summary, h.DueAt = math.MaxUint32-9, math.MaxInt64, math.MaxUint64, 900_000_000_000, math.MaxInt64
+	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
+	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
+	h.Summary, h.DueAt = 900_000_000_000, math.MaxInt64
+	h.Run.Step, h.Run.Revision, h.Run.TurnFence, h.Run.Round, h.Run.Batch = math.MaxUint32-9, math.MaxUint32, large, large, true
 	h.Notify = &thread.Notify{Child: id("c"), Parent: thread.Parent{Thread: longest, Run: id("p"), Call: 31}, Retry: math.MaxInt64}
+	for i := range h.Pending {
+		h.Pending[i].Revision = math.MaxUint32
+	}
+	for i := range h.Inbox {
+		h.Inbox[i].Revision = math.MaxUint32
+	}
 	for len(h.Recent) < 16 {
 		h.Recent = append(h.Recent, math.MaxUint64)
 	}
+	h.Extensions = []thread.Extension{{Run: h.Run.ID, Tag: large, Value: make([]byte, 512-27)}}
+	return h
+}
+
+// Whoever ends or answers something is not refused, however full the head is.
+func TestNothingOutgrowsTheHead(t *testing.T) {
+	h := fullest(t)
 	fence := h.Claim.Fence
-	if got := h.Size(); got < 2500 || got > 3072 || got > thread.Bound(&h) {
+	if got := h.Size(); got < 3000 || got > 3400 || got > thread.Bound(&h) {
 		t.Errorf("the fullest head has %d bytes", got)
 	}
-	steps := []thread.Action{
+	steps := []thread.Change{
 		thread.Decide{Run: id("r0"), Call: 0, Decision: 12345, Resume: true},
+		thread.Refence{Fence: fence},
 		thread.Cancel{Run: id("r8")},
-		thread.CommitStep{Fence: fence, Outcome: thread.Yield, Seq: h.Seq},
-		thread.Cancel{Run: id("r0")},
-		thread.Claim{Worker: longest[:64], Lease: math.MaxInt32},
-		thread.Interrupt{Owner: longest},
-		thread.CommitClose{Fence: fence + 1, Seq: h.Seq + 32},
+		thread.CommitStep{Fence: fence + 1, From: h.Seq, Outcome: thread.Done, Seq: h.Seq},
+		thread.CommitClose{Fence: fence + 1, From: h.Seq, Seq: h.Seq + 32},
+		thread.TakeClaim{Worker: longest[:64], Lease: math.MaxInt32},
+		thread.Cancel{Run: id("i0")},
+		thread.Interrupt{Owner: longest, Dedupe: 7},
+		thread.CommitClose{Fence: fence + 2, From: h.Seq + 32, Seq: h.Seq + 32},
 		thread.Notified{Child: id("c")},
 		thread.Delete{Owner: longest},
 	}
-	for _, a := range steps {
-		h = must(t, h, a)
+	for i, c := range steps {
+		h = must(t, h, c)
 		if got := h.Size(); got > 4096 {
-			t.Errorf("after %T the head has %d bytes", a, got)
+			t.Errorf("after %T the head has %d bytes", c, got)
+		}
+		if i == 4 && (len(h.Pending) != 8 || !h.Pending[7].Steered || len(h.Pending[7].Rest) != 7) {
+			t.Errorf("the steered input does not wait behind the queue:\n%s", describeHead(h))
 		}
 	}
 	if len(h.Later) != 8 {
@@ -101,9 +123,9 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 func TestNamesThatAreTooLongAreRefused(t *testing.T) {
 	over := longest + "n"
 	tests := []struct {
-		name string
-		a    thread.Action
-		want string
+		name   string
+		change thread.Change
+		want   string
 	}{
 		{"owner", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Owner: over}, "enqueue: owner of 129 bytes, at most 128 are allowed"},
 		{"parent", thread.Enqueue{Dispatch: id("d"), Run: id("r"), Parent: &thread.Parent{Thread: over}}, "enqueue: parent thread id of 129 bytes, at most 128 are allowed"},
@@ -111,7 +133,7 @@ func TestNamesThatAreTooLongAreRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := thread.Apply(thread.Head{}, thread.Command{Now: start, Action: tt.a})
+			_, _, err := thread.Apply(thread.Head{}, thread.Transition{Now: start, Change: tt.change})
 			if core.CodeOf(err) != core.CodeInvalid || err.Error() != tt.want {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
@@ -120,9 +142,9 @@ func TestNamesThatAreTooLongAreRefused(t *testing.T) {
 }
 
 func TestSequenceHasTwelveDigits(t *testing.T) {
-	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.Claim{Worker: "w", Lease: 30_000})
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
 	step := func(seq uint64) error {
-		_, _, err := thread.Apply(h, thread.Command{Now: start, Action: thread.CommitStep{Fence: 1, Outcome: thread.Yield, Seq: seq}})
+		_, _, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.CommitStep{Fence: 1, Outcome: thread.Yield, Seq: seq}})
 		return err
 	}
 	if err := step(999_999_999_999); err != nil {
@@ -138,13 +160,13 @@ func TestSequenceHasTwelveDigits(t *testing.T) {
 func TestHeadOverItsLimitIsRefused(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")})
 	h.Owner = strings.Repeat("o", 4096)
-	if _, _, err := thread.Apply(h, thread.Command{Now: start, Action: thread.Claim{Worker: "w", Lease: 1}}); !errors.Is(err, thread.ErrTooLarge) {
+	if _, _, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.TakeClaim{Worker: "w", Lease: 1}}); !errors.Is(err, thread.ErrTooLarge) {
 		t.Errorf("error %v, want ErrTooLarge", err)
 	}
 }
 
 func TestZeroClockStillMakesAThreadDue(t *testing.T) {
-	next, _, err := thread.Apply(thread.Head{}, thread.Command{Action: thread.Enqueue{Dispatch: id("d"), Run: id("r")}})
+	next, _, err := thread.Apply(thread.Head{}, thread.Transition{Change: thread.Enqueue{Dispatch: id("d"), Run: id("r")}})
 	if err != nil || next.DueAt != 1 {
 		t.Errorf("due at %d (%v), want 1", next.DueAt, err)
 	}
@@ -182,5 +204,68 @@ func TestEndOfARunHasAReasonThatReadersKnow(t *testing.T) {
 	}
 	if got := thread.ReasonNone.Termination(); got != nil {
 		t.Errorf("no reason ends with %+v", got)
+	}
+}
+
+// A holder whose answer was lost looks for its own commit id, whoever has written
+// since.
+func TestCommitOfAHolderIsNotHiddenByOthersWrites(t *testing.T) {
+	var h thread.Head
+	apply := func(commit string, change thread.Change) {
+		t.Helper()
+		next, _, err := thread.Apply(h, thread.Transition{Now: start, CommitID: id(commit), Change: change})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h = next
+	}
+	check := func(commit, holder string) {
+		t.Helper()
+		if h.CommitID != id(commit) || h.HolderCommitID != id(holder) {
+			t.Errorf("commit %s, the holder's %s; want %s and %s", trim(h.CommitID[:]), trim(h.HolderCommitID[:]), commit, holder)
+		}
+	}
+	apply("c1", thread.EnqueueAndClaim{Enqueue: thread.Enqueue{Dispatch: id("d"), Run: id("r")}, Worker: "w", Lease: 30_000})
+	check("c1", "")
+	apply("c2", thread.CommitTurn{Fence: 1, Seq: 2, Calls: 1, TurnFence: 1})
+	check("c2", "c2")
+	apply("c3", thread.ExtendLease{Fence: 1, Lease: 60_000})
+	check("c3", "c2")
+	apply("c4", thread.Input{ID: id("i")})
+	check("c4", "c2")
+	apply("c5", thread.Nack{Fence: 1})
+	check("c5", "c5")
+	apply("c6", thread.TakeClaim{Worker: "v", Lease: 30_000})
+	check("c6", "c5")
+	apply("c7", thread.Refence{Fence: 2})
+	check("c7", "c7")
+	apply("c8", thread.Touch{})
+	check("c8", "c7")
+	apply("c9", thread.Delete{})
+	check("c9", "c7")
+}
+
+// What was accepted and not read is shown as pending, wherever it waits.
+func TestQueuesFindsInputThatNoStepHasRead(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000},
+		thread.Input{ID: id("i")}, thread.Input{ID: id("j")}, thread.Input{ID: id("k")}, thread.Edit{ID: id("j"), Revision: 3},
+		thread.CommitStep{Fence: 1, Outcome: thread.Done, Seq: 2},
+		thread.TakeClaim{Worker: "w", Lease: 30_000}, thread.Input{ID: id("l")},
+		thread.CommitStep{Fence: 2, From: 2, Outcome: thread.Done, Seq: 5, Consumed: []thread.InboxRef{{ID: id("k"), Seq: 4}}})
+	tests := []struct {
+		id       string
+		revision uint32
+		ok       bool
+	}{{"d", 0, false}, {"i", 0, false}, {"j", 3, true}, {"k", 0, false}, {"l", 0, true}, {"m", 0, false}}
+	for _, tt := range tests {
+		if revision, ok := h.Queues(id(tt.id)); revision != tt.revision || ok != tt.ok {
+			t.Errorf("%s: revision %d, queued %v; want %d, %v", tt.id, revision, ok, tt.revision, tt.ok)
+		}
+	}
+	if status, ok := h.RunStatus(id("j")); status != core.RunCreated || !ok {
+		t.Errorf("the run of j is %q, %v", status, ok)
+	}
+	if status, ok := h.RunStatus(core.ID{}); ok {
+		t.Errorf("a run without an id is %q", status)
 	}
 }

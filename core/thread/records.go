@@ -80,6 +80,25 @@ func (r Records) schema(what string, b []byte) (uint16, error) {
 	return uint16(n), nil
 }
 
+// Encode returns the stored form of another payload, v, which must encode as an
+// object; what names it in errors.
+func (r Records) Encode(what string, v any) ([]byte, error) { return encode(r, what, v) }
+
+// Decode reads what Encode has written into v, a pointer; errors as for
+// DecodeEntry.
+func (r Records) Decode(what string, b []byte, v any) error {
+	if _, err := r.schema(what, b); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return core.Errorf(core.CodeCorrupt, "decode %s: %w", what, err)
+	}
+	return nil
+}
+
+// Schema returns the schema number of a payload; errors as for DecodeEntry.
+func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("record", payload) }
+
 // EncodeEntry returns an entry's stored form. The same entry gives the same
 // bytes.
 func (r Records) EncodeEntry(e Entry) ([]byte, error) { return encode(r, "log entry", e) }

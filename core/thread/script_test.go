@@ -16,8 +16,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
 // TestScripts runs the scenarios of testdata. A script is a paragraph of #
-// comments that says why, then commands, each with what it answers below ----
-// up to an empty line. script_command_test.go knows the commands.
+// comments that says why, then commands, each with what comes of it below ----
+// up to an empty line. script_change_test.go reads the commands.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -65,8 +65,8 @@ func play(t *testing.T, script string) string {
 			expected = true
 		default:
 			fmt.Fprintf(&out, "%s\n", line)
-			if answer := s.run(line); answer != "" {
-				fmt.Fprintf(&out, "----\n%s", answer)
+			if result := s.run(line); result != "" {
+				fmt.Fprintf(&out, "----\n%s", result)
 			}
 			out.WriteString("\n")
 			expected = true
@@ -84,10 +84,11 @@ type stage struct {
 	head    thread.Head
 	now     int64
 	due     thread.DuePolicy
+	schemas thread.Schemas
 	commits uint64
 }
 
-// run executes one line and answers what came of it.
+// run executes one line and returns what came of it.
 func (s *stage) run(line string) string {
 	s.t.Helper()
 	a := parse(s.t, line)
@@ -100,9 +101,15 @@ func (s *stage) run(line string) string {
 	case "due":
 		s.due = thread.DuePolicy{Grace: a.duration(a.value("grace")), Round: a.duration(a.value("round"))}
 		return ""
-	case "schema":
-		s.head.Schema = uint8(a.number(a.word(0)))
+	case "program":
+		s.schemas = thread.Schemas{Reads: uint16(a.number(a.value("reads"))), Writes: uint16(a.number(a.value("writes")))}
 		return ""
+	case "layout":
+		s.head.Layout = uint8(a.number(a.word(0)))
+		return ""
+	case "extension": // a newer program leaves a field of a run
+		s.head.Extensions = append(s.head.Extensions, thread.Extension{Run: id(a.word(0)), Tag: uint64(a.number(a.word(1))), Value: []byte(a.word(2))})
+		return s.describe()
 	case "status":
 		status, ok := s.head.RunStatus(id(a.word(0)))
 		if !ok {
@@ -119,24 +126,24 @@ func (s *stage) run(line string) string {
 		}
 		return last
 	}
-	return s.apply(a.action(s.now))
+	return s.apply(a.change(s.head, s.now))
 }
 
-// apply commits an action and describes the answer.
-func (s *stage) apply(action thread.Action) string {
+// apply commits a change and describes what came of it.
+func (s *stage) apply(change thread.Change) string {
 	s.t.Helper()
 	before := encode(s.head)
 	s.commits++
-	c := thread.Command{Now: s.now, CommitID: id(fmt.Sprintf("commit%d", s.commits)), Due: s.due, Action: action}
-	next, effects, err := thread.Apply(s.head, c)
+	t := thread.Transition{Now: s.now, CommitID: id(fmt.Sprintf("commit%d", s.commits)), Due: s.due, Schemas: s.schemas, Change: change}
+	next, result, err := thread.Apply(s.head, t)
 	if encode(s.head) != before {
-		s.t.Errorf("%T changed its input", action)
+		s.t.Errorf("%T changed its input", change)
 	}
 	if err != nil {
 		return describeError(err)
 	}
-	text := describeEffects(effects, s.now)
-	if effects.Unchanged {
+	text := describeResult(result, s.now)
+	if result.Unchanged {
 		return text
 	}
 	s.head = next

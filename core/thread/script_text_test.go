@@ -22,23 +22,30 @@ func describeError(err error) string {
 	return fmt.Sprintf("refused, %s: %s\n", core.CodeOf(err), text)
 }
 
-func describeEffects(e thread.Effects, now int64) string {
+func describeResult(r thread.Result, now int64) string {
 	var b strings.Builder
 	b.WriteString("ok")
 	for _, flag := range []struct {
 		set  bool
 		name string
-	}{{e.Unchanged, "unchanged"}, {e.Duplicate, "duplicate"}, {e.Claimed, "claimed"}, {e.Outcome != 0, e.Outcome.String()}} {
+	}{{r.Unchanged, "unchanged"}, {r.Duplicate, "duplicate"}, {r.Claimed, "claimed"}, {r.Outcome != 0, r.Outcome.String()}} {
 		if flag.set {
 			b.WriteString(", " + flag.name)
 		}
 	}
 	b.WriteString("\n")
-	for _, a := range e.Before {
-		fmt.Fprintf(&b, "before: %s of %s is %s\n", trim(a.Dispatch[:]), trim(a.Run[:]), a.Status)
+	for _, a := range r.Before {
+		if a.Status == core.DispatchAcked {
+			fmt.Fprintf(&b, "before: %s is read by %s at %d\n", trim(a.ID[:]), trim(a.Run[:]), a.Read)
+			continue
+		}
+		fmt.Fprintf(&b, "before: %s of %s is %s\n", trim(a.ID[:]), trim(a.Run[:]), a.Status)
 	}
-	if e.Hint != nil {
-		fmt.Fprintf(&b, "after: hint %s %s\n", trim(e.Hint.Dispatch[:]), moment(e.Hint.At, now))
+	if !r.Opened.IsZero() {
+		fmt.Fprintf(&b, "before: pointer of run %s\n", trim(r.Opened[:]))
+	}
+	if r.Hint != nil {
+		fmt.Fprintf(&b, "after: hint %s %s\n", trim(r.Hint.Dispatch[:]), moment(r.Hint.At, now))
 	}
 	return b.String()
 }
@@ -50,15 +57,15 @@ func moment(at, now int64) string {
 	return "in " + (time.Duration(at-now) * time.Millisecond).String()
 }
 
-// describeHead says all that a head holds, a line for each part that is there.
-// Times count from the script's start.
+// describeHead says all that a head holds but its ids of commits, a line for
+// each part that is there. Times count from the script's start.
 func describeHead(h thread.Head) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "head v%d", h.Version)
 	for _, n := range []struct {
 		name  string
 		value uint64
-	}{{"epoch", h.Epoch}, {"fence", h.Fence}, {"seq", h.Seq}, {"summary", h.Summary}} {
+	}{{"epoch", h.Epoch}, {"fence", h.Fence}, {"seq", h.Seq}, {"summary", h.Summary}, {"closing", h.Closing}} {
 		if n.value != 0 {
 			fmt.Fprintf(&b, " %s=%d", n.name, n.value)
 		}
@@ -68,36 +75,61 @@ func describeHead(h thread.Head) string {
 			fmt.Fprintf(&b, format, args...)
 		}
 	}
+	write(h.Schema > 1, " schema=%d", h.Schema)
 	write(h.Owner != "", " owner=%s", h.Owner)
 	write(h.Deleted, " deleted")
 	write(h.Erased, " erased")
 	write(h.DueAt != 0, " due=%s", clock(h.DueAt))
 	b.WriteString("\n")
-	if r := h.Run; h.Open() {
-		fmt.Fprintf(&b, "  run %s of %s %s", trim(r.ID[:]), trim(r.Dispatch[:]), r.Status)
-		write(r.Reason != 0, " (%s)", r.Reason)
-		fmt.Fprintf(&b, ", %s step=%d", r.Cursor, r.Step)
-		write(r.Base != 0, " base=%d", r.Base)
-		write(len(r.Calls) > 0, " calls=%v", r.Calls)
-		write(r.Parent != nil, " parent=%s", parentText(r.Parent))
-		write(r.Ready, " ready=%s attempts=%d", clock(r.AvailableAt), r.Attempts)
-		b.WriteString("\n")
+	if h.Open() {
+		describeRun(&b, h)
 	}
 	if c := h.Claim; c.Fence != 0 {
-		fmt.Fprintf(&b, "  claim %d of %s by %s until %s, attempt %d", c.Fence, trim(c.Dispatch[:]), c.Worker, clock(c.Lease), c.Attempts)
+		fmt.Fprintf(&b, "  claim %d by %s until %s", c.Fence, c.Worker, clock(c.Lease))
 		write(c.Epoch != 0, ", epoch %d", c.Epoch)
-		write(c.Closing, ", to close")
 		b.WriteString("\n")
 	}
 	for _, d := range h.Pending {
 		fmt.Fprintf(&b, "  queued %s of %s", trim(d.ID[:]), trim(d.Run[:]))
+		write(d.Revision != 0, " revision=%d", d.Revision)
 		write(d.Priority != core.DefaultPriority, " priority=%d", d.Priority)
 		write(d.AvailableAt != 0, " at=%s", clock(d.AvailableAt))
 		write(d.Parent != nil, " parent=%s", parentText(d.Parent))
+		write(d.Steered, " steered")
+		for _, e := range d.Rest {
+			fmt.Fprintf(&b, ", then %s.%d", trim(e.ID[:]), e.Revision)
+		}
 		b.WriteString("\n")
 	}
 	describeTables(&b, h)
 	return b.String()
+}
+
+func describeRun(b *strings.Builder, h thread.Head) {
+	r := h.Run
+	fmt.Fprintf(b, "  run %s of %s %s", trim(r.ID[:]), trim(r.Dispatch[:]), r.Status)
+	write := func(set bool, format string, args ...any) {
+		if set {
+			fmt.Fprintf(b, format, args...)
+		}
+	}
+	write(r.Reason != 0, " (%s)", r.Reason)
+	fmt.Fprintf(b, ", %s step=%d", r.Cursor, r.Step)
+	write(r.Revision != 0, " revision=%d", r.Revision)
+	write(r.Base != 0, " base=%d", r.Base)
+	write(r.TurnFence != 0, " turn-fence=%d", r.TurnFence)
+	write(len(r.Calls) > 0, " calls=%v", r.Calls)
+	write(r.Batch, " batch")
+	write(r.Round != 0, " round=%d", r.Round)
+	write(r.Parent != nil, " parent=%s", parentText(r.Parent))
+	write(h.Ready(), " ready=%s", clock(r.AvailableAt))
+	for _, n := range []struct {
+		name  string
+		value uint8
+	}{{"attempts", r.Attempts}, {"lost", r.Lost}, {"model-failed", r.ModelFailed}, {"model-lost", r.ModelLost}} {
+		write(n.value != 0, " %s=%d", n.name, n.value)
+	}
+	b.WriteString("\n")
 }
 
 func describeTables(b *strings.Builder, h thread.Head) {
@@ -120,6 +152,9 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	}
 	for _, n := range notifies {
 		fmt.Fprintf(b, "  notify %s of %s\n", parentText(&n.Parent), trim(n.Child[:]))
+	}
+	for _, e := range h.Extensions {
+		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}
 	if len(h.Recent) > 0 {
 		b.WriteString("  recent")

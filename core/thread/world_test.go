@@ -11,10 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// TestRandomCommandsKeepTheInvariants sends random commands, most of them
-// plausible, and checks every transition. Then the commands stop, and a worker
-// that only looks when the thread is due must bring it to rest.
-func TestRandomCommandsKeepTheInvariants(t *testing.T) {
+// TestRandomChangesKeepTheInvariants tries random changes, most of them
+// plausible, and checks every transition. Then they stop, and a worker that only
+// looks when the thread is due must bring it to rest.
+func TestRandomChangesKeepTheInvariants(t *testing.T) {
 	t.Parallel()
 	worlds := 600
 	if testing.Short() {
@@ -23,7 +23,7 @@ func TestRandomCommandsKeepTheInvariants(t *testing.T) {
 	for seed := range uint64(worlds) {
 		w := newWorld(rand.New(rand.NewPCG(seed, 1)))
 		for range 20 + w.rand.IntN(100) {
-			w.do(w.action())
+			w.do(w.change())
 			w.now += [...]int64{0, 0, 0, 5, 1_000, 40_000}[w.rand.IntN(6)]
 		}
 		w.drain()
@@ -46,94 +46,107 @@ type world struct {
 	accepted map[core.ID]bool // dispatches and inputs, until something became of them
 	told     map[core.ID]bool // children whose parent is owed a notify
 	decided  []uint64         // decisions that were taken
+	cut      map[core.ID]bool // what stood before an interrupt: it opens no run any more
 	fair     map[core.ID]bool // runs that the draining worker began to try
+	mixed    bool             // two builds share the store
+	calm     bool             // only the draining worker is left, of the newer build
 }
 
-// event is a command and what came of it.
+// event is a change and what came of it.
 type event struct {
-	action  thread.Action
-	effects thread.Effects
-	err     error
-	now     int64
-	head    thread.Head
+	change thread.Change
+	result thread.Result
+	err    error
+	now    int64
+	head   thread.Head
 }
 
 func (e event) String() string {
-	return fmt.Sprintf("%T %+v at %s: %+v %v\n%s", e.action, e.action, clock(e.now), e.effects, e.err, describeHead(e.head))
+	return fmt.Sprintf("%T %+v at %s: %+v %v\n%s", e.change, e.change, clock(e.now), e.result, e.err, describeHead(e.head))
 }
 
 func newWorld(r *rand.Rand) *world {
-	w := &world{rand: r, now: start, accepted: map[core.ID]bool{}, told: map[core.ID]bool{}, fair: map[core.ID]bool{}}
+	w := &world{rand: r, now: start, accepted: map[core.ID]bool{}, told: map[core.ID]bool{}, cut: map[core.ID]bool{}, fair: map[core.ID]bool{}}
+	w.mixed = r.IntN(3) == 0
 	if r.IntN(3) == 0 {
 		w.due = thread.DuePolicy{Grace: 120_000, Round: 60_000}
 	}
 	return w
 }
 
-// do applies a command, checks it and keeps account of what it promised.
-func (w *world) do(a thread.Action) (thread.Effects, error) {
+// do applies a change, checks it and keeps account of what it promised.
+func (w *world) do(c thread.Change) (thread.Result, error) {
 	h := w.head
-	c := thread.Command{Now: w.now, CommitID: w.fresh(), Due: w.due, Action: a}
-	next, e, broken, err := transition(h, c)
-	w.history = append(w.history, event{a, e, err, w.now, next})
+	t := thread.Transition{Now: w.now, CommitID: w.fresh(), Due: w.due, Schemas: w.program(), Change: c}
+	next, r, broken, err := transition(h, t)
+	w.history = append(w.history, event{c, r, err, w.now, next})
 	w.broken = append(w.broken, broken...)
 	w.head = next
 	whole := encode(next)
-	spoil(a)
+	spoil(c)
 	if encode(next) != whole {
-		w.broken = append(w.broken, "the head shares memory with the command")
+		w.broken = append(w.broken, "the head shares memory with the change")
 	}
-	if err != nil || e.Duplicate {
-		return e, err
+	if err != nil || r.Duplicate {
+		return r, err
 	}
-	switch a := a.(type) {
+	w.promise(h, c)
+	for _, audit := range r.Before {
+		delete(w.accepted, audit.ID)
+	}
+	if next.Run.Reason == thread.ReasonDeadLetter && h.Run.Status != thread.Closing && w.fair[h.Run.ID] {
+		w.broken = append(w.broken, "a run was dead-lettered though its worker did all it could")
+	}
+	if r.Outcome == thread.Done {
+		delete(w.accepted, h.Run.Dispatch) // its record says how it ended
+	}
+	w.audit()
+	return r, err
+}
+
+// promise notes what an accepted change acknowledges.
+func (w *world) promise(h thread.Head, c thread.Change) {
+	switch c := c.(type) {
 	case thread.Enqueue:
-		w.accept(a)
+		w.accept(c)
 	case thread.EnqueueAndClaim:
-		w.accept(a.Enqueue)
+		w.accept(c.Enqueue)
 	case thread.Interrupt:
-		if a.Enqueue != nil {
-			w.accept(*a.Enqueue)
+		for id := range w.accepted {
+			w.cut[id] = true
+		}
+		if c.Enqueue != nil {
+			w.accept(*c.Enqueue)
 		}
 	case thread.Input:
-		w.accepted[a.ID] = true
-	case thread.CommitTurn:
-		w.consume(a.Consumed)
-	case thread.CommitStep:
-		w.consume(a.Consumed)
+		w.accepted[c.ID] = true
 	case thread.Decide:
-		if slices.Contains(w.decided, a.Decision) && slices.Contains(h.Recent, a.Decision) {
+		if slices.Contains(w.decided, c.Decision) && slices.Contains(h.Recent, c.Decision) {
 			w.broken = append(w.broken, "a decision was applied twice")
 		}
-		w.decided = append(w.decided, a.Decision)
+		w.decided = append(w.decided, c.Decision)
 	case thread.Notified:
-		delete(w.told, a.Child)
+		delete(w.told, c.Child)
 	case thread.Delete:
 		clear(w.accepted)
 	}
-	for _, audit := range e.Before {
-		if audit.Status == core.DispatchDeadLetter && w.fair[audit.Run] {
-			w.broken = append(w.broken, "a run was dead-lettered though its worker did all it could")
-		}
-		delete(w.accepted, audit.Dispatch)
+	if run := w.head.Run; run.ID != h.Run.ID && w.cut[run.Dispatch] {
+		w.broken = append(w.broken, fmt.Sprintf("run %s opens after the interrupt that came after it", run.ID))
 	}
-	if e.Outcome == thread.Done {
-		delete(w.accepted, h.Run.Dispatch)
+}
+
+// program is the build that makes the next change: a third of the worlds have two.
+func (w *world) program() thread.Schemas {
+	if !w.mixed || w.calm {
+		return thread.Schemas{Reads: 2, Writes: 2}
 	}
-	w.audit()
-	return e, err
+	return [...]thread.Schemas{{}, {Reads: 2, Writes: 1}, {Reads: 2, Writes: 2}}[w.rand.IntN(3)]
 }
 
 func (w *world) accept(e thread.Enqueue) {
 	w.accepted[e.Dispatch] = true
 	if e.Parent != nil {
 		w.told[e.Run] = true
-	}
-}
-
-func (w *world) consume(refs []thread.InboxRef) {
-	for _, r := range refs {
-		delete(w.accepted, r.ID)
 	}
 }
 
@@ -148,6 +161,9 @@ func (w *world) audit() {
 	}
 	for _, d := range h.Pending {
 		in[d.ID] = true
+		for _, e := range d.Rest {
+			in[e.ID] = true
+		}
 		if d.Parent != nil {
 			owed[d.Run] = true
 		}
@@ -175,6 +191,7 @@ func (w *world) audit() {
 
 // drain plays the sweep and one worker until nothing is due.
 func (w *world) drain() {
+	w.calm = true
 	for range 600 {
 		switch h := &w.head; {
 		case len(w.broken) > 0:
@@ -189,10 +206,10 @@ func (w *world) drain() {
 		case h.Deleted:
 			w.do(thread.Delete{Erased: true})
 		default:
-			if e, _ := w.do(thread.Claim{Worker: "sweep", Lease: 30_000}); e.Claimed {
-				w.fair[h.Run.ID] = w.fair[h.Run.ID] || h.Claim.Attempts == 1
+			if r, _ := w.do(thread.TakeClaim{Worker: "sweep", Lease: 30_000, Alone: true}); r.Claimed {
+				w.fair[h.Run.ID] = w.fair[h.Run.ID] || h.Run.Attempts == 1
 				w.work()
-			} else if e.Unchanged && h.Claim.Fence == 0 {
+			} else if r.Unchanged && h.Claim.Fence == 0 {
 				w.broken = append(w.broken, "due, yet there is nothing to do")
 			} else {
 				w.now = max(w.now, h.Claim.Lease+1)
@@ -209,7 +226,7 @@ func (w *world) work() {
 	end := h.Seq + uint64(len(r.Calls))
 	switch {
 	case r.Status == thread.Closing:
-		w.do(thread.CommitClose{Fence: fence, Seq: end})
+		w.do(thread.CommitClose{Fence: fence, From: h.Seq, Seq: end})
 	case r.Cursor == thread.CursorTools:
 		calls := slices.Clone(r.Calls)
 		for i, s := range calls {
@@ -218,26 +235,30 @@ func (w *world) work() {
 			}
 		}
 		if slices.Contains(calls, thread.CallSuspended) {
-			w.do(thread.CommitStep{Fence: fence, Outcome: thread.Wait, Seq: h.Seq, Calls: calls})
+			w.do(thread.CommitStep{Fence: fence, From: h.Seq, Outcome: thread.Wait, Seq: h.Seq, Calls: calls})
 		} else {
-			w.do(thread.CommitStep{Fence: fence, Outcome: thread.Yield, Seq: end, Calls: calls})
+			w.do(thread.CommitStep{Fence: fence, From: h.Seq, Outcome: thread.Yield, Seq: end, Calls: calls})
 		}
 	default:
-		w.do(thread.CommitStep{Fence: fence, Outcome: thread.Done, Seq: h.Seq + 1, Consumed: w.inbox()})
+		refs := w.inbox()
+		w.do(thread.CommitStep{Fence: fence, From: h.Seq, Outcome: thread.Done, Natural: true, Seq: h.Seq + 1 + uint64(len(refs)), Consumed: refs})
 	}
 }
 
-// spoil writes over what a command refers to.
-func spoil(a thread.Action) {
-	switch a := a.(type) {
-	case thread.CommitTurn:
-		clear(a.Calls)
+// spoil writes over what a change refers to.
+func spoil(c thread.Change) {
+	switch c := c.(type) {
 	case thread.CommitStep:
-		clear(a.Calls)
-		clear(a.Tickets)
+		clear(c.Calls)
+		clear(c.Tickets)
+	case thread.Suspend:
+		clear(c.Calls)
+		clear(c.Tickets)
+	case thread.Nack:
+		clear(c.Calls)
 	case thread.Enqueue:
-		if a.Parent != nil {
-			*a.Parent = thread.Parent{}
+		if c.Parent != nil {
+			*c.Parent = thread.Parent{}
 		}
 	}
 }
@@ -257,8 +278,8 @@ func (w *world) rest() {
 }
 
 func (w *world) inbox() (refs []thread.InboxRef) {
-	for _, e := range w.head.Inbox {
-		refs = append(refs, thread.InboxRef{ID: e.ID, Revision: e.Revision})
+	for i, e := range w.head.Inbox {
+		refs = append(refs, thread.InboxRef{ID: e.ID, Revision: e.Revision, Seq: w.head.Seq + 1 + uint64(i)})
 	}
 	return refs
 }

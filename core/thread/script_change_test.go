@@ -34,33 +34,21 @@ func parse(t *testing.T, line string) words {
 	return w
 }
 
-// action reads the line as a command.
-func (w words) action(now int64) thread.Action {
+// change reads the line as a change of the head. What a worker says of its fence
+// and of where its step began is true unless the line says otherwise.
+func (w words) change(h thread.Head, now int64) thread.Change {
 	w.t.Helper()
-	fence := uint64(w.number(w.value("fence")))
-	lease := w.duration(w.value("lease"))
 	switch w.name {
 	case "enqueue":
 		return w.enqueue(w.word(0), now)
 	case "enqueue-and-claim":
-		return thread.EnqueueAndClaim{Enqueue: w.enqueue(w.word(0), now), Worker: w.value("worker"), Lease: lease}
+		return thread.EnqueueAndClaim{Enqueue: w.enqueue(w.word(0), now), Worker: w.value("worker"), Lease: w.lease()}
 	case "claim":
-		return thread.Claim{Worker: w.word(0), Lease: lease}
+		return thread.TakeClaim{Worker: w.word(0), Lease: w.lease(), Alone: w.has("alone")}
 	case "reclaim":
 		return thread.Reclaim{}
-	case "commit-turn":
-		return thread.CommitTurn{Fence: fence, Seq: w.seq(), Calls: w.calls(), Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary")))}
-	case "suspend":
-		return thread.Suspend{Fence: fence, Tickets: w.tickets(now)}
-	case "commit-step":
-		return thread.CommitStep{
-			Fence: fence, Outcome: w.outcome(), Seq: w.seq(), Calls: w.calls(), Tickets: w.tickets(now),
-			Consumed: w.consumed(), Summary: uint64(w.number(w.value("summary"))), Lease: lease, Keep: w.has("keep"),
-		}
-	case "commit-close":
-		return thread.CommitClose{Fence: fence, Seq: w.seq()}
-	case "nack":
-		return thread.Nack{Fence: fence, AvailableAt: w.at("at", now)}
+	case "touch":
+		return thread.Touch{}
 	case "input":
 		kinds := map[string]thread.InboxKind{"": thread.InboxPerson, "internal": thread.InboxInternal}
 		return thread.Input{ID: id(w.word(0)), Kind: kinds[w.value("kind")], Owner: w.value("owner"), Dedupe: hash(w.value("dedupe"))}
@@ -76,20 +64,59 @@ func (w words) action(now int64) thread.Action {
 	case "cancel":
 		return thread.Cancel{Run: id(w.word(0))}
 	case "interrupt":
-		a := thread.Interrupt{Owner: w.value("owner")}
+		c := thread.Interrupt{Owner: w.value("owner"), Dedupe: hash(w.value("dedupe"))}
 		if d := w.value("enqueue"); d != "" {
 			e := w.enqueue(d, now)
-			a.Enqueue = &e
+			c.Enqueue, c.Dedupe = &e, 0
 		}
-		return a
-	case "extend-lease":
-		return thread.ExtendLease{Fence: fence, Lease: lease}
+		return c
 	case "notified":
 		return thread.Notified{Child: id(w.word(0))}
 	case "delete":
 		return thread.Delete{Owner: w.value("owner"), Erased: w.has("erased")}
 	}
-	w.t.Fatalf("unknown command: %s", w.line)
+	return w.holders(h, now)
+}
+
+// holders reads the line as a change that only a claim's holder makes.
+func (w words) holders(h thread.Head, now int64) thread.Change {
+	w.t.Helper()
+	fence, from := uint64(w.number(w.value("fence"))), h.Seq
+	summary, schema := uint64(w.number(w.value("summary"))), uint16(w.number(w.value("schema")))
+	if w.value("from") != "" {
+		from = uint64(w.number(w.value("from")))
+	}
+	cut := uint64(w.number(w.value("cut")))
+	switch w.name {
+	case "commit-turn":
+		return thread.CommitTurn{
+			Fence: fence, From: from, Seq: w.seq(), Calls: int(w.number(w.value("calls"))), TurnFence: fence, Batch: w.has("batch"),
+			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema,
+		}
+	case "suspend":
+		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema}
+	case "commit-step":
+		return thread.CommitStep{
+			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(),
+			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
+			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"),
+		}
+	case "commit-close":
+		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Schema: schema}
+	case "nack":
+		kind := thread.NackFailed
+		if w.has("given") {
+			kind = thread.NackGiven
+		} else if w.has("model") {
+			kind = thread.NackModel
+		}
+		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Calls: w.calls(), Schema: schema, ModelFailed: uint8(w.number(w.value("failed")))}
+	case "refence":
+		return thread.Refence{Fence: fence}
+	case "extend-lease":
+		return thread.ExtendLease{Fence: fence, Lease: w.lease(), Closing: w.has("closing")}
+	}
+	w.t.Fatalf("unknown change: %s", w.line)
 	return nil
 }
 
@@ -108,10 +135,11 @@ func (w words) enqueue(dispatch string, now int64) thread.Enqueue {
 	return e
 }
 
-func (w words) seq() uint64 { return uint64(w.number(w.value("seq"))) }
+func (w words) seq() uint64  { return uint64(w.number(w.value("seq"))) }
+func (w words) lease() int64 { return w.duration(w.value("lease")) }
 
 func (w words) outcome() thread.Outcome {
-	for _, o := range []thread.Outcome{thread.Continue, thread.Yield, thread.Wait, thread.Done} {
+	for _, o := range []thread.Outcome{thread.Yield, thread.Wait, thread.Close, thread.Done} {
 		if w.has(o.String()) {
 			return o
 		}
@@ -149,11 +177,12 @@ func (w words) tickets(now int64) (tickets []thread.Ticket) {
 	return tickets
 }
 
-// consumed reads id.revision.
+// consumed reads id[.revision][@sequence].
 func (w words) consumed() (refs []thread.InboxRef) {
 	for _, text := range w.list("consumed") {
+		text, seq, _ := strings.Cut(text, "@")
 		name, revision, _ := strings.Cut(text, ".")
-		refs = append(refs, thread.InboxRef{ID: id(name), Revision: uint32(w.number(revision))})
+		refs = append(refs, thread.InboxRef{ID: id(name), Revision: uint32(w.number(revision)), Seq: uint64(w.number(seq))})
 	}
 	return refs
 }

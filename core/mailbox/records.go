@@ -14,12 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-func decodeStored(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
-
 // pointer is where a run id or an idempotency key leads.
 type pointer struct {
 	Thread   string  `json:"thread"`
@@ -28,11 +22,30 @@ type pointer struct {
 	Body     string  `json:"body,omitempty"` // hash of the submission, for keys
 }
 
-func runPointer(run core.ID) string { return "run:" + run.String() }
+func decodePointer(b []byte) (p pointer, err error) {
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
+		return p, core.Errorf(core.CodeCorrupt, "decode pointer: %w", err)
+	}
+	return p, nil
+}
 
-func keyPointer(threadID, key string) string {
+func runName(run core.ID) string { return "run:" + run.String() }
+
+func keyName(threadID, key string) string {
 	sum := sha256.Sum256([]byte(threadID + "\x00" + key))
 	return "key:" + hex.EncodeToString(sum[:16])
+}
+
+func runPointer(run core.ID, p pointer) (store.Pointer, error) {
+	return encodePointer(runName(run), p, 0)
+}
+
+func encodePointer(name string, p pointer, ttl time.Duration) (store.Pointer, error) {
+	value, err := json.Marshal(p)
+	if err != nil {
+		return store.Pointer{}, core.Errorf(core.CodeInternal, "encode pointer: %w", err)
+	}
+	return store.Pointer{Name: name, Value: value, TTL: ttl}, nil
 }
 
 // keyLife is how long an idempotency key is remembered. inputLife is how long
@@ -68,60 +81,37 @@ func createdAt(id core.ID) int64 {
 	return int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))
 }
 
-// input builds the stored form of a submission. Everything in it follows from
-// the submission and the dispatch id.
-func input(s Submission, run, dispatch core.ID) thread.Queued {
+// inputRecord is the stored form of a submission or of one revision of it.
+// Everything in it follows from the submission and the ids, so that a retry
+// puts the same bytes.
+func (s *Service) inputRecord(agent string, messages []core.Message, run, dispatch core.ID, revision uint32) (store.Record, error) {
 	in := thread.Queued{
-		Run: run, Dispatch: dispatch, AgentID: s.AgentID, CreatedAt: createdAt(dispatch),
-		Messages: make([]core.Message, 0, len(s.Messages)),
+		Run: run, Dispatch: dispatch, AgentID: agent, CreatedAt: createdAt(dispatch),
+		Messages: make([]core.Message, 0, len(messages)),
 	}
-	for i, m := range s.Messages {
+	for i, m := range messages {
 		if m.ID == "" {
 			m.ID = dispatch.String() + "." + strconv.Itoa(i)
 		}
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)
 	}
-	return in
-}
-
-func inputRecord(in thread.Queued) (store.Record, error) {
-	b, err := in.Encode()
+	payload, err := s.records.EncodeQueued(in)
 	if err != nil {
 		return store.Record{}, err
 	}
 	return store.Record{
-		Name: store.InputName(in.Dispatch, 0), Payload: b,
+		Name: store.InputName(dispatch, revision), Payload: payload,
 		Expires: (in.CreatedAt + inputLife.Milliseconds()) / 1000,
 	}, nil
 }
 
-// consumed lists the inbox entries that an action takes for good: their audits
-// are how a late retry of their submission learns that it was accepted.
-func consumed(action thread.Action, run core.ID) (audits []thread.Audit) {
-	var refs []thread.InboxRef
-	switch a := action.(type) {
-	case thread.CommitTurn:
-		refs = a.Consumed
-	case thread.CommitStep:
-		refs = a.Consumed
+// auditRecord is the stored form of an audit that goes with a head's version.
+func (s *Service) auditRecord(a thread.Audit, fence, version uint64) (store.Record, error) {
+	name := store.EndedName(a.ID)
+	if a.Read != 0 {
+		name = store.ReadName(a.ID)
 	}
-	for _, r := range refs {
-		audits = append(audits, thread.Audit{Dispatch: r.ID, Run: run, Status: core.DispatchAcked})
-	}
-	return audits
-}
-
-func auditRecord(a thread.Audit) (store.Record, error) {
-	b, err := json.Marshal(auditEntry{Run: a.Run, Status: a.Status})
-	if err != nil {
-		return store.Record{}, core.Errorf(core.CodeInternal, "encode audit: %w", err)
-	}
-	return store.Record{Name: store.AuditName(a.Dispatch), Payload: b}, nil
-}
-
-// auditEntry is the payload of A#<dispatch>.
-type auditEntry struct {
-	Run    core.ID             `json:"run"` // for an inbox entry: the run that was to read it
-	Status core.DispatchStatus `json:"status"`
+	payload, err := s.records.EncodeAudit(thread.AuditRecord{Run: a.Run, Read: a.Read, Status: a.Status})
+	return store.Record{Name: name, Fence: fence, Version: version, Payload: payload}, err
 }

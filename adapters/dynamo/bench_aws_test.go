@@ -1,0 +1,275 @@
+//go:build aws
+
+package dynamo_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// theThread is the one that everything happens on.
+var theThread = core.ThreadKey{Tenant: "acme", Thread: "t1"}
+
+// noon is where the clock starts, so that the due index moves the same each time.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// bench is a process: a runtime on a store, a queue that the test works off,
+// and a clock that moves when the test says so.
+type bench struct {
+	*runtime.Runtime
+	backend store.Backend
+	client  *dynamodb.Client // of the table; nil in memory
+	table   string
+	meter   *dynamo.Meter // of everything that goes to the table
+	answers *chatter
+	clock   atomic.Int64 // since noon, in nanoseconds
+	nap     func(context.Context, time.Duration) error
+
+	mu    sync.Mutex
+	hints []core.WakeUp
+}
+
+// newBench is a process on a table of its own.
+func newBench(t testing.TB, answers chatter) *bench {
+	t.Helper()
+	_, table := client(t)
+	b := &bench{table: table, meter: dynamo.NewMeter(http.DefaultTransport), answers: &answers}
+	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.client, b.backend = c, dynamo.New(c, dynamo.Options{Table: table, Now: b.now})
+	b.restart(t)
+	return b
+}
+
+// restart makes the process a new one, which has nothing of the thread in its
+// memory. What is on the queue stays.
+func (b *bench) restart(t testing.TB) {
+	t.Helper()
+	lookup, err := tool.Typed(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
+		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text(noise(2048)), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := 0
+	b.Runtime, err = runtime.Build(runtime.Config{
+		Env: b.env(), Store: b.backend, Waker: b, Due: dynamo.DuePolicy(),
+		Agents: agent.Parts{
+			Models: map[string]agent.ModelBinding{"m": {Model: b.answers, Name: "m"}},
+			Tools:  []tool.Tool{lookup},
+			Specs:  []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
+
+// env is the system's but for the clock, with the deadlines that go by it, and
+// for sleeps that the test wants to count.
+func (b *bench) env() *env.Env {
+	e := env.System()
+	e.Now = b.now
+	e.Deadline = func(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, at.Sub(b.now()))
+	}
+	sleep := e.Sleep
+	e.Sleep = func(ctx context.Context, d time.Duration) error {
+		if b.nap != nil {
+			return b.nap(ctx, d)
+		}
+		return sleep(ctx, d)
+	}
+	return e
+}
+
+// Wake implements mailbox.Waker.
+func (b *bench) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if delay == 0 {
+		b.hints = append(b.hints, w)
+	}
+	return nil
+}
+
+// submit enqueues a run of so many user messages.
+func (b *bench) submit(t testing.TB, messages int) mailbox.Receipt {
+	t.Helper()
+	return b.send(t, mailbox.Submission{Messages: slices.Repeat([]core.Message{core.UserMessage("", "go on")}, messages)})
+}
+
+func (b *bench) send(t testing.TB, s mailbox.Submission) mailbox.Receipt {
+	t.Helper()
+	s.Thread, s.AgentID = theThread, "demo"
+	receipt, err := b.Submit(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+// waiting reports whether a hint is on the queue.
+func (b *bench) waiting() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.hints) > 0
+}
+
+// step works the next hint, 10 s after the last.
+func (b *bench) step(t testing.TB) {
+	t.Helper()
+	b.mu.Lock()
+	if len(b.hints) == 0 {
+		b.mu.Unlock()
+		t.Fatal("there is no hint to work on")
+	}
+	hint := b.hints[0]
+	b.hints = b.hints[1:]
+	b.mu.Unlock()
+	b.clock.Add(int64(10 * time.Second))
+	if err := b.WorkBatch(t.Context(), []core.WakeUp{hint})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longThread is a process whose thread has 10,000 messages of 2 KB already,
+// which another one has made in memory with the same agents. One run more may
+// be queued or open, with its hint on the queue.
+func longThread(t testing.TB, answers chatter, make func(t testing.TB, b *bench)) *bench {
+	t.Helper()
+	maker := &bench{answers: &answers}
+	maker.backend = memory.New()
+	maker.restart(t)
+	make(t, maker)
+	b := newBench(t, answers)
+	b.clock.Store(maker.clock.Load())
+	b.hints = maker.hints
+	b.copyFrom(t, maker.backend)
+	return b
+}
+
+// copyFrom moves the thread to the table, its pointers apart. The meter sees
+// the head, so that it knows what the index holds.
+func (b *bench) copyFrom(t testing.TB, from store.Backend) {
+	t.Helper()
+	head, err := from.Head(t.Context(), theThread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []store.Record
+	for after := ""; ; after = records[len(records)-1].Name {
+		page, err := from.Records(t.Context(), theThread, "", after, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if records = append(records, page...); len(page) < 1000 {
+			break
+		}
+	}
+	items, err := dynamo.Items(theThread, head, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(b.table), Item: items[0]}); err != nil {
+		t.Fatal(err)
+	}
+	for some := range slices.Chunk(items[1:], 25) { // as many as a batch may have
+		batch := make([]types.WriteRequest, len(some))
+		for i, it := range some {
+			batch[i].PutRequest = &types.PutRequest{Item: it}
+		}
+		out, err := b.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{b.table: batch}})
+		if err != nil || len(out.UnprocessedItems) > 0 {
+			t.Fatalf("write %d items: %v, %d unprocessed", len(some), err, len(out.UnprocessedItems))
+		}
+	}
+}
+
+// chatter is a model that says text bytes and calls the tool as often as calls
+// says.
+type chatter struct {
+	calls func(messages []core.Message) int
+	text  int // in bytes, after compression
+}
+
+// Stream implements model.Model.
+func (c *chatter) Stream(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	deltas := []model.Delta{{Type: model.DeltaText, Text: noise(c.text)}}
+	calls := c.calls(request.Messages)
+	for i := range calls {
+		deltas = append(deltas,
+			model.Delta{Type: model.DeltaToolStart, Index: i, Name: "lookup", CallID: fmt.Sprint("call-", i)},
+			model.Delta{Type: model.DeltaToolArgument, Index: i, Text: "{}"})
+	}
+	stop := core.StopEndTurn
+	if calls > 0 {
+		stop = core.StopToolUse
+	}
+	deltas = append(deltas, model.Delta{Type: model.DeltaStop, Stop: stop})
+	return func(yield func(model.Delta, error) bool) {
+		for _, d := range deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// always calls the tool so often in every turn.
+func always(calls int) func([]core.Message) int {
+	return func([]core.Message) int { return calls }
+}
+
+// first calls the tool once in each of a run's first turns.
+func first(turns int) func([]core.Message) int {
+	return func(messages []core.Message) int {
+		said := 0
+		for _, m := range slices.Backward(messages) {
+			if m.Role == core.RoleUser {
+				break
+			}
+			if m.Role == core.RoleAssistant {
+				said++
+			}
+		}
+		return min(1, max(0, turns-said))
+	}
+}
+
+// noise is a text that has n bytes when it is compressed.
+func noise(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rand.IntN(256))
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}

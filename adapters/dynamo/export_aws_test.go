@@ -1,0 +1,26 @@
+//go:build aws
+
+package dynamo
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Items encodes a whole thread: first its head, then its records.
+func Items(key core.ThreadKey, head thread.Head, records []store.Record) (items []item, err error) {
+	pk, err := partition(key)
+	if err != nil {
+		return nil, err
+	}
+	items = append(items, encodeHead(pk, key, &head))
+	for _, record := range records {
+		it, err := encodeRecord(pk, record)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, it)
+	}
+	return items, nil
+}

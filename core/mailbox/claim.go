@@ -1,0 +1,95 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// How long a hint waits before it comes back.
+const (
+	schemaDelay  = 30 * time.Second // to a program that is too old; doubled with each try
+	schemaCap    = 5 * time.Minute
+	schemaTries  = 6
+	suspectDelay = 500 * time.Millisecond // to a process that has other work; and up to 2.5 s more
+	failedDelay  = 5 * time.Second        // after a claim that failed; and up to 25 s more
+)
+
+// Claim tries to take the thread that a hint names. claimed is false when
+// somebody else works on it or nothing can be done yet; a thread that does not
+// exist or was deleted is the same, since hints may be late or forged. alone
+// says that the process does nothing else meanwhile, which a suspect needs:
+// see thread.ErrSuspect.
+//
+// A hint that finds something to do which this process must not or cannot take
+// is sent again, so that it can be acknowledged. The error is a claim that
+// failed and whose hint could not be sent either.
+func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
+	return s.ClaimFrom(ctx, thread.Head{}, hint, alone)
+}
+
+// ClaimFrom is Claim for a caller that has read the head since the hint came,
+// and saves reading it again. What has changed since has hints of its own. The
+// zero head is read.
+func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
+	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
+	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, choose: func(thread.Head) thread.Change { return change }}
+	head, result, err := c.run(ctx, known)
+	switch {
+	case err == nil:
+		return head, result.Claimed, nil
+	case errors.Is(err, thread.ErrNotFound), errors.Is(err, thread.ErrDeleted):
+		return head, false, nil
+	case errors.Is(err, thread.ErrSchema):
+		return head, false, s.leaveToNewer(ctx, hint, err)
+	case errors.Is(err, thread.ErrSuspect):
+		return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)
+	case core.CodeOf(err) == core.CodeCorrupt:
+		return head, false, err // no other try reads it
+	}
+	s.log.WarnContext(ctx, "claim failed, its hint comes again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
+	if failed := s.send(ctx, again(hint), failedDelay+s.env.Jitter(5*failedDelay), env.PointContinue); failed != nil {
+		return head, false, errors.Join(err, failed)
+	}
+	return head, false, nil
+}
+
+// leaveToNewer sends a hint on to a newer program, a limited number of times;
+// then the thread is the sweep's.
+func (s *Service) leaveToNewer(ctx context.Context, hint core.WakeUp, why error) error {
+	if hint.Sweep || hint.Tries >= schemaTries {
+		return nil
+	}
+	delay := min(schemaCap, schemaDelay<<hint.Tries)
+	hint.Tries++
+	s.log.InfoContext(ctx, "left to a newer version of the program", "tenant", hint.Tenant, "thread", hint.Thread, "tries", hint.Tries, "error", why)
+	return s.send(ctx, hint, delay, env.PointContinue)
+}
+
+// again is a hint that comes back: from then on it is no sweep's, which sent
+// one for a thread that can be claimed.
+func again(hint core.WakeUp) core.WakeUp {
+	hint.Sweep = false
+	return hint
+}
+
+// Reclaim takes back the claims of holders that are known to be gone, and wakes
+// their threads at once instead of after the lease. A thread that cannot be
+// read keeps its claim, with a log line: the others go on.
+func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
+	for _, key := range keys {
+		_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Reclaim{}, nil)
+		switch {
+		case err == nil, errors.Is(err, thread.ErrDeleted):
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			s.log.ErrorContext(ctx, "claim of a process that is gone could not be taken back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		}
+	}
+	return nil
+}

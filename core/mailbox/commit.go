@@ -1,0 +1,240 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// The commit loop gives up after this many refused or failed writes. A refusal
+// costs no wait, since it brings the current head; a failure backs off, but for
+// the first look after it: later the next holder may have written too.
+const (
+	maxRefusals = 64
+	maxFailures = 6
+	failureBase = 50 * time.Millisecond
+	failureCap  = 2 * time.Second
+)
+
+// Commit applies a change to a thread, starting from known if it has a version
+// (it may be stale) and from the stored head otherwise. It stores the audits
+// and the records of build, then the head, and sends the hint that comes after
+// it. build (nil: none) is given what Apply returned, and is called again for
+// every head that the change is tried on; its error is the commit's.
+//
+// An answer that was lost on the way is settled by the commit ids: the same
+// bytes go out again until it is known whether the write was applied. A change
+// of a claim's holder whose records are refused while the head stands still is
+// store.ErrConflict: the holder has put other bytes there before, and takes
+// the next fence. Other errors are thread's, build's, or the store's when the
+// outcome stays unknown.
+func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
+	build func(next thread.Head, result thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	c := commit{Service: s, key: key, build: build, choose: func(thread.Head) thread.Change { return change }}
+	return c.run(ctx, known)
+}
+
+// commit is one transition on its way to the store.
+type commit struct {
+	*Service
+	key      core.ThreadKey
+	choose   func(thread.Head) thread.Change // the change for a head
+	build    func(thread.Head, thread.Result) ([]store.Record, error)
+	pointers []store.Pointer
+	quiet    bool   // send no hint for work that is not claimed
+	covers   uint16 // schema of a record that stands already and that the write makes visible; 0: none
+	read     bool   // the head that run is given was read, even if it does not exist
+
+	id     core.ID
+	holder bool
+	where  points
+	plan   plan // what was sent last
+}
+
+// plan is a transition applied to one head. It is sent again as it is, so that
+// a write that is applied late has the same bytes.
+type plan struct {
+	made   bool
+	base   uint64 // version that it was applied to
+	result thread.Result
+	batch  store.Commit
+}
+
+// takenError says which pointers held another value.
+type takenError struct{ pointers []store.Pointer }
+
+func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + " holds another value" }
+
+func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
+	c.id = c.env.NewID()
+	fresh, failures, refusals := head.Exists() || c.read, 0, 0
+	for {
+		if !fresh {
+			stored, err := c.Head(ctx, c.key)
+			if err != nil {
+				if err := c.pause(ctx, &failures, err); err != nil {
+					return head, thread.Result{}, err
+				}
+				continue
+			}
+			head, fresh = stored, true
+		}
+		if c.plan.made && (head.CommitID == c.id || c.holder && head.HolderCommitID == c.id) {
+			return c.applied(ctx, head)
+		}
+		if !c.plan.made || c.plan.base != head.Version {
+			if err := c.apply(head); err != nil {
+				return head, thread.Result{}, err
+			}
+			if c.plan.result.Unchanged {
+				return c.applied(ctx, head)
+			}
+		}
+		c.env.Reach(c.where.head, env.Before)
+		outcome, err := c.store.Commit(ctx, c.key, c.plan.batch)
+		c.env.Reach(c.where.head, env.After)
+		var refused *store.RefusedError
+		switch {
+		case err == nil && outcome.Written:
+			return c.applied(ctx, c.plan.batch.Head)
+		case err == nil && len(outcome.Taken) > 0:
+			return head, thread.Result{}, &takenError{outcome.Taken}
+		case err == nil:
+			if refusals++; refusals > maxRefusals {
+				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", c.key, refusals)
+			}
+			head = outcome.Head
+		case errors.As(err, &refused):
+			stored, err := c.stand(ctx, head, refused)
+			if err != nil {
+				return stored, thread.Result{}, err
+			}
+			head = stored
+			if refusals++; refusals > maxRefusals {
+				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write to %s: %w", c.key, refused)
+			}
+		default:
+			fresh = false
+			if err := c.pause(ctx, &failures, fmt.Errorf("write head of %s: %w", c.key, err)); err != nil {
+				return head, thread.Result{}, err
+			}
+		}
+	}
+}
+
+// apply makes the plan for a head.
+func (c *commit) apply(head thread.Head) error {
+	change := c.choose(head)
+	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
+	schemas := c.records.Schemas
+	schemas.Writes = max(schemas.Writes, c.covers)
+	next, result, err := thread.Apply(head, thread.Transition{
+		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Change: change,
+	})
+	if err != nil {
+		return fmt.Errorf("thread %s: %w", c.key, err)
+	}
+	c.plan = plan{made: true, base: head.Version, result: result, batch: store.Commit{Head: next}}
+	if result.Unchanged {
+		return nil
+	}
+	c.plan.batch.Pointers = c.pointers
+	if !result.Opened.IsZero() {
+		opened, err := runPointer(result.Opened, pointer{Thread: c.key.Thread, Run: result.Opened, Dispatch: result.Opened})
+		if err != nil {
+			return err
+		}
+		c.plan.batch.Pointers = append(c.pointers[:len(c.pointers):len(c.pointers)], opened)
+	}
+	for _, audit := range result.Before {
+		record, err := c.auditRecord(audit, head.Fence, next.Version)
+		if err != nil {
+			return err
+		}
+		c.plan.batch.Records = append(c.plan.batch.Records, record)
+	}
+	if c.build == nil {
+		return nil
+	}
+	records, err := c.build(next, result)
+	c.plan.batch.Records = append(c.plan.batch.Records, records...)
+	return err
+}
+
+// applied returns the plan that is stored, after its hint.
+func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
+	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
+		c.hint(ctx, c.key, head, hint, c.where.hint)
+	}
+	return head, c.plan.result, nil
+}
+
+// stand decides what a refused record means. When the head has moved, the
+// transition is tried on the new one. When it stands still, a holder is in its
+// own way; who holds no claim has met another's try at the same version, and
+// moves the version on.
+func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.RefusedError) (thread.Head, error) {
+	stored, err := c.Head(ctx, c.key)
+	if err != nil {
+		return head, err
+	}
+	conflict := fmt.Errorf("write to %s: %w", c.key, refused)
+	switch {
+	case stored.Version != head.Version:
+		return stored, nil
+	case c.holder:
+		return stored, fmt.Errorf("%w: %w", store.ErrConflict, conflict)
+	case (store.Record{Name: refused.Name}).Kind() != store.KindRewrite || !errors.Is(refused, store.ErrConflict):
+		return stored, conflict
+	}
+	touched, _, err := c.Commit(ctx, c.key, stored, thread.Touch{}, nil)
+	return touched, err
+}
+
+// pause counts a failure and waits before the next look, but not before the
+// first. It returns the failure when there were too many, or when it is no use.
+func (c *commit) pause(ctx context.Context, failures *int, failure error) error {
+	*failures++
+	if *failures > maxFailures || !retryable(failure) {
+		return failure
+	}
+	if *failures == 1 && !errors.Is(failure, store.ErrThrottled) {
+		return nil
+	}
+	if err := c.env.Sleep(ctx, c.env.Jitter(min(failureCap, failureBase<<*failures))); err != nil {
+		return errors.Join(failure, err)
+	}
+	return nil
+}
+
+// retryable reports whether trying the write again can help.
+func retryable(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeSchema, core.CodeConflict:
+		return false
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+type points struct{ head, hint env.Point }
+
+// pointsOf names the I/O of a change.
+func pointsOf(change thread.Change) points {
+	switch change.(type) {
+	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Interrupt, thread.Edit, thread.Retract:
+		return points{env.PointEnqueue, env.PointHint}
+	case thread.TakeClaim, thread.Reclaim:
+		return points{env.PointClaim, env.PointContinue}
+	case thread.CommitTurn, thread.Suspend:
+		return points{env.PointCommitTurn, env.PointContinue}
+	case thread.Decide, thread.Cancel:
+		return points{env.PointDecide, env.PointDecisionHint}
+	}
+	return points{env.PointCommitStep, env.PointContinue}
+}

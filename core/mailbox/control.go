@@ -1,0 +1,78 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Cancel ends a run of the thread: the open one, or a queued one. A zero run
+// means whatever is open, else what is queued first. It returns the run that it
+// ended; thread.ErrNotFound when there is none.
+func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error) {
+	ended := run
+	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
+		if ended = run; run.IsZero() {
+			switch {
+			case head.Open():
+				ended = head.Run.ID
+			case len(head.Pending) > 0:
+				ended = head.Pending[0].Run
+			}
+		}
+		return thread.Cancel{Run: ended}
+	}}
+	_, _, err := c.run(ctx, thread.Head{})
+	return ended, err
+}
+
+// maxEdits is how many revisions an edit tries: each may be taken by what a
+// refused edit left behind.
+const maxEdits = 16
+
+// Edit replaces submitted input that no step has read, by the dispatch id of its
+// receipt. Its messages are checked as a Submission's are. thread.ErrNotFound:
+// it was read, it ended, or there never was such input.
+func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, messages []core.Message) error {
+	if err := checkMessages(messages); err != nil {
+		return err
+	}
+	head, err := s.Head(ctx, key)
+	if err != nil {
+		return err
+	}
+	first, ok := head.Queues(id)
+	if !ok {
+		return fmt.Errorf("unread input %s of thread %s: %w", id, key, thread.ErrNotFound)
+	}
+	old, ok, err := s.store.Get(ctx, key, store.InputName(id, first))
+	if err != nil || !ok {
+		return errors.Join(err, fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound))
+	}
+	in, err := s.records.DecodeQueued(old.Payload)
+	if err != nil {
+		return err
+	}
+	for revision := first + 1; revision <= first+maxEdits; revision++ {
+		_, _, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
+			record, err := s.inputRecord(in.AgentID, messages, in.Run, id, revision)
+			return []store.Record{record}, err
+		})
+		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {
+			return err
+		}
+		head = thread.Head{} // read it again
+	}
+	return err
+}
+
+// Retract takes back submitted input that waits in an inbox; a queued run is
+// cancelled instead.
+func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
+	_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Retract{ID: id}, nil)
+	return err
+}

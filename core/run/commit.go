@@ -1,0 +1,312 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// maxRefences bounds how often one commit takes a new fence.
+const maxRefences = 8
+
+// builds makes the records of a commit, without fence and version.
+type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
+
+// commit applies a change under the step's claim. Where records that an earlier
+// try of this claim has left behind stand in the way, it takes the next fence:
+// change is asked again then.
+func (p *step) commit(ctx context.Context, change func() thread.Change, build builds) (thread.Result, error) {
+	for try := 0; ; try++ {
+		was := p.head
+		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))
+		if errors.Is(err, store.ErrConflict) && try < maxRefences {
+			if err := p.refence(ctx, head); err != nil {
+				return result, err
+			}
+			continue
+		}
+		if errors.Is(err, store.ErrTooLarge) && !errors.Is(err, thread.ErrTooLarge) {
+			return result, endWith("too_large", err)
+		}
+		if err != nil {
+			return result, err
+		}
+		p.head, p.moved = head, true
+		p.callEffects(ctx, was, head)
+		return result, nil
+	}
+}
+
+// stamped adds fence and version to what build makes.
+func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.Record, error) {
+	if build == nil {
+		return nil
+	}
+	return func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		records, err := build(next, result)
+		for i := range records {
+			switch records[i].Kind() {
+			case store.KindLog:
+				records[i].Fence = p.fence
+			case store.KindRewrite:
+				records[i].Fence, records[i].Version = p.fence, next.Version
+			}
+		}
+		return records, err
+	}
+}
+
+// refence takes the next fence, under which other bytes may go where this claim
+// has put some.
+func (p *step) refence(ctx context.Context, head thread.Head) error {
+	p.refencing.Store(true)
+	defer p.refencing.Store(false)
+	head, _, err := p.committer.Commit(ctx, p.Key, head, thread.Refence{Fence: p.fence}, nil)
+	if err != nil {
+		return err
+	}
+	p.head, p.fence = head, head.Claim.Fence
+	p.held.Store(p.fence)
+	return nil
+}
+
+// logRecords encodes entries for the sequences from first on.
+func (p *step) logRecords(first uint64, entries []thread.Entry) ([]store.Record, error) {
+	records := make([]store.Record, 0, len(entries)+2)
+	for i, entry := range entries {
+		payload, err := p.records.EncodeEntry(entry)
+		if err != nil {
+			return nil, endWith("encoding", err)
+		}
+		records = append(records, store.Record{Name: store.LogName(first + uint64(i)), Payload: payload})
+	}
+	return records, nil
+}
+
+// runRecord encodes the run's record as it stands.
+func (p *step) runRecord(r thread.RunRecord) (store.Record, error) {
+	payload, err := p.records.EncodeRun(r)
+	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
+}
+
+// commitTurn is commit A: the turn and the input before it become visible, and
+// the places of the results are reserved. The tool round follows.
+func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, error) {
+	calls := len(turn.ToolCalls)
+	if calls > thread.MaxCalls {
+		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
+	}
+	d, from := &p.draft, p.head.Seq
+	_, err := p.commit(ctx, func() thread.Change {
+		return thread.CommitTurn{
+			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed,
+		}
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		records, err := p.logRecords(from+1, d.entries)
+		if err != nil || p.recorded {
+			return records, err
+		}
+		record, err := p.runRecord(p.record)
+		return append(records, record), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	p.round = newRound(turn, p.head.Run.Base)
+	p.committed(ctx)
+	return p.runRound(ctx)
+}
+
+// committed takes the draft into the conversation and begins the next one. The
+// effects of what was committed run now: nothing rolls them back.
+func (p *step) committed(ctx context.Context) {
+	p.recorded, p.modelFailed = true, 0
+	p.remember()
+	effects, c := p.draft.effects, p.context(plugin.Context{})
+	p.begin()
+	p.runEffects(ctx, c, effects)
+}
+
+// remember makes the conversation that the commit came to, and caches it.
+func (p *step) remember() {
+	b := build(p.conversation)
+	for _, entry := range p.draft.entries {
+		if err := b.add(entry); err != nil { // it was made from this very state
+			p.log.Error("committed entries do not fold", append(p.attrs(), "error", err)...)
+			return
+		}
+	}
+	p.conversation = b.done(p.window)
+	p.conversation.record = p.record
+	p.cache.put(p.Key, p.conversation)
+}
+
+// ending is how a step's run goes on: not at all when it has a termination.
+type ending struct {
+	termination *core.Termination
+	natural     bool // the model came to an end by itself: unread input makes it go on
+}
+
+// finish ends the step: its last phase, its remaining records, commit B.
+func (p *step) finish(ctx context.Context, end ending) (Stepped, error) {
+	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
+		return Stepped{}, err
+	}
+	return p.commitStep(ctx, end)
+}
+
+// commitStep is commit B. What the head makes of it counts: see
+// [thread.CommitStep].
+func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
+	d, from, calls := &p.draft, p.head.Seq, uint64(0)
+	if p.round != nil {
+		calls = uint64(len(p.round.entries))
+	}
+	if len(d.patches) > 0 {
+		entry := thread.Entry{Run: p.id, Step: p.events.step}
+		d.take(&entry)
+		d.entries = append(d.entries, entry)
+	}
+	after := d.entries[min(len(d.entries), int(calls)):] // behind the results
+	asked := thread.Yield
+	if end.termination != nil {
+		asked = thread.Done
+		p.ending.Store(true)
+	}
+	var record thread.RunRecord
+	result, err := p.commit(ctx, func() thread.Change {
+		return thread.CommitStep{
+			Fence: p.fence, From: from, Outcome: asked, Natural: end.natural, Listens: p.listens(),
+			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed,
+			Lease: p.lease.Milliseconds(), Keep: p.Keep,
+		}
+	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		records, err := p.logRecords(from+calls+1, after)
+		if err != nil {
+			return nil, err
+		}
+		if p.round != nil {
+			records = append(records, p.round.unstored()...)
+		}
+		record = p.recordFor(next, result, end.termination)
+		if result.Outcome != thread.Done && result.Outcome != thread.Close && p.recorded {
+			return records, nil
+		}
+		stored, err := p.runRecord(record)
+		return append(records, stored), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	p.record = record
+	return p.stepped(ctx, result)
+}
+
+// recordFor is the run's record for an outcome.
+func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
+	r := p.record
+	r.Steps, r.Usage = p.draft.totals.Steps, p.draft.totals.Usage
+	switch result.Outcome {
+	case thread.Close:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+	case thread.Done:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		p.finalize(&r, t)
+	}
+	return r
+}
+
+// finalize makes a record say that its run is over.
+func (p *step) finalize(r *thread.RunRecord, t *core.Termination) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, p.env.Millis()
+	r.Response = lastText(p.draft.messages, r.ID)
+}
+
+// stepped is what follows commit B.
+func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
+	if p.round != nil {
+		p.round.allStored(&p.events)
+		p.round = nil
+	}
+	p.events.emit(core.Event{Type: core.EventStepEnd})
+	if result.Outcome == thread.Done {
+		p.events.emit(core.Event{Type: core.EventRunFinish, RunID: p.record.ID, Response: p.record.Response, Termination: p.record.Termination})
+	}
+	p.committed(ctx)
+	if result.Outcome == thread.Close {
+		return p.close(ctx)
+	}
+	p.storeSnapshot(ctx)
+	p.cache.put(p.Key, p.conversation)
+	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
+}
+
+// allDone are the statuses of a round that is over; nil without one.
+func (p *step) allDone() []thread.CallStatus {
+	if len(p.head.Run.Calls) == 0 {
+		return nil
+	}
+	calls := make([]thread.CallStatus, len(p.head.Run.Calls))
+	for i := range calls {
+		calls[i] = thread.CallDone
+	}
+	return calls
+}
+
+// listens reports whether a plugin wants to know of the run's end.
+func (p *step) listens() bool { return p.agent != nil && p.agent.Engine.Listens(core.PhaseRunEnd) }
+
+// Retries of a put that is no commit: what a tool said is not thrown away for a
+// passing fault of the store.
+const (
+	putFailures = 6
+	putBase     = 50 * time.Millisecond
+)
+
+// put stores records beside each other; all must succeed.
+func (p *step) put(ctx context.Context, records ...store.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	p.env.Reach(env.PointPutResult, env.Before)
+	defer p.env.Reach(env.PointPutResult, env.After)
+	if len(records) == 1 {
+		return p.putOne(ctx, records[0])
+	}
+	group, shared := p.env.Group(ctx)
+	for _, record := range records[1:] {
+		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })
+	}
+	err := p.putOne(shared, records[0])
+	return errors.Join(err, group.Wait())
+}
+
+func (p *step) putOne(ctx context.Context, record store.Record) error {
+	for failures := 0; ; failures++ {
+		err := p.store.Put(ctx, p.Key, record)
+		if err == nil {
+			return nil
+		}
+		if permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+			return fmt.Errorf("put %s: %w", record.Name, err)
+		}
+	}
+}
+
+// permanent reports whether a put failed for good. Anything else may pass, and
+// the same bytes can always be put again.
+func permanent(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:
+		return true
+	}
+	var refused *store.RefusedError
+	return errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,210 @@
+package run
+
+import (
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// conversation is what is committed of a thread up to a sequence, as far as a
+// step needs it. It never changes once it is in the cache, so that a step that
+// fails leaves it behind as it was, and any number of steps may read it.
+type conversation struct {
+	incarnation uint64
+	seq         uint64
+	run         core.ID // of the newest entry
+	step        int     // of the newest entry that has one
+	messages    []core.Message
+	opening     *core.Message // what run was asked first; nil: not known
+	snapshot    state.Snapshot
+	totals      thread.Totals    // of run
+	record      thread.RunRecord // of run, when known
+	stored      manifest         // the newest state snapshot that is stored
+	changed     map[state.KeyPath]bool
+	turns       int  // since that snapshot
+	size        int  // about, in bytes
+	unread      bool // the thread cannot be read: nothing is known of it
+}
+
+// builder folds log entries into a conversation.
+type builder struct {
+	conversation
+	fold *state.Fold
+	own  bool    // changed is the builder's own
+	kept core.ID // run of the entry kept last
+}
+
+// build goes on from a conversation, which stays as it is.
+func build(c *conversation) *builder {
+	b := &builder{conversation: *c, fold: state.NewFold(c.snapshot), kept: c.run}
+	b.messages = c.messages[:len(c.messages):len(c.messages)]
+	return b
+}
+
+// enter drops the state that ended with an earlier run or step. Step 0 is what
+// comes before a step: its input.
+func (b *builder) enter(run core.ID, step int) {
+	if run != b.run {
+		b.fold.BeginRun()
+		b.run, b.step = run, 0
+	}
+	if step != 0 && step != b.step {
+		b.fold.BeginStep()
+		b.step = step
+	}
+}
+
+// add folds the next entry in.
+func (b *builder) add(entry thread.Entry) error {
+	b.seq++
+	b.enter(entry.Run, entry.Step)
+	b.keep(entry)
+	if entry.Message != nil && entry.Message.Role == core.RoleAssistant {
+		b.turns++
+	}
+	if len(entry.Patch) == 0 {
+		return nil
+	}
+	b.note(entry.Patch)
+	return b.fold.Apply(entry.Patch, entry.Revision)
+}
+
+// keep takes everything of an entry but its patch.
+func (b *builder) keep(entry thread.Entry) {
+	if entry.Run != b.kept {
+		b.kept, b.totals, b.opening = entry.Run, thread.Totals{}, nil
+	}
+	if m := entry.Message; m != nil {
+		b.messages = append(b.messages, *m)
+		b.size += messageSize(*m)
+		switch {
+		case m.Role == core.RoleUser && b.opening == nil && b.totals.Steps == 0:
+			b.opening = m
+		case m.ToolResult != nil && m.ToolResult.IsError:
+			b.totals.Failures++
+		}
+	}
+	if entry.Totals != nil {
+		b.totals = *entry.Totals
+	}
+}
+
+// note remembers which keys a patch touches.
+func (b *builder) note(p state.Patch) {
+	if !b.own {
+		changed := make(map[state.KeyPath]bool, len(b.changed)+len(p))
+		for key := range b.changed {
+			changed[key] = true
+		}
+		b.changed, b.own = changed, true
+	}
+	for _, key := range p.Keys() {
+		b.changed[key] = true
+	}
+}
+
+// done returns the conversation, cut to twice the window: what is older would
+// only take memory, and a cut for every step would only take time.
+func (b *builder) done(budget int) *conversation {
+	c := b.conversation
+	c.snapshot = b.fold.Snapshot()
+	if budget <= 0 {
+		budget = window.DefaultBudget
+	}
+	if cut := window.Cut(c.messages, 2*budget); cut > 0 {
+		c.messages = append([]core.Message(nil), c.messages[cut:]...)
+		c.size = 0
+		for _, m := range c.messages {
+			c.size += messageSize(m)
+		}
+	}
+	return &c
+}
+
+// messageSize is about what a message takes in memory, in bytes.
+func messageSize(m core.Message) int {
+	const fixed, bytesPerToken = 256, 4
+	return fixed + bytesPerToken*window.Tokens(m)
+}
+
+func (c *conversation) bytes() int {
+	const fixed = 1 << 10
+	return fixed + c.size + c.snapshot.Size()
+}
+
+// cache keeps the conversations of the threads that this process stepped last,
+// up to a number of bytes.
+type cache struct {
+	mu    sync.Mutex
+	limit int
+	used  int
+	order []core.ThreadKey // least lately used first
+	byKey map[core.ThreadKey]*conversation
+}
+
+func newCache(limit int) *cache {
+	return &cache{limit: limit, byKey: map[core.ThreadKey]*conversation{}}
+}
+
+// get returns the thread's conversation if it is one of this incarnation and
+// not ahead of the head, nil otherwise.
+func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := c.byKey[key]
+	if found == nil {
+		return nil
+	}
+	if found.incarnation != head.Incarnation || found.seq > head.Seq {
+		c.remove(key)
+		return nil
+	}
+	c.touch(key)
+	return found
+}
+
+// put keeps a conversation, and drops those that were not used for the longest
+// time. One that is larger than the whole cache is not kept.
+func (c *cache) put(key core.ThreadKey, v *conversation) {
+	size := v.bytes()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.byKey[key]; old != nil {
+		if old.incarnation == v.incarnation && old.seq > v.seq {
+			return // another step of this process went further
+		}
+		c.remove(key)
+	}
+	if size > c.limit {
+		return
+	}
+	for c.used+size > c.limit {
+		c.remove(c.order[0])
+	}
+	c.order = append(c.order, key)
+	c.byKey[key] = v
+	c.used += size
+}
+
+func (c *cache) remove(key core.ThreadKey) {
+	c.used -= c.byKey[key].bytes()
+	delete(c.byKey, key)
+	for i, k := range c.order {
+		if k == key {
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (c *cache) touch(key core.ThreadKey) {
+	for i, k := range c.order {
+		if k == key {
+			c.order = append(append(c.order[:i], c.order[i+1:]...), key)
+			return
+		}
+	}
+}

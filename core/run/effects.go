@@ -1,0 +1,39 @@
+package run
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
+// what was committed stands.
+func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state.Effect) {
+	if len(effects) == 0 || p.agent == nil {
+		return
+	}
+	ctx, cancel := p.detached(ctx)
+	defer cancel()
+	if err := p.agent.Engine.RunEffects(ctx, c, effects); err != nil {
+		p.log.ErrorContext(ctx, "effects failed; what was committed stands", append(p.attrs(), "error", err)...)
+	}
+}
+
+// callEffects runs the effects of the calls that a write has moved to done: the
+// intents of their results, and what AfterToolExecute asked for if it has run.
+// Effects of calls that were done before ran with the write that moved those.
+func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
+	if p.round == nil || len(was.Run.Calls) == 0 {
+		return
+	}
+	over := now.Run.ID != was.Run.ID || now.Run.Base != was.Run.Base
+	for i, status := range was.Run.Calls {
+		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
+			continue
+		}
+		call := p.round.turn.ToolCalls[i]
+		p.runEffects(ctx, p.context(plugin.Context{Turn: &p.round.turn, Call: &call, CallIndex: i}), p.round.effectsOf(i))
+	}
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// snapshotEvery is how many turns of a thread go by between two stored
+// snapshots of its state.
+const snapshotEvery = 16
+
+// maxSnapshotKeys bounds the snapshot that a step reads at once.
+const maxSnapshotKeys = 1000
+
+// manifest is the payload of S#: which values the state had after a sequence,
+// and after which sequence each was stored last. The values have records of
+// their own, so that only those that change are written again.
+type manifest struct {
+	Run      core.ID                  `json:"run,omitzero"`
+	Step     int                      `json:"step,omitempty"`
+	AsOf     uint64                   `json:"as_of"`
+	Revision uint64                   `json:"revision"`
+	Keys     map[state.KeyPath]uint64 `json:"keys,omitempty"`
+}
+
+// snapshotValue is the payload of S#<path>.
+type snapshotValue struct {
+	AsOf  uint64          `json:"as_of"`
+	Value json.RawMessage `json:"value"`
+}
+
+// snapshot is a manifest with its values. A value may be newer than the
+// manifest, when the process died between the two: what happened to its key
+// until then is in it.
+type snapshot struct {
+	manifest
+	asOf   uint64 // AsOf; 0 when there is no usable snapshot
+	values map[state.KeyPath]json.RawMessage
+	newer  map[state.KeyPath]uint64
+}
+
+// fold begins to fold where the snapshot ends.
+func (s snapshot) fold() *state.Fold {
+	return state.NewFold(state.Restore(s.Revision, s.values))
+}
+
+// skipUntil passes over the changes of keys whose value is newer than the
+// manifest, as long as *seq is not past it.
+func (s snapshot) skipUntil(f *state.Fold, seq *uint64) {
+	if len(s.newer) > 0 {
+		f.Skip = func(key state.KeyPath) bool { return *seq <= s.newer[key] }
+	}
+}
+
+// readSnapshot reads the thread's stored state. It is a cache: whatever is
+// wrong with it, or missing, the log says the same, only longer.
+func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
+	if p.head.Seq == 0 {
+		return snapshot{}, nil
+	}
+	records, err := p.store.Records(ctx, p.Key, store.SnapshotName, "", maxSnapshotKeys)
+	if err != nil {
+		return snapshot{}, fmt.Errorf("read state snapshot: %w", err)
+	}
+	byName := make(map[string]store.Record, len(records))
+	for _, r := range records {
+		byName[r.Name] = r
+	}
+	none := snapshot{}
+	record, ok := byName[store.SnapshotName]
+	if !ok {
+		return none, nil
+	}
+	var s snapshot
+	if err := p.records.Decode("state snapshot", record.Payload, &s.manifest); err != nil {
+		return none, p.unusable(ctx, err)
+	}
+	if s.AsOf > p.head.Seq {
+		return none, nil // a later holder's: the next write will say that the claim is lost
+	}
+	s.asOf, s.values = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys))
+	for key, asOf := range s.Keys {
+		var v snapshotValue
+		record, ok := byName[store.SnapshotValueName(key.String())]
+		if ok {
+			err = p.records.Decode("state snapshot", record.Payload, &v)
+		}
+		if !ok || err != nil || v.AsOf < asOf || v.AsOf > p.head.Seq {
+			return none, p.unusable(ctx, err) // the list lags, or the head does
+		}
+		s.values[key] = v.Value
+		if v.AsOf > s.AsOf {
+			if s.newer == nil {
+				s.newer = map[state.KeyPath]uint64{}
+			}
+			s.newer[key] = v.AsOf
+		}
+	}
+	return s, nil
+}
+
+func (p *step) unusable(ctx context.Context, err error) error {
+	if core.CodeOf(err) == core.CodeSchema {
+		return err
+	}
+	if err != nil {
+		p.log.WarnContext(ctx, "state snapshot is unusable, the log is read instead", append(p.attrs(), "error", err)...)
+	}
+	return nil
+}
+
+// storeSnapshot stores the state, when enough turns have gone by since the last
+// time. It comes after the commit that covers the state. A failure costs a
+// later cold step time, nothing else.
+func (p *step) storeSnapshot(ctx context.Context) {
+	c := p.conversation
+	if c.turns < snapshotEvery {
+		return
+	}
+	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: c.snapshot.Revision(), Keys: map[state.KeyPath]uint64{}}
+	var records []store.Record
+	for _, path := range c.snapshot.Paths() {
+		asOf, ok := c.stored.Keys[path]
+		if !ok || c.changed[path] {
+			asOf = c.seq
+			value, _ := c.snapshot.Value(path)
+			record, err := p.snapshotRecord(store.SnapshotValueName(path.String()), snapshotValue{AsOf: asOf, Value: value})
+			if err != nil {
+				p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
+				return
+			}
+			records = append(records, record)
+		}
+		next.Keys[path] = asOf
+	}
+	if len(next.Keys) > maxSnapshotKeys-1 {
+		return
+	}
+	top, err := p.snapshotRecord(store.SnapshotName, next)
+	if err == nil {
+		err = p.put(ctx, records...)
+	}
+	if err == nil {
+		err = p.put(ctx, top)
+	}
+	if err != nil {
+		p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
+		return
+	}
+	after := *c
+	after.stored, after.changed, after.turns = next, nil, 0
+	p.conversation = &after
+}
+
+func (p *step) snapshotRecord(name string, v any) (store.Record, error) {
+	payload, err := p.records.Encode("state snapshot", v)
+	return store.Record{Name: name, Fence: p.fence, Version: p.head.Version, Payload: payload}, err
+}

@@ -1,0 +1,166 @@
+package runtimetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// theThread is the one that everything happens on.
+var theThread = core.ThreadKey{Tenant: "acme", Thread: "t1"}
+
+// longestDelay is how long the queue can hold a message back.
+const longestDelay = 15 * time.Minute
+
+// world is a store, a queue and a clock that programs of several releases share,
+// one at a time. It implements mailbox.Waker.
+type world struct {
+	t        *testing.T
+	store    store.Backend
+	due      thread.DuePolicy
+	runtimes map[string]*runtime.Runtime
+
+	mu    sync.Mutex
+	clock time.Time
+	queue []message // earliest first
+}
+
+type message struct {
+	at   time.Time
+	hint core.WakeUp
+}
+
+func newWorld(t *testing.T, o Options) *world {
+	t.Helper()
+	w := &world{t: t, due: o.Due, runtimes: map[string]*runtime.Runtime{}, clock: env.System().Now()}
+	w.store = o.Open(t, w.now)
+	return w
+}
+
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clock
+}
+
+// advance moves the clock.
+func (w *world) advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clock = w.clock.Add(d)
+}
+
+// Wake implements mailbox.Waker.
+func (w *world) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, message{w.clock.Add(min(delay, longestDelay)), hint})
+	slices.SortStableFunc(w.queue, func(a, b message) int { return a.at.Compare(b.at) })
+	return nil
+}
+
+// receive returns the next message that comes within a minute, and moves the
+// clock there.
+func (w *world) receive() (hint core.WakeUp, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 || w.queue[0].at.Sub(w.clock) > time.Minute {
+		return hint, false
+	}
+	next := w.queue[0]
+	w.queue = w.queue[1:]
+	if next.at.After(w.clock) {
+		w.clock = next.at
+	}
+	return next.hint, true
+}
+
+// turn lets a release work on the next message, or sweep when none comes within
+// a minute.
+func (w *world) turn(r release) {
+	w.t.Helper()
+	w.advance(time.Second)
+	program := w.program(r)
+	hint, ok := w.receive()
+	if !ok {
+		w.advance(time.Minute)
+		if _, err := program.Sweep(w.t.Context()); err != nil {
+			w.t.Fatalf("%s sweeps: %v", r.name, err)
+		}
+		return
+	}
+	if err := program.WorkBatch(w.t.Context(), []core.WakeUp{hint})[0]; err != nil {
+		w.t.Fatalf("%s works on %+v: %v", r.name, hint, err)
+	}
+}
+
+// program is the release's runtime: one process, which has the thread in its
+// memory from its last turn.
+func (w *world) program(r release) *runtime.Runtime {
+	w.t.Helper()
+	if program := w.runtimes[r.name]; program != nil {
+		return program
+	}
+	e := env.System()
+	e.Now = w.now
+	program, err := runtime.Build(runtime.Config{
+		Env: e, Store: w.store, Waker: w, Due: w.due, Records: r.records, Worker: r.name, Agents: parts(w.t),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.runtimes[r.name] = program
+	return program
+}
+
+// submit sends a text through a release, which must accept it whatever it can
+// read.
+func (w *world) submit(r release, text string, mode mailbox.Mode) mailbox.Receipt {
+	w.t.Helper()
+	receipt, err := w.program(r).Submit(w.t.Context(), mailbox.Submission{
+		Thread: theThread, AgentID: "counter", Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+	})
+	if err != nil {
+		w.t.Fatalf("%s submits %q: %v", r.name, text, err)
+	}
+	return receipt
+}
+
+func (w *world) head() thread.Head {
+	w.t.Helper()
+	head, err := w.store.Head(w.t.Context(), theThread)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return head
+}
+
+// contents is everything that is stored of the thread.
+func (w *world) contents() []string {
+	w.t.Helper()
+	head := w.head()
+	list := []string{string(head.AppendBinary(nil))}
+	for after := ""; ; {
+		page, err := w.store.Records(w.t.Context(), theThread, "", after, 100)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range page {
+			list = append(list, fmt.Sprintf("%s %d %d %s", r.Name, r.Fence, r.Version, r.Payload))
+		}
+		if len(page) < 100 {
+			return list
+		}
+		after = page[len(page)-1].Name
+	}
+}

@@ -1,0 +1,165 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// turns decides what may run beside what in one process, so that a run which
+// takes its process down does not take others along again and again:
+//
+//   - a suspect starts when nothing else runs, never two at once;
+//   - beside a suspect nothing else is claimed until it has made progress; after
+//     10 s, runs that never lost a claim may be;
+//   - once a suspect has waited 10 s, nothing new is claimed before it.
+//
+// It only counts; who waits looks again when something has changed.
+type turns struct {
+	env     *env.Env
+	mu      sync.Mutex    // guards what follows; not held over I/O
+	changed chan struct{} // closed, and made anew, when a turn ends or is settled
+	running int           // all turns
+	suspect *turn         // that runs, or that may be one
+	waiting []*turn       // suspects, in the order in which they came
+}
+
+const (
+	turnPoll     = 500 * time.Millisecond // at the latest: patience ends without a change
+	turnPatience = 10 * time.Second
+)
+
+func newTurns(e *env.Env) *turns { return &turns{env: e, changed: make(chan struct{})} }
+
+// turn is the right to claim one thread.
+type turn struct {
+	turns *turns
+	since int64 // unix milliseconds
+	alone bool  // the process has nothing else to do: a suspect may be claimed
+}
+
+// enter waits for the turn of a thread. known is its head, if the caller has
+// read it; look reads it otherwise. An idle process looks at nothing: it takes
+// whatever it is, and settle says later what it was.
+func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thread.Head, error)) (*turn, error) {
+	n := &turn{turns: t, since: t.env.Millis()}
+	if known == nil && t.idle(n) {
+		return n, nil
+	}
+	defer t.unqueue(n)
+	for {
+		head := known
+		if head == nil {
+			read, err := look()
+			if err != nil {
+				return nil, err
+			}
+			head = &read
+		}
+		changed := t.next() // before the look that it is to correct
+		if t.try(n, head.Suspect() && !head.Live(t.env.Millis()), head.Run.Lost > 0) {
+			return n, nil
+		}
+		if err := t.wait(ctx, changed); err != nil {
+			return nil, err
+		}
+		known = nil // it may have changed
+	}
+}
+
+// next is closed with the next change.
+func (t *turns) next() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changed
+}
+
+// wait returns when something has changed, or after turnPoll.
+func (t *turns) wait(ctx context.Context, changed <-chan struct{}) error {
+	shortly, cancel := t.env.WithTimeout(ctx, turnPoll)
+	defer cancel()
+	_ = t.env.Wait(shortly, changed)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// signal wakes those who wait; the caller holds mu.
+func (t *turns) signal() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// idle gives the turn if nothing runs and nobody waits.
+func (t *turns) idle(n *turn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running > 0 || len(t.waiting) > 0 {
+		return false
+	}
+	t.running, t.suspect, n.alone = 1, n, true
+	return true
+}
+
+// try gives the turn if its thread may be claimed now.
+func (t *turns) try(n *turn, suspect, lost bool) bool {
+	now := t.env.Millis()
+	patient := func(since int64) bool { return now-since >= turnPatience.Milliseconds() }
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if suspect {
+		if !slices.Contains(t.waiting, n) {
+			t.waiting = append(t.waiting, n)
+		}
+		if t.running > 0 || t.waiting[0] != n {
+			return false
+		}
+		t.running, t.suspect, n.alone = 1, n, true
+		return true
+	}
+	t.forget(n) // it may have been one until another hint brought progress
+	if len(t.waiting) > 0 && patient(t.waiting[0].since) {
+		return false
+	}
+	if t.suspect != nil && (lost || !patient(n.since)) {
+		return false
+	}
+	t.running++
+	return true
+}
+
+func (t *turns) unqueue(n *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forget(n)
+}
+
+// forget takes a turn from those that wait as suspects; the caller holds mu.
+func (t *turns) forget(n *turn) {
+	t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == n })
+}
+
+// settle says what the claim has shown: whether the run is a suspect, or, after
+// a commit, that it is none any more.
+func (n *turn) settle(suspect bool) {
+	n.turns.mu.Lock()
+	defer n.turns.mu.Unlock()
+	if !suspect && n.turns.suspect == n {
+		n.turns.suspect = nil
+		n.turns.signal()
+	}
+}
+
+// leave ends the turn.
+func (n *turn) leave() {
+	n.settle(false)
+	n.turns.mu.Lock()
+	defer n.turns.mu.Unlock()
+	n.turns.running--
+	n.turns.signal()
+}

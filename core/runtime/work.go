@@ -1,0 +1,130 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// aloneDelay is how long the other hints of a suspect's batch wait.
+const aloneDelay = time.Second
+
+// WorkBatch handles the wake-ups of one delivery of the queue, all at once: it
+// claims each thread, takes as many steps as the configuration and the
+// context's deadline allow, and leaves the next wake-up on the queue. It returns
+// an error for each wake-up that should be delivered again, nil for the others;
+// the failure of one never touches another.
+//
+// A crash of the process takes the whole batch along, which nothing prevents.
+// The heads are therefore read before any claim, and when one of them shows a
+// suspect (see thread.Head.Suspect), that run goes alone and the others' hints
+// are sent again.
+func (r *Runtime) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
+	errs := make([]error, len(hints))
+	if len(hints) == 1 {
+		errs[0] = r.WorkLocal(ctx, hints[0])
+		return errs
+	}
+	heads, suspect := r.look(ctx, hints)
+	group, shared := r.env.Group(ctx)
+	for i, hint := range hints {
+		group.Go(func(context.Context) error {
+			errs[i] = env.Protect(func() error {
+				if suspect >= 0 && i != suspect {
+					return r.mailbox.Wake(shared, hint, aloneDelay)
+				}
+				return r.work(shared, hint, heads[i])
+			})
+			return nil // an error would cancel the other threads
+		})
+	}
+	_ = group.Wait() // which has none
+	return errs
+}
+
+// look reads the heads of the hints, and returns the index of the first whose
+// run is a suspect that can be claimed, -1 when there is none. A head that
+// cannot be read is nil: its claim will say what is wrong.
+func (r *Runtime) look(ctx context.Context, hints []core.WakeUp) (heads []*thread.Head, suspect int) {
+	heads = make([]*thread.Head, len(hints))
+	group, shared := r.env.Group(ctx)
+	for i, hint := range hints {
+		if hint.Check() != nil {
+			continue
+		}
+		group.Go(func(context.Context) error {
+			if head, err := r.mailbox.Head(shared, hint.Key()); err == nil {
+				heads[i] = &head
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // it only reads
+	for i, head := range heads {
+		if head != nil && head.Suspect() && !head.Live(r.env.Millis()) {
+			return heads, i
+		}
+	}
+	return heads, -1
+}
+
+// WorkLocal is WorkBatch for one wake-up in a process that works on others at
+// the same time: the local host, or a function that serves several invocations
+// at once. A suspect waits until nothing else runs, and nothing else is claimed
+// beside it: see turns.
+func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
+	return r.work(ctx, hint, nil)
+}
+
+// work waits for the thread's turn, claims it and steps. known is its head, if
+// the caller has read it.
+func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
+	if err := hint.Check(); err != nil {
+		return err
+	}
+	var head thread.Head
+	if known != nil {
+		head = *known
+	}
+	turn, err := r.turns.enter(ctx, known, func() (_ thread.Head, err error) {
+		head, err = r.mailbox.Head(ctx, hint.Key())
+		return head, err
+	})
+	if err != nil {
+		return err
+	}
+	defer turn.leave()
+	head, claimed, err := r.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
+	if err != nil || !claimed {
+		return err
+	}
+	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
+	for n := 1; ; n++ {
+		stepped, err := r.stepper.Step(ctx, run.Work{
+			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1,
+		}, nil)
+		if left(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("step: %w", err)
+		}
+		if stepped.Outcome != thread.Continue {
+			return nil
+		}
+		head = stepped.Head
+		turn.settle(false) // it made progress
+	}
+}
+
+// left reports whether a step was left to another claim: a later one has the
+// run, or will have it when the lease is over.
+func left(err error) bool {
+	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrApplied)
+}

@@ -1,0 +1,199 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// work is what a model, a tool or an effect does for a while. Where the fault
+// is a crash it never returns.
+func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
+	w := h.world
+	fault := w.draw(p)
+	switch fault {
+	case FaultCrashBefore, FaultCrashAfter:
+		w.at(w.random.between(0, d+1), h.kill)
+		w.current().park(context.Background(), nil)
+	case FaultPausedBefore, FaultPausedAfter:
+		d += lease + w.random.between(0, 2*lease)
+	case FaultNone:
+	}
+	return w.sleep(ctx, d)
+}
+
+// die takes the process along.
+func (h *host) die() {
+	h.world.at(0, h.kill)
+	h.world.current().park(context.Background(), nil)
+}
+
+// scriptedModel says what follows from the run's input and the step.
+type scriptedModel struct{ w *World }
+
+// script is one inference.
+type script struct {
+	name string // of the run's first message
+	step int    // turns that the run has had
+	run  core.ID
+}
+
+func read(request model.Request) script {
+	var s script
+	last := request.Messages[len(request.Messages)-1]
+	s.run = last.RunID
+	for _, m := range request.Messages {
+		switch {
+		case m.RunID != s.run:
+		case m.Role == core.RoleAssistant:
+			s.step++
+		case m.Role == core.RoleUser && s.name == "":
+			s.name = m.ID
+		}
+	}
+	return s
+}
+
+// calls is how many tools the turn calls: the run ends with the first that
+// calls none.
+func (s script) calls(long bool) int {
+	if s.step > int(trait(s.name, 1, 3)) {
+		return 0
+	}
+	if long && s.step == 0 && trait(s.name, 2, 3) == 0 {
+		return 12
+	}
+	return int(trait(fmt.Sprintf("%s.%d", s.name, s.step), 3, 4))
+}
+
+// Stream implements model.Model.
+func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		w := m.w
+		h := w.current().host
+		w.Stats.Inferences++
+		s := read(request)
+		nonce := w.id()
+		if w.Trace != nil {
+			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
+		}
+		w.poison(h, w.threadOf(s.name), s.name, 'm')
+		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
+		if err := h.work(ctx, PointModel, wait/2); err != nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return
+		}
+		if !yield(model.Delta{Type: model.DeltaText, Text: fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)}, nil) {
+			return
+		}
+		if w.flaky() && w.random.chance(0.08) {
+			yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
+			return
+		}
+		if err := w.sleep(ctx, wait/2); err != nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return
+		}
+		m.finish(s, nonce, yield)
+	}
+}
+
+// flaky: models fail at times.
+func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }
+
+func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool) {
+	n := s.calls(m.w.Long)
+	for i := range n {
+		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
+		deltas := []model.Delta{
+			{Type: model.DeltaToolStart, Index: i, CallID: fmt.Sprintf("c%d", i), Name: toolNames[trait(name, 4, uint64(len(toolNames)))]},
+			{Type: model.DeltaToolArgument, Index: i, Text: fmt.Sprintf(`{"k":"%d.%d"}`, nonce, i)},
+		}
+		for _, d := range deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+	stop := core.StopEndTurn
+	if n > 0 {
+		stop = core.StopToolUse
+	}
+	_ = yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 10, Output: 5}}, nil) &&
+		yield(model.Delta{Type: model.DeltaStop, Stop: stop}, nil)
+}
+
+// toolNames are what a model calls; some oftener.
+var toolNames = []string{"echo", "echo", "once", "once", "slow", "fail", "note", "mail", "mail", "big"}
+
+// simTool is a tool of the world.
+type simTool struct {
+	w    *World
+	spec tool.Spec
+}
+
+func (w *World) tools() []tool.Tool {
+	var list []tool.Tool
+	for _, name := range []string{"echo", "once", "slow", "fail", "note", "mail", "big"} {
+		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
+		if name == "once" {
+			spec.Delivery = tool.AtMostOnce
+		}
+		list = append(list, simTool{w, spec})
+	}
+	return list
+}
+
+// Spec implements tool.Tool.
+func (t simTool) Spec() tool.Spec { return t.spec }
+
+// Check implements tool.Tool.
+func (t simTool) Check(json.RawMessage) error { return nil }
+
+// Run implements tool.Tool.
+func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	w := t.w
+	h := w.current().host
+	key := callKey(string(call.Arguments))
+	th := w.partition(call.Thread).state
+	th.execute(h, key, t.spec)
+	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
+	d := w.random.between(50*time.Millisecond, 3*time.Second)
+	if t.spec.Name == "slow" {
+		d = w.random.between(4*time.Second, 16*time.Second)
+	}
+	if err := h.work(ctx, PointTool, d); err != nil {
+		return tool.Result{}, err
+	}
+	switch t.spec.Name {
+	case "fail":
+		return tool.Failed("failed " + key), nil
+	case "big":
+		if trait(key, 5, 20) == 0 {
+			return tool.Text(strings.Repeat("x", maxRecord)), nil
+		}
+	}
+	result := tool.Text(key)
+	if name := t.spec.Name; name == "note" || name == "mail" {
+		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {
+			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
+				return tool.Result{}, err
+			}
+		}
+	}
+	return result, nil
+}
+
+// callKey is what names a call in its arguments.
+func callKey(arguments string) string {
+	_, rest, _ := strings.Cut(arguments, `"k":"`)
+	key, _, _ := strings.Cut(rest, `"`)
+	return key
+}

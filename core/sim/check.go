@@ -1,0 +1,362 @@
+package sim
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// checkHead is run at every write of a head, from a to b.
+func (w *World) checkHead(p *partition, a, b thread.Head) {
+	w.Stats.Commits++
+	th := p.state
+	if w.Trace != nil {
+		w.Trace("head of %s: %+v", p.key.Thread, b)
+	}
+	if b.Version != a.Version+1 || b.Epoch < a.Epoch || b.Fence < a.Fence || b.Seq < a.Seq || b.Closing < a.Closing || b.Schema < a.Schema {
+		w.fail(p, "version, epoch, fence, sequence, closing or schema is wrong: %+v after %+v", b, a)
+	}
+	if a.Exists() && (b.Incarnation != a.Incarnation || b.Owner != a.Owner) {
+		w.fail(p, "incarnation or owner changed")
+	}
+	if b.CommitID == a.CommitID {
+		w.fail(p, "two writes have the commit id %s", b.CommitID)
+	}
+	th.checkClaim(a, b)
+	th.checkInterrupt(a, b)
+	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
+		th.reveal(a, b, seq)
+	}
+	for i, status := range b.Run.Calls {
+		if status == thread.CallDone {
+			th.fix(b.Run.Base + uint64(i))
+		}
+	}
+	if a.Open() && a.Run.Status != thread.Closing && b.Run.ID == a.Run.ID && b.Run.Status == thread.Closing {
+		th.checkClosing(a, b)
+	}
+	if a.Open() && b.Run.ID != a.Run.ID {
+		th.checkEnd(a, b)
+	}
+	if a.Run.ID == b.Run.ID && a.Run.Status == thread.Closing && len(b.Inbox) > len(a.Inbox) {
+		w.fail(p, "input is steered to a run that closes")
+	}
+	th.look()
+}
+
+func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }
+
+// checkClaim: one claim at a time, by a program that understands the thread.
+func (th *threadState) checkClaim(a, b thread.Head) {
+	w := th.w
+	if b.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence {
+		if a.Claim.Fence != 0 && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID && b.Run.Lost > a.Run.Lost {
+			w.Stats.Reclaims++
+			w.Stats.Takeovers++
+		}
+		return
+	}
+	if b.Claim.Fence <= a.Fence {
+		th.fail("a claim takes fence %d, which %d has passed", b.Claim.Fence, a.Fence)
+	}
+	if a.Claim.Fence != 0 && a.Claim.Worker == b.Claim.Worker && b.HolderCommitID == b.CommitID {
+		w.Stats.Refences++
+		return
+	}
+	if a.Claim.Fence != 0 {
+		w.Stats.Takeovers++
+		if a.Live(w.millis() + 300) {
+			th.fail("%s claims while the claim of %s is live for %d ms more", b.Claim.Worker, a.Claim.Worker, a.Claim.Lease-w.millis())
+		}
+	}
+	if h := w.hosts[b.Claim.Worker]; h == nil {
+		th.fail("unknown worker %q claims", b.Claim.Worker)
+	} else if b.Schema > h.schemas.Reads {
+		th.fail("%s reads schema %d and claims a thread of schema %d", h.name, h.schemas.Reads, b.Schema)
+	}
+	if b.Run.ID != a.Run.ID && th.cut[b.Run.ID] {
+		th.fail("run %s opens after the interrupt that came after it", b.Run.ID)
+	}
+}
+
+// checkInterrupt notes what stood before an interrupt: nothing of it may open.
+func (th *threadState) checkInterrupt(a, b thread.Head) {
+	if b.Epoch == a.Epoch {
+		return
+	}
+	for _, d := range a.Pending {
+		th.cut[d.Run] = true
+		for _, e := range d.Rest {
+			th.cut[e.ID] = true
+		}
+	}
+	for _, e := range a.Inbox {
+		th.cut[e.ID] = true
+	}
+}
+
+// reveal takes a log record that the write makes visible.
+func (th *threadState) reveal(a, b thread.Head, seq uint64) {
+	r, ok := th.p.record(store.LogName(seq))
+	if !ok {
+		th.fail("sequence %d is visible and missing", seq)
+		th.entries = append(th.entries, thread.Entry{})
+		return
+	}
+	th.fixed[seq] = true
+	if r.Fence > b.Fence {
+		th.fail("sequence %d is visible under fence %d, the thread's is %d", seq, r.Fence, b.Fence)
+	}
+	entry, err := th.w.checks.DecodeEntry(r.Payload)
+	if err != nil {
+		th.fail("sequence %d is visible and unreadable: %v", seq, err)
+	}
+	th.entries = append(th.entries, entry)
+	if run := entry.Run; run != a.Run.ID && run != b.Run.ID {
+		th.fail("sequence %d is of run %s, which is not open", seq, run)
+	}
+	m := entry.Message
+	if th.turn > 0 && (m == nil || m.Role != core.RoleTool) {
+		th.fail("call %d of the turn at %d has no result: %s stands there", th.call, th.turnSeq, r.Payload)
+		th.turn = 0
+	}
+	switch {
+	case m == nil:
+	case m.Role == core.RoleUser:
+		th.checkRead(a, b, m)
+	case m.Role == core.RoleAssistant:
+		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
+	case m.Role == core.RoleTool:
+		th.checkResult(m, seq)
+	}
+	th.takePatch(entry)
+}
+
+// checkRead: input is read once, at the revision that the head has.
+func (th *threadState) checkRead(a, b thread.Head, m *core.Message) {
+	if th.reads[m.ID]++; th.reads[m.ID] > 1 {
+		th.fail("input %s is read twice", m.ID)
+	}
+	in := th.byText[m.ID]
+	if in == nil {
+		th.fail("message %s was read, which nobody has sent here", m.ID)
+		return
+	}
+	for _, at := range []struct {
+		id       core.ID
+		revision uint32
+		ok       bool
+	}{
+		{a.Run.Dispatch, a.Run.Revision, a.Open()},
+		{b.Run.Dispatch, b.Run.Revision, b.Open()},
+	} {
+		if at.ok && th.says(at.id, at.revision, m) {
+			return
+		}
+	}
+	for _, e := range a.Inbox {
+		if th.says(e.ID, e.Revision, m) {
+			return
+		}
+	}
+	th.fail("input %s is read as %q, which no accepted revision says", m.ID, m.Text())
+}
+
+// says reports whether the queued input is the message.
+func (th *threadState) says(id core.ID, revision uint32, m *core.Message) bool {
+	r, ok := th.p.record(store.InputName(id, revision))
+	if !ok {
+		return false
+	}
+	q, err := th.w.checks.DecodeQueued(r.Payload)
+	if err != nil || len(q.Messages) == 0 {
+		th.fail("queued input %s is unreadable: %v", r.Name, err)
+		return false
+	}
+	return q.Messages[0].ID == m.ID && q.Messages[0].Text() == m.Text()
+}
+
+// checkResult: each call has its one result, at its place.
+func (th *threadState) checkResult(m *core.Message, seq uint64) {
+	if th.turn == 0 || m.ToolResult == nil {
+		th.fail("sequence %d is a result without a call", seq)
+		return
+	}
+	turn := th.entries[th.turnSeq-1].Message
+	call := turn.ToolCalls[th.call]
+	if m.ToolResult.CallID != call.ID || seq != th.turnSeq+1+uint64(th.call) {
+		th.fail("the result at %d is of call %s, %s stands there", seq, m.ToolResult.CallID, call.ID)
+	}
+	th.checkOutcome(string(call.Arguments), m.ToolResult)
+	th.call++
+	th.turn--
+}
+
+// fix notes a record that readers see from now on: it must not change.
+func (th *threadState) fix(seq uint64) {
+	if th.fixed[seq] {
+		return
+	}
+	if _, ok := th.p.record(store.LogName(seq)); !ok {
+		th.fail("the call at %d is done and has no result", seq)
+	}
+	th.fixed[seq] = true
+}
+
+// checkPut is run at every put that changes something.
+func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
+	if was == nil || bytes.Equal(was.Payload, r.Payload) {
+		return
+	}
+	th := p.state
+	if seq, ok := store.LogSeq(r.Name); ok {
+		if th.fixed[seq] {
+			w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
+		}
+		return
+	}
+	for run, final := range th.ended {
+		if r.Name == store.RunName(run) && !bytes.Equal(final, r.Payload) {
+			w.fail(p, "the final record of run %s changes from %s to %s", run, final, r.Payload)
+		}
+	}
+}
+
+// checkClosing looks at a run that begins to close.
+func (th *threadState) checkClosing(a, b thread.Head) {
+	if b.Run.Reason != thread.ReasonDeadLetter {
+		return
+	}
+	th.w.Stats.DeadLetters++
+	if th.w.Faults == 0 && th.w.poisonOf(th, th.textOf(a.Run.Dispatch)) == 0 {
+		th.fail("run %s is innocent and dead-lettered", a.Run.ID)
+	}
+}
+
+// textOf is the name of the message that a dispatch brought.
+func (th *threadState) textOf(dispatch core.ID) string {
+	if in := th.inputs[dispatch]; in != nil {
+		return in.name
+	}
+	for revision := range uint32(4) {
+		if r, ok := th.p.record(store.InputName(dispatch, revision)); ok {
+			if q, err := th.w.checks.DecodeQueued(r.Payload); err == nil && len(q.Messages) > 0 {
+				return q.Messages[0].ID
+			}
+		}
+	}
+	return ""
+}
+
+// checkEnd looks at a run that is over.
+func (th *threadState) checkEnd(a, b thread.Head) {
+	w, run := th.w, a.Run.ID
+	if th.turn > 0 {
+		th.fail("run %s ends without a result of call %d of the turn at %d", run, th.call, th.turnSeq)
+		th.turn = 0
+	}
+	r, ok := th.p.record(store.RunName(run))
+	if !ok {
+		th.fail("run %s ended without a record", run)
+		return
+	}
+	record, err := w.checks.DecodeRun(r.Payload)
+	if err != nil || record.Status != core.RunDone || record.Termination == nil {
+		th.fail("run %s ended, its record says %s (%v)", run, r.Payload, err)
+		return
+	}
+	th.ended[run] = r.Payload
+	end := *record.Termination
+	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
+		th.fail("run %s was ended as %+v, its record says %+v", run, *why, end)
+	}
+	if a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn && (end.Type == core.TerminationCancelled || end.Type == core.TerminationSuperseded) {
+		th.fail("run %s ended itself, its record says %+v", run, end)
+	}
+	th.checkRunEnd(record, end)
+	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
+		th.fail("run %s ended naturally beside input for it", run)
+	}
+	if len(b.Pending) > len(a.Pending) {
+		w.Stats.Dispatched++
+	}
+}
+
+// checkRunEnd: RunEnd saw the real termination, once without a crash.
+func (th *threadState) checkRunEnd(record thread.RunRecord, end core.Termination) {
+	saw := th.seen[record.ID]
+	if record.Skipped {
+		th.w.Stats.Skipped++
+	}
+	listens := record.AgentID == agentEnding
+	if listens && len(saw) == 0 && !record.Skipped {
+		th.fail("run %s ended without RunEnd", record.ID)
+	}
+	for _, s := range saw {
+		if s.Type != end.Type || s.Code != end.Code {
+			th.fail("RunEnd of run %s saw %+v, the end is %+v", record.ID, s, end)
+		}
+	}
+	if th.w.innocent() && len(saw) > 1 {
+		th.fail("RunEnd of run %s ran %d times without a crash", record.ID, len(saw))
+	}
+}
+
+// innocent: nothing is lost here and nobody dies.
+func (w *World) innocent() bool {
+	return w.Faults == 0 && w.Poison == 0 && !w.Restarts && !w.Late && !w.Ambiguous && w.Calm
+}
+
+// look checks that accepted input is there: queued, open, or visibly over.
+func (th *threadState) look() {
+	h := &th.p.head
+	for id, in := range th.inputs {
+		_, queued := h.Queues(id)
+		listed := queued || h.Open() && h.Run.Dispatch == id
+		switch {
+		case listed && in.over != "":
+			th.fail("input %s was %s and is open again", in.name, in.over)
+		case listed || in.over != "":
+		default:
+			if in.over = th.fate(id, in); in.over == "" {
+				th.fail("input %s was accepted and is gone", in.name)
+			}
+		}
+	}
+}
+
+// fate is how input that the head lists no more came to its end, as a reader
+// finds it; "" when nothing says so.
+func (th *threadState) fate(id core.ID, in *input) string {
+	if th.reads[in.name] > 0 {
+		return "read"
+	}
+	for _, run := range []core.ID{in.run, id} {
+		if final := th.ended[run]; final != nil {
+			if slices.Contains(th.runs(run), id) {
+				return "the run that ended"
+			}
+		}
+	}
+	r, ok := th.p.record(store.EndedName(id))
+	if !ok || r.Version > th.p.head.Version {
+		return ""
+	}
+	audit, err := th.w.checks.DecodeAudit(r.Payload)
+	if err != nil {
+		th.fail("audit %s is unreadable: %v", r.Name, err)
+	}
+	return "ended " + string(audit.Status)
+}
+
+// runs lists the dispatches that brought a run.
+func (th *threadState) runs(run core.ID) []core.ID {
+	record, err := th.w.checks.DecodeRun(th.ended[run])
+	if err != nil {
+		return nil
+	}
+	return []core.ID{record.Dispatch}
+}

@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// Times of a client.
+const (
+	requestTimeout = 29 * time.Second
+	inlineTimeout  = 115 * time.Second
+	maxTries       = 40
+)
+
+// insist makes a request until it is answered. A crash or a lost answer is a
+// new try of the same. f reports whether it is over.
+func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
+	over, tries := false, 0
+	var try func()
+	try = func() {
+		if over || tries > maxTries {
+			return
+		}
+		tries++
+		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
+		h := w.local
+		if !w.Local {
+			h = w.sandbox(roleAPI)
+		} else if h == nil || h.ending {
+			again()
+			return
+		}
+		w.clients++
+		h.invoke(limit, func(ctx context.Context) {
+			if f(ctx, h) && !w.answerLost() {
+				over = true
+			}
+		}, func(bool) {
+			w.clients--
+			again()
+		})
+	}
+	try()
+	if w.random.chance(0.05) { // an impatient client
+		w.at(w.random.between(10*time.Millisecond, 2*time.Second), try)
+	}
+}
+
+// answerLost draws whether the answer to a client is lost.
+func (w *World) answerLost() bool { return w.now < w.stop && w.Faults > 0 && w.random.chance(0.02) }
+
+// refused reports whether an error is a client's answer, after which it does
+// not try again.
+func refused(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid:
+		return true
+	}
+	return false
+}
+
+// newInput makes what a client says.
+func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
+	in := &input{name: fmt.Sprintf("m%d.%d", th.i, len(th.byText)), agent: agent, mode: string(mode)}
+	in.text = in.name + " says"
+	th.byText[in.name] = in
+	return in
+}
+
+// submission is the request for it; its Key makes each try the same.
+func (th *threadState) submission(in *input) mailbox.Submission {
+	return mailbox.Submission{
+		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
+		Messages: []core.Message{core.UserMessage(in.name, in.text)},
+	}
+}
+
+// newcomer is a client that starts a run, and maybe meddles with it.
+func (w *World) newcomer(th *threadState, k int) {
+	mode := mailbox.ModeQueue
+	if !w.Calm && w.random.chance(0.05) {
+		mode = mailbox.ModeReject
+	}
+	in := th.newInput(mode, agents[w.random.below(len(agents))])
+	inline := !w.Local && w.random.chance(0.2)
+	if inline {
+		w.Stats.Inline++
+	}
+	w.submit(th, in, inline)
+	if w.Calm {
+		return
+	}
+	for range w.random.below(3) {
+		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() { w.steer(th) })
+	}
+	if w.random.chance(0.12) {
+		w.at(w.random.between(500*time.Millisecond, 60*time.Second), func() { w.cancel(th, in) })
+	}
+	if w.random.chance(0.12) {
+		w.at(w.random.between(500*time.Millisecond, 60*time.Second), func() { w.interrupt(th) })
+	}
+	if w.random.chance(0.1) { // both at once, on what is queued
+		at := w.random.between(500*time.Millisecond, 60*time.Second)
+		w.at(at, func() { w.cancel(th, in) })
+		w.at(at+w.random.between(0, 30*time.Millisecond), func() { w.interrupt(th) })
+	}
+}
+
+// submit insists on an input.
+func (w *World) submit(th *threadState, in *input, inline bool) {
+	limit := requestTimeout
+	if inline {
+		limit = inlineTimeout
+	}
+	w.insist(limit, func(ctx context.Context, h *host) bool {
+		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline)
+		if accepted {
+			th.accept(in, r)
+		}
+		if err != nil && w.Trace != nil {
+			w.Trace("%s: submit %s: %v", h.name, in.name, err)
+		}
+		if core.CodeOf(err) == core.CodeConflict {
+			th.fail("a repeated submission of %s is refused: %v", in.name, err)
+		}
+		return err == nil || refused(err)
+	})
+}
+
+// accept notes that a client was told that its input is durable.
+func (th *threadState) accept(in *input, r mailbox.Receipt) {
+	if th.w.Trace != nil {
+		th.w.Trace("accepted %s as run %s, dispatch %s", in.name, r.RunID, r.DispatchID)
+	}
+	if !in.id.IsZero() && in.id != r.DispatchID {
+		th.fail("input %s was accepted as dispatch %s, and then as %s", in.name, in.id, r.DispatchID)
+	}
+	in.id, in.run = r.DispatchID, r.RunID
+	th.inputs[in.id] = in
+	th.look()
+}
+
+// steer gives the open run something to read; without one it is a run.
+func (w *World) steer(th *threadState) {
+	w.Stats.Steers++
+	in := th.newInput(mailbox.ModeSteer, agents[w.random.below(len(agents))])
+	w.submit(th, in, false)
+	if w.random.chance(0.4) {
+		w.at(w.random.between(0, 8*time.Second), func() { w.edit(th, in) })
+	}
+	if w.random.chance(0.1) {
+		w.at(w.random.between(0, time.Minute), func() { w.cancel(th, in) })
+	}
+}
+
+// edit changes input that nobody has read yet.
+func (w *World) edit(th *threadState, in *input) {
+	text := fmt.Sprintf("%s says otherwise (%d)", in.name, w.id())
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		if in.id.IsZero() {
+			return true
+		}
+		err := h.engine.EditInput(ctx, identity, th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
+		if err == nil {
+			w.Stats.Edits++
+		}
+		return err == nil || refused(err)
+	})
+}
+
+// cancel ends the run of an input.
+func (w *World) cancel(th *threadState, in *input) {
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		if in.run.IsZero() {
+			return true
+		}
+		err := h.engine.CancelRun(ctx, identity, in.run)
+		if err == nil {
+			w.Stats.Cancels++
+		}
+		return err == nil || refused(err)
+	})
+}
+
+// interrupt supersedes everything of a thread.
+func (w *World) interrupt(th *threadState) {
+	w.Stats.Interrupts++
+	in := th.newInput(mailbox.ModeInterrupt, agents[w.random.below(len(agents))])
+	w.submit(th, in, false)
+}

@@ -1,0 +1,14 @@
+// Package sim runs the real runtime (stepper, reducer, codecs, mailbox) in a
+// simulated world: clock, store, queue, processes, models, tools, people. One
+// goroutine moves at a time, whichever a seed says; a seed decides everything,
+// so that a world that went wrong goes wrong again. At every operation that
+// reaches out of a process, a fault may strike.
+//
+// [New] makes a world from a [Config], [World.Run] runs it until nothing moves
+// any more after the faults have stopped, and returns what was violated. What
+// must hold is in check.go and the files beside it; it is checked at every write
+// of a head.
+//
+// Code that runs here must wait through env.Env only. A wait on a channel or a
+// lock that another function holds across a wait stops the world.
+package sim

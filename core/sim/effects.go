@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// execute is a tool's start.
+func (th *threadState) execute(h *host, key string, spec tool.Spec) {
+	th.w.Stats.Executions++
+	th.starts[key]++
+	if th.w.Trace != nil {
+		th.w.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
+	}
+	if spec.Delivery == tool.AtMostOnce && th.starts[key] > 1 {
+		th.fail("at-most-once call %s runs %d times", key, th.starts[key])
+	}
+	if status, ok := th.results[key]; ok {
+		th.fail("call %s runs, its result %q is committed", key, status)
+	}
+}
+
+// checkOutcome takes a committed result.
+func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
+	key, text := callKey(arguments), r.Text()
+	th.results[key] = text
+	if th.starts[key] == 0 && !r.IsError {
+		th.fail("call %s never ran, its result is %q", key, text)
+	}
+	if !r.IsError && !strings.Contains(text, key) {
+		th.fail("the result of call %s is another's: %.80q", key, text)
+	}
+}
+
+// poisonOf is the kind of poison that a run has, by its first message; 0: none.
+// 1 dies at each inference, 2 twice at each step, 3 at RunEnd, 4 slowly.
+func (w *World) poisonOf(th *threadState, name string) int {
+	switch {
+	case name == "":
+	case w.Poison > 0 && name == "m0.0":
+		return w.Poison
+	case w.Poison < 0 && trait(name, 11, 20) < 3:
+		return int(trait(name, 11, 20)) + 1
+	}
+	return 0
+}
+
+// poison kills the process if the run is one that does, there.
+func (w *World) poison(h *host, th *threadState, name string, where byte) {
+	claims := int(th.p.head.Run.Attempts)
+	switch kind := w.poisonOf(th, name); {
+	case kind == 1 && where == 'm', kind == 2 && claims <= 2, kind == 3 && where == 'e':
+		h.die()
+	case kind == 4 && where == 'm':
+		_ = w.sleep(context.Background(), 14*time.Second)
+		h.die()
+	}
+}
+
+// threadOf finds the thread that a message was made for.
+func (w *World) threadOf(name string) *threadState {
+	for _, th := range w.threads {
+		if th.byText[name] != nil {
+			return th
+		}
+	}
+	w.violate("a model is shown message %q, which nobody has sent", name)
+	return w.threads[0]
+}

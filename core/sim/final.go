@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// moving says what still moves, or should; "" when nothing does.
+func (w *World) moving() string {
+	if w.clients > 0 || w.working > 0 {
+		return "requests"
+	}
+	for _, p := range w.partitions {
+		h := &p.head
+		switch {
+		case p.state.hints > 0:
+			return "hints"
+		case h.DueAt != 0:
+			return "what is due"
+		case h.Claim.Fence != 0, h.Ready(), !h.Open() && len(h.Pending) > 0:
+			return "work"
+		}
+	}
+	return ""
+}
+
+// final looks at a world that should be at rest.
+func (w *World) final() {
+	if what := w.moving(); what != "" {
+		for _, p := range w.partitions {
+			if h := &p.head; p.state.hints > 0 || h.DueAt != 0 || h.Claim.Fence != 0 {
+				w.fail(p, "not settled (%s), %d hints, head %+v", what, p.state.hints, *h)
+			}
+		}
+		w.violate("not settled: %s", what)
+	}
+	for _, p := range w.partitions {
+		th, h := p.state, &p.head
+		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
+			w.fail(p, "the run waits for nobody: %+v", *h)
+		}
+		th.finalCounts()
+		for _, in := range th.inputs {
+			if in.over == "" && !(h.Open() && h.Run.Status == thread.Waiting) {
+				w.fail(p, "input %s is never read", in.name)
+			}
+			if in.over == "read" && th.reads[in.name] != 1 {
+				w.fail(p, "input %s is said to be read, the log has it %d times", in.name, th.reads[in.name])
+			}
+		}
+	}
+}
+
+// finalCounts: without a crash, every command has its effects, once, and in a
+// world where nothing goes wrong nothing is done twice.
+func (th *threadState) finalCounts() {
+	if th.w.Faults > 0 || th.w.Poison != 0 {
+		return
+	}
+	for name := range th.folded.committed {
+		if n := th.effects[name]; n != 1 {
+			th.fail("the effect of %s happened %d times without a crash", name, n)
+		}
+	}
+}
+
+// waits reports whether somebody is asked for a decision.
+func waits(h *thread.Head) bool {
+	for _, t := range h.Tickets {
+		if t.Decision == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lookForForgotten: without a fault, the sweep finds nothing that could have
+// been claimed for a while.
+func (w *World) lookForForgotten() {
+	if w.Faults > 0 || w.Poison != 0 || w.Mixed || w.Local || w.Late || w.Ambiguous || w.Restarts {
+		return
+	}
+	for _, p := range w.partitions {
+		h := &p.head
+		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 {
+			continue
+		}
+		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
+		if w.millis()-ready > (3 * time.Second).Milliseconds() {
+			w.fail(p, "a hint was forgotten: %+v", *h)
+		}
+	}
+}
+
+// lookForStranded: after the faults, what can be claimed is found within two
+// sweeps.
+func (w *World) lookForStranded() {
+	for _, p := range w.partitions {
+		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
+		if late := w.millis() - since; p.head.DueAt != 0 && late > (2*sweepEvery+10*time.Second).Milliseconds() {
+			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
+		}
+	}
+}

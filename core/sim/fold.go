@@ -1,0 +1,98 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// folded is the state of a thread, from the patches of its log.
+type folded struct {
+	fold    *state.Fold
+	run     core.ID
+	earlier int             // commands of earlier runs
+	due     []string        // what the trail must have at the next step record
+	known   map[string]bool // what it had
+	// committed are the commands that were applied, with their run.
+	committed map[string]bool
+}
+
+// takePatch folds a committed record and looks at the state.
+func (th *threadState) takePatch(e thread.Entry) {
+	f := &th.folded
+	if f.fold == nil {
+		f.fold = state.NewFold(state.Snapshot{})
+		f.committed = map[string]bool{}
+	}
+	if e.Run != f.run {
+		f.earlier += len(f.known)
+		f.run, f.known, f.due = e.Run, map[string]bool{}, nil
+		f.fold.BeginRun()
+	}
+	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
+	if turn {
+		f.fold.BeginStep()
+	}
+	if e.Message != nil && e.Message.Role == core.RoleTool {
+		th.expectResult(e)
+	}
+	if len(e.Patch) == 0 && e.Revision == 0 {
+		return
+	}
+	if err := f.fold.Apply(e.Patch, e.Revision); err != nil {
+		th.fail("the log's patches do not fold: %v", err)
+		return
+	}
+	s := f.fold.Snapshot()
+	names, err := trailKey.Read(s)
+	count, failed := countKey.Read(s)
+	if err != nil || failed != nil {
+		th.fail("the folded state is unreadable: %v %v", err, failed)
+		return
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
+			th.fail("the command of %s was applied twice in run %s", name, e.Run)
+		}
+		seen[name] = true
+		if !f.known[name] {
+			f.committed[e.Run.String()+" "+name] = true
+		}
+	}
+	for name := range f.known {
+		if !seen[name] {
+			th.fail("the command of %s of run %s is gone from the state", name, e.Run)
+		}
+	}
+	if f.known = seen; count != f.earlier+len(seen) {
+		th.fail("the commands of the thread came to %d, %d were applied", count, f.earlier+len(seen))
+	}
+	if !turn {
+		for _, name := range f.due {
+			if !seen[name] {
+				th.fail("the command of %s of run %s was never applied", name, e.Run)
+			}
+		}
+		f.due = nil
+	}
+}
+
+// expectResult notes what the step record must hold of a call.
+func (th *threadState) expectResult(e thread.Entry) {
+	if e.Intents == nil {
+		return
+	}
+	turn := th.entries[th.turnSeq-1].Message
+	if th.call == 0 || th.call > len(turn.ToolCalls) {
+		return // already said
+	}
+	name := "tool." + callKey(string(turn.ToolCalls[th.call-1].Arguments))
+	for _, m := range e.Intents.Batch.Mutations {
+		if m.Key == trailKey.Name && strings.Contains(string(m.Update), name) {
+			th.folded.due = append(th.folded.due, name)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Point is an operation that reaches out of a process.
+type Point uint8
+
+// The points.
+const (
+	PointHead    Point = iota // a head is read
+	PointLog                  // a page of the log is read
+	PointGet                  // one record is read
+	PointPointer              // a pointer is put or read
+	PointLogPut               // a log record is put
+	PointCreate               // a create-only record is put
+	PointRewrite              // a rewritable record is put
+	PointCommit               // a head is written
+	PointHint                 // a wake-up is sent
+	PointDue                  // overdue threads are listed
+	PointModel                // a model is called
+	PointTool                 // a tool runs
+	PointEffect               // an effect runs
+	PointHost                 // a process runs
+	points
+)
+
+var pointNames = [points]string{
+	"read head", "read log", "read record", "pointer", "put log", "put create-only", "put rewritable",
+	"write head", "send hint", "list due", "model", "tool", "effect", "host",
+}
+
+// String returns the point's name.
+func (p Point) String() string { return pointNames[p] }
+
+// Fault is what happens at a point instead of the operation as it should be.
+type Fault uint8
+
+// The faults.
+const (
+	FaultNone         Fault = iota
+	FaultCrashBefore        // the process dies, the operation is not done
+	FaultCrashAfter         // it is done, the process dies
+	FaultLost               // it is done, the answer is lost
+	FaultThrottled          // it is not done, the process is told so
+	FaultPausedBefore       // it is done longer than a lease later
+	FaultPausedAfter        // it is done, the process hears of it longer than a lease later
+	FaultLate               // the process gives it up, it is done later
+	FaultDoubled            // a hint arrives twice
+	FaultDropped            // a hint never arrives
+	FaultDelayed            // a hint arrives much later
+	FaultStale              // the index shows what was true some seconds ago
+	FaultStopped            // the host is told to stop
+	faults
+)
+
+var faultNames = [faults]string{
+	"none", "crash before", "crash after", "answer lost", "throttled", "paused before", "paused after", "late",
+	"doubled", "dropped", "delayed", "stale", "stopped",
+}
+
+// String returns the fault's name.
+func (f Fault) String() string { return faultNames[f] }
+
+// errReset is an answer that did not come.
+var errReset = errors.New("connection reset by peer")
+
+// lease is that of every claim.
+const lease = 30 * time.Second
+
+// request is one operation under way. It acts on the world in do.
+type request struct {
+	point Point
+	name  string // for the trace
+	do    func()
+}
+
+// ask makes requests side by side and waits for all their answers. When ctx
+// ends before, its cause is returned, and what is under way may still happen.
+func (h *host) ask(ctx context.Context, requests ...request) error {
+	w, t := h.world, h.world.current()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	open, wait := len(requests), t.waits
+	if open == 0 {
+		return nil
+	}
+	var failure error
+	for _, r := range requests {
+		w.send(h, r, func(err error) {
+			if failure == nil {
+				failure = err
+			}
+			if open--; open == 0 {
+				t.wake(wait)
+			}
+		})
+	}
+	t.park(ctx, nil)
+	if open > 0 {
+		return context.Cause(ctx)
+	}
+	return failure
+}
+
+// send carries one request out, with the fault that strikes it.
+func (w *World) send(h *host, r request, answer func(error)) {
+	soon := w.random.between(3*time.Millisecond, 15*time.Millisecond)
+	pause := lease + w.random.between(0, 2*lease)
+	do := func() {
+		w.note(h, r)
+		r.do()
+	}
+	alive := func(f func()) func() {
+		return func() {
+			if !h.dead {
+				f()
+			} else if r.point < PointModel && w.random.chance(0.5) {
+				do() // it was on its way when the process died
+			}
+		}
+	}
+	reply := func(err error) {
+		if !h.dead {
+			answer(err)
+		}
+	}
+	switch fault := w.draw(r.point); fault {
+	case FaultCrashBefore:
+		w.at(soon, func() { h.kill() })
+	case FaultCrashAfter:
+		w.at(soon, alive(func() { do(); h.kill() }))
+	case FaultLost:
+		w.at(soon, alive(func() {
+			do()
+			if w.Ambiguous && r.point == PointCommit && w.random.chance(0.3) {
+				w.touchAll()
+			}
+			reply(errReset)
+		}))
+	case FaultThrottled:
+		w.at(soon, func() { reply(store.ErrThrottled) })
+	case FaultPausedBefore:
+		w.at(pause, alive(func() { do(); reply(nil) }))
+	case FaultPausedAfter:
+		w.at(soon, alive(func() {
+			do()
+			w.at(pause, func() { reply(nil) })
+		}))
+	case FaultLate:
+		w.at(w.random.between(50*time.Millisecond, 40*time.Second), do)
+		w.at(soon, func() { reply(errReset) })
+	default:
+		w.at(soon, alive(func() { do(); reply(nil) }))
+	}
+}
+
+// allowed are the faults that a point can have by itself.
+func allowed(p Point) []Fault {
+	switch p {
+	case PointModel, PointTool, PointEffect: // no requests of ours: what they do cannot be done twice by the world
+		return []Fault{FaultCrashBefore, FaultCrashAfter, FaultPausedBefore, FaultPausedAfter}
+	case PointDue, PointHead, PointLog, PointGet:
+		return []Fault{FaultCrashBefore, FaultLost, FaultThrottled, FaultPausedAfter}
+	}
+	return []Fault{FaultCrashBefore, FaultCrashAfter, FaultLost, FaultThrottled, FaultPausedBefore, FaultPausedAfter, FaultLate}
+}
+
+// draw decides what happens at a point.
+func (w *World) draw(p Point) Fault {
+	if w.now >= w.stop {
+		return FaultNone
+	}
+	rate := w.Faults
+	if p == PointDue {
+		rate /= 4 // there are many, and nothing hangs on one
+	}
+	fault := FaultNone
+	switch {
+	case w.random.chance(rate):
+		kinds := allowed(p)
+		fault = kinds[w.random.below(len(kinds))]
+	case w.Ambiguous && p == PointCommit && w.random.chance(0.2):
+		fault = FaultLost
+	case w.Late && (p == PointLogPut || p == PointRewrite || p == PointCreate) && w.random.chance(0.1):
+		fault = []Fault{FaultPausedBefore, FaultLate}[w.random.below(2)]
+	}
+	w.strike(p, fault)
+	return fault
+}
+
+// strike counts a fault.
+func (w *World) strike(p Point, f Fault) {
+	if f == FaultNone {
+		return
+	}
+	w.Stats.Faults++
+	w.Stats.Struck[p][f]++
+	if w.Trace != nil {
+		w.Trace("%s at %s", f, p)
+	}
+}

@@ -1,0 +1,53 @@
+package sim
+
+import "time"
+
+// Kinds is how many kinds of worlds take turns.
+const Kinds = 13
+
+var kindNames = [Kinds]string{
+	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
+	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
+	"mixed programs, late puts", "ambiguous answers",
+}
+
+// KindName says what kind of world the n-th is.
+func KindName(n int) string { return kindNames[n%Kinds] }
+
+// Kind is the n-th world: its seed is n.
+func Kind(n int) Config {
+	c := Config{Seed: uint64(n), Threads: 3, Runs: 2, Faults: 0.02, Poison: -1}
+	turn := n / Kinds
+	switch n % Kinds {
+	case 0:
+		c.Faults = 0.005
+	case 1:
+		c.Mixed = true
+	case 2:
+		c.Long = true
+	case 3: // ten threads, one process: one poison run among innocents
+		c.Batch, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 10, 1, 0, 1+turn%3, true
+	case 4: // nothing goes wrong but what people do
+		c.Faults, c.Poison = 0, 0
+	case 5: // nothing goes wrong
+		c.Faults, c.Poison, c.Calm, c.Long = 0, 0, true, true
+	case 6:
+		c.Local, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 10, 1, 0, 1+turn%4, true
+		if c.Poison == 4 {
+			c.Slow = 40 * time.Second
+		}
+	case 7:
+		c.Mixed, c.Faults = true, 0.05
+	case 8:
+		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, n%2 == 0
+	case 9:
+		c.Late = true
+	case 10:
+		c.Mixed, c.Old, c.Faults, c.Poison = true, true, 0.005*float64(turn%2), 0
+	case 11:
+		c.Late, c.Mixed, c.Faults = true, true, 0.05
+	case 12:
+		c.Ambiguous, c.Faults, c.Poison = true, 0, 0
+	}
+	return c
+}

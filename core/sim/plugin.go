@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// What the agents' plugins keep. Every hook and some tools add their name to
+// the run's trail and one to the thread's count, and send it as mail: so each
+// command shows in the state whether it was applied, and how often.
+var (
+	trailKey = state.Appending(state.Key[[]string, string]{Name: "trail", Scope: state.ScopeRun, Merge: state.Commutative})
+	countKey = state.Key[int, int]{Name: "count", Scope: state.ScopeThread, Merge: state.Commutative,
+		Apply: func(v, add int) int { return v + add }}
+	lastKey = state.Key[string, string]{Name: "last", Scope: state.ScopeRun, Merge: state.Exclusive,
+		Apply: func(_, set string) string { return set }}
+	callsKey = state.Key[string, string]{Name: "call", Scope: state.ScopeCall, Merge: state.Exclusive,
+		Apply: func(_, set string) string { return set }}
+	mail = plugin.Effect[string]{Name: "mail"}
+)
+
+// An agent without the plugins is bare, or ends early.
+const (
+	agentBare   = "bare"
+	agentShort  = "short"
+	agentHooked = "hooked" // hooks in every phase but RunEnd
+	agentEnding = "ending" // in every phase
+)
+
+var agents = []string{agentBare, agentShort, agentHooked, agentEnding}
+
+// hooked reports whether an agent's state is checked.
+func hooked(agent string) bool { return agent == agentHooked || agent == agentEnding }
+
+// parts is what the runtimes of a world are built of.
+func (w *World) parts() agent.Parts {
+	rounds := 3
+	return agent.Parts{
+		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
+		Tools:   w.tools(),
+		Plugins: []plugin.Plugin{trail{w}, farewell{w}},
+		Specs: []agent.Spec{
+			{ID: agentBare, Model: "m"},
+			{ID: agentShort, Model: "m", MaxRounds: &rounds},
+			{ID: agentHooked, Model: "m", Plugins: []string{"trail"}},
+			{ID: agentEnding, Model: "m", Plugins: []string{"trail", "farewell"}},
+		},
+	}
+}
+
+// trail is the plugin of every phase but RunEnd.
+type trail struct{ w *World }
+
+// ID implements plugin.Plugin.
+func (trail) ID() string { return "trail" }
+
+// Register implements plugin.Plugin.
+func (p trail) Register(r *plugin.Registrar) error {
+	for _, d := range []state.Definition{trailKey.Definition(), countKey.Definition(), lastKey.Definition(), callsKey.Definition()} {
+		r.Key(d)
+	}
+	mail.Handle(r, p.w.deliverMail)
+	for _, phase := range []core.Phase{
+		core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
+		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd,
+	} {
+		r.Hook(phase, p.hook)
+	}
+	r.Hook(core.PhaseStepEnd, p.second) // collides with the first on an exclusive key
+	return nil
+}
+
+func (p trail) hook(_ context.Context, c plugin.Context) (state.Command, error) {
+	var command state.Command
+	name := hookName(c.Phase, c.Step, c.Call)
+	err := leaveTrail(&command, name)
+	switch {
+	case err != nil:
+		return command, err
+	case c.Phase == core.PhaseBeforeToolExecute:
+		err = callsKey.Update(&command, name)
+	case c.Phase == core.PhaseAfterToolExecute:
+		p.w.partition(c.Thread).state.checkCallValue(c)
+	case c.Phase == core.PhaseStepEnd:
+		err = lastKey.Update(&command, name)
+	}
+	return command, err
+}
+
+func (p trail) second(_ context.Context, c plugin.Context) (state.Command, error) {
+	var command state.Command
+	name := hookName(c.Phase, c.Step, nil) + ".2"
+	if err := leaveTrail(&command, name); err != nil {
+		return command, err
+	}
+	return command, lastKey.Update(&command, name)
+}
+
+// hookName names one run of a hook.
+func hookName(phase core.Phase, step int, call *core.ToolCall) string {
+	if call != nil {
+		return string(phase) + "." + callKey(string(call.Arguments))
+	}
+	return fmt.Sprintf("%s.%d", phase, step)
+}
+
+// leaveTrail is what every hook, and some tools, ask for.
+func leaveTrail(c *state.Command, name string) error {
+	if err := trailKey.Update(c, name); err != nil {
+		return err
+	}
+	if err := countKey.Update(c, 1); err != nil {
+		return err
+	}
+	return mail.Emit(c, name)
+}
+
+// farewell is the plugin with a RunEnd hook.
+type farewell struct{ w *World }
+
+// ID implements plugin.Plugin.
+func (farewell) ID() string { return "farewell" }
+
+// Register implements plugin.Plugin.
+func (p farewell) Register(r *plugin.Registrar) error {
+	r.Hook(core.PhaseRunEnd, p.hook)
+	return nil
+}
+
+func (p farewell) hook(ctx context.Context, c plugin.Context) (state.Command, error) {
+	w := p.w
+	h, th := w.current().host, w.partition(c.Thread).state
+	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
+	if err := h.work(ctx, PointTool, 100*time.Millisecond); err != nil {
+		return state.Command{}, err
+	}
+	if c.Termination == nil {
+		th.fail("RunEnd of run %s sees no termination", c.Run)
+		return state.Command{}, nil
+	}
+	th.seen[c.Run] = append(th.seen[c.Run], *c.Termination)
+	var command state.Command
+	return command, leaveTrail(&command, hookName(c.Phase, 0, nil))
+}
+
+// deliverMail is the effect.
+func (w *World) deliverMail(ctx context.Context, c plugin.Context, name string) error {
+	h, th := w.current().host, w.partition(c.Thread).state
+	if err := h.work(ctx, PointEffect, 20*time.Millisecond); err != nil {
+		return err
+	}
+	th.effect(c.Run, name)
+	return nil
+}
+
+// effect counts mail.
+func (th *threadState) effect(run core.ID, name string) {
+	th.w.Stats.Effects++
+	key := run.String() + " " + name
+	if th.effects[key]++; th.effects[key] > 1 {
+		th.fail("the effect %s of run %s happens %d times", name, run, th.effects[key])
+	}
+}
+
+// checkCallValue: what BeforeToolExecute noted for its call is there after it.
+func (th *threadState) checkCallValue(c plugin.Context) {
+	value, err := callsKey.Read(c.Snapshot)
+	if want := hookName(core.PhaseBeforeToolExecute, c.Step, c.Call); err != nil || value != want && value != "" {
+		th.fail("AfterToolExecute of %s reads %q of its call (%v)", want, value, err)
+	}
+}

@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// role is what a process is there for.
+type role uint8
+
+const (
+	roleStep  role = iota // takes hints
+	roleAPI               // takes requests of clients
+	roleSweep             // looks for what nobody woke
+	roleLocal             // all three
+)
+
+// host is one process: a Lambda sandbox, which takes one invocation after the
+// other, or the local host.
+type host struct {
+	world   *World
+	role    role
+	name    string
+	schemas thread.Schemas
+	skew    time.Duration
+	engine  engine
+	tasks   []*task
+	dead    bool
+	ending  bool // told to stop: takes nothing new
+	onDeath []func()
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+}
+
+// extra is the field that schema 2 adds to every record.
+const extra = "next"
+
+// Times of a process.
+const (
+	stepTimeout  = 120 * time.Second
+	sweepTimeout = 55 * time.Second
+	killAfter    = 30 * time.Second // of a process that was told to stop
+	restartAfter = time.Second
+)
+
+// sandbox returns a process of the role, an idle one most of the time.
+func (w *World) sandbox(r role) *host {
+	if free := w.idle[r]; len(free) > 0 && w.random.chance(0.8) {
+		i := w.random.below(len(free))
+		h := free[i]
+		w.idle[r] = slices.Delete(free, i, i+1)
+		if w.now < w.stop || !w.Mixed || h.schemas.Reads > 1 {
+			return h
+		}
+	}
+	return w.newHost(r)
+}
+
+func (w *World) newHost(r role) *host {
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program()}
+	if w.now < w.stop && w.Faults > 0 {
+		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
+	}
+	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	w.hosts[h.name] = h
+	engine, err := newEngine(h)
+	if err != nil {
+		w.violate("build a runtime: %v", err)
+	}
+	h.engine = engine
+	return h
+}
+
+// program draws what a new process understands and writes.
+func (w *World) program() thread.Schemas {
+	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 2, Writes: 1}, thread.Schemas{Reads: 2, Writes: 2}
+	switch {
+	case !w.Mixed, w.Old && w.now < w.stop:
+		return one
+	case w.now >= w.stop:
+		return []thread.Schemas{bridge, two}[w.random.below(2)]
+	}
+	return []thread.Schemas{one, bridge, two}[w.random.below(3)]
+}
+
+// invoke runs f in the process as one invocation, which ends within the limit
+// or takes the process down (0: no limit). after is told whether f came to its
+// end. A process that is done is free for the next invocation.
+func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after func(ok bool)) {
+	w := h.world
+	over := false
+	h.spawn(func() {
+		ctx := h.ctx
+		if limit > 0 {
+			var stop context.CancelFunc
+			ctx, stop = h.deadline(ctx, h.clock().Add(limit))
+			defer stop()
+		}
+		f(ctx)
+		if over = true; h.dead {
+			return
+		}
+		switch {
+		case h.ending:
+			h.kill()
+		case h.role != roleLocal:
+			w.idle[h.role] = append(w.idle[h.role], h)
+		}
+		after(true)
+	})
+	if limit > 0 {
+		w.at(limit+time.Second, func() {
+			if !over && !h.dead {
+				if w.Faults == 0 {
+					w.violate("an invocation of %s was not over at its limit of %s", h.name, limit)
+				}
+				h.kill()
+			}
+		})
+	}
+	h.lost(func() {
+		if !over {
+			after(false)
+		}
+	})
+	if w.stopping() {
+		w.at(w.random.between(100*time.Millisecond, 30*time.Second), func() {
+			if !over {
+				h.terminate()
+			}
+		})
+	}
+}
+
+// stopping draws whether the process of an invocation is told to stop.
+func (w *World) stopping() bool {
+	switch {
+	case w.now >= w.stop || w.Calm:
+		return false
+	case w.Restarts:
+		return w.random.chance(0.6)
+	}
+	return w.random.chance(0.05)
+}
+
+// terminate tells the process to stop, and kills it when it does not.
+func (h *host) terminate() {
+	w := h.world
+	if h.dead || h.ending {
+		return
+	}
+	h.ending = true
+	w.Stats.Stops++
+	w.strike(PointHost, FaultStopped)
+	h.cancel(errStopping)
+	h.poll()
+	w.at(killAfter, func() {
+		if h.dead {
+			return
+		}
+		if w.Faults == 0 && !w.Late {
+			w.violate("%s was told to stop and still runs %d tasks after %s", h.name, len(h.tasks), killAfter)
+		}
+		h.kill()
+	})
+}
+
+// lost calls f when the process dies.
+func (h *host) lost(f func()) { h.onDeath = append(h.onDeath, f) }
+
+// kill ends the process at once.
+func (h *host) kill() {
+	if h.dead {
+		return
+	}
+	w := h.world
+	h.dead = true
+	h.cancel(errStopping)
+	w.idle[h.role] = slices.DeleteFunc(w.idle[h.role], func(o *host) bool { return o == h })
+	if w.Trace != nil {
+		w.Trace("%s dies", h.name)
+	}
+	for _, f := range h.onDeath {
+		f()
+	}
+	if h == w.local {
+		w.local, w.working = nil, 0
+		w.at(restartAfter, w.restart)
+	}
+}
+
+// leave notes that a task is over.
+func (h *host) leave(t *task) {
+	h.tasks = slices.DeleteFunc(h.tasks, func(o *task) bool { return o == t })
+}
+
+// restart starts the local host: it takes every claim back, since no other
+// process can live, and sweeps.
+func (w *World) restart() {
+	h := w.newHost(roleLocal)
+	w.local = h
+	h.spawn(func() {
+		keys := make([]core.ThreadKey, len(w.partitions))
+		for i, p := range w.partitions {
+			keys[i] = p.key
+		}
+		for w.attempt(h, "reclaim", func() error { return h.engine.takeOver(h.ctx, keys) }) {
+			_ = w.sleep(h.ctx, time.Second)
+		}
+	})
+	if w.stopping() {
+		w.at(w.random.between(time.Second, 60*time.Second), h.terminate)
+	}
+}
+
+// attempt reports whether f failed and is to be tried again.
+func (w *World) attempt(h *host, what string, f func() error) (again bool) {
+	err := f()
+	if err != nil && w.Trace != nil {
+		w.Trace("%s: %s: %v", h.name, what, err)
+	}
+	return err != nil && !h.ending
+}
+
+// sweep is the schedule of the sweeper.
+func (w *World) sweep() {
+	w.lookForForgotten()
+	w.lookForStranded()
+	w.push(sweepEvery, w.sweep, true)
+	h := w.local
+	if w.Local {
+		if h == nil || h.ending {
+			return
+		}
+		h.spawn(func() { _, _ = h.engine.Sweep(h.ctx) })
+		return
+	}
+	h = w.sandbox(roleSweep)
+	h.invoke(sweepTimeout, func(ctx context.Context) {
+		w.attempt(h, "sweep", func() error {
+			_, err := h.engine.Sweep(ctx)
+			return err
+		})
+	}, func(bool) {})
+}

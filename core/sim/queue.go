@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// queue holds hints on their way.
+type queue struct {
+	arrived  []core.WakeUp
+	gathered bool // a delivery of what arrives is under way
+}
+
+// Times of the queue.
+const (
+	maxDelay   = 900 * time.Second // of SQS
+	visibility = 240 * time.Second // after which a message that was not acknowledged comes again
+	gather     = 200 * time.Millisecond
+	batchSize  = 10
+	tooMany    = 60 // hints of one thread under way
+)
+
+// waker is a process's way to the queue.
+type waker struct{ host *host }
+
+var _ mailbox.Waker = waker{}
+
+// Wake implements [mailbox.Waker].
+func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
+	h := q.host
+	return h.ask(ctx, request{PointHint, hint.Thread, func() { h.world.enqueue(h, hint, delay) }})
+}
+
+// enqueue takes a hint; the queue may double, delay or lose it.
+func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
+	if delay > maxDelay {
+		w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
+	}
+	copies := 1
+	if w.now < w.stop && w.Faults > 0 {
+		switch {
+		case w.random.chance(0.02):
+			copies = 2
+			w.strike(PointHint, FaultDoubled)
+		case w.random.chance(0.01):
+			copies = 0
+			w.strike(PointHint, FaultDropped)
+		case w.random.chance(0.02):
+			delay += w.random.between(time.Second, 90*time.Second)
+			w.strike(PointHint, FaultDelayed)
+		}
+	}
+	for range copies {
+		w.carry(h, hint, delay+w.random.between(5*time.Millisecond, 45*time.Millisecond))
+	}
+}
+
+// carry brings a hint to a worker after the delay.
+func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
+	th := w.partition(hint.Key()).state
+	w.Stats.Hints++
+	if th.hints++; th.hints > tooMany {
+		w.fail(th.p, "%d hints are under way", th.hints)
+	}
+	w.at(delay, func() {
+		if w.Local && from != w.local {
+			th.hints-- // the queue was the process's own
+			return
+		}
+		w.queue.arrived = append(w.queue.arrived, hint)
+		if w.queue.gathered {
+			return
+		}
+		w.queue.gathered = true
+		wait := time.Duration(0)
+		if w.Batch {
+			wait = gather
+		}
+		w.at(wait, w.deliver)
+	})
+}
+
+// deliver hands out what has arrived.
+func (w *World) deliver() {
+	hints := w.queue.arrived
+	w.queue.arrived, w.queue.gathered = nil, false
+	for len(hints) > 0 {
+		n := 1
+		if w.Batch {
+			n = min(batchSize, len(hints))
+		}
+		for _, hint := range hints[:n] {
+			w.partition(hint.Key()).state.hints--
+		}
+		if w.Local {
+			w.handLocally(hints[0])
+		} else {
+			w.handOut(hints[:n:n])
+		}
+		hints = hints[n:]
+	}
+}
+
+// handOut is one invocation of the step function.
+func (w *World) handOut(hints []core.WakeUp) {
+	h := w.sandbox(roleStep)
+	again := func(hint core.WakeUp) {
+		if w.now < w.stop && w.random.chance(0.5) {
+			return // to the dead-letter queue, in the end
+		}
+		w.carry(h, hint, visibility)
+	}
+	h.invoke(stepTimeout, func(ctx context.Context) {
+		for i, err := range h.engine.WorkBatch(ctx, hints) {
+			if err == nil {
+				continue
+			}
+			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {
+				w.violate("a delivery failed without a fault: %v", err)
+			}
+			again(hints[i])
+		}
+	}, func(ok bool) {
+		if !ok {
+			for _, hint := range hints {
+				again(hint)
+			}
+		}
+	})
+}
+
+// handLocally gives the local host a hint from its own queue.
+func (w *World) handLocally(hint core.WakeUp) {
+	h := w.local
+	if h == nil || h.dead || h.ending {
+		return
+	}
+	h.spawn(func() {
+		w.working++
+		if err := h.engine.WorkLocal(h.ctx, hint); err != nil {
+			w.carry(h, hint, w.random.between(5*time.Second, 30*time.Second))
+		}
+		w.working--
+	})
+}

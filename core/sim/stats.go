@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+)
+
+// Stats is what happened in a world, or in many.
+type Stats struct {
+	Worlds, Runs, Threads, Faults      int
+	Struck                             [points][faults]int
+	Operations, Commits, Inferences    int
+	Executions, Effects, Hints         int
+	Takeovers, Steers, Interrupts      int
+	Cancels, Stops, Edits, Inline      int
+	Refences, Touches, DeadLetters     int
+	Reclaims, Suspects, SchemaRefused  int
+	Adopted, Dispatched, Skipped, Late int
+
+	// Worlds in which it happened at least once.
+	With struct{ Takeover, Steer, Interrupt, Cancel, Stop int }
+}
+
+// Add takes another world's in.
+func (s *Stats) Add(o *Stats) {
+	for _, n := range []struct{ to, from *int }{
+		{&s.Worlds, &o.Worlds}, {&s.Runs, &o.Runs}, {&s.Threads, &o.Threads}, {&s.Faults, &o.Faults},
+		{&s.Operations, &o.Operations}, {&s.Commits, &o.Commits}, {&s.Inferences, &o.Inferences},
+		{&s.Executions, &o.Executions}, {&s.Effects, &o.Effects}, {&s.Hints, &o.Hints},
+		{&s.Takeovers, &o.Takeovers}, {&s.Steers, &o.Steers}, {&s.Interrupts, &o.Interrupts},
+		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline},
+		{&s.Refences, &o.Refences}, {&s.Touches, &o.Touches}, {&s.DeadLetters, &o.DeadLetters},
+		{&s.Reclaims, &o.Reclaims}, {&s.Suspects, &o.Suspects}, {&s.SchemaRefused, &o.SchemaRefused},
+		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Late, &o.Late},
+		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
+		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop},
+	} {
+		*n.to += *n.from
+	}
+	for p := range points {
+		for f := range faults {
+			s.Struck[p][f] += o.Struck[p][f]
+		}
+	}
+}
+
+// close notes what happened at all.
+func (s *Stats) close() {
+	s.Worlds = 1
+	for _, n := range []struct {
+		with *int
+		of   int
+	}{
+		{&s.With.Takeover, s.Takeovers}, {&s.With.Steer, s.Steers}, {&s.With.Interrupt, s.Interrupts},
+		{&s.With.Cancel, s.Cancels}, {&s.With.Stop, s.Stops},
+	} {
+		if n.of > 0 {
+			*n.with = 1
+		}
+	}
+}
+
+// Print writes a table of faults by point and kind, and the shares of worlds.
+func (s *Stats) Print(out io.Writer) {
+	fmt.Fprintf(out, "%-18s", "faults")
+	for f := Fault(1); f < faults; f++ {
+		fmt.Fprintf(out, " %13s", f)
+	}
+	fmt.Fprintln(out)
+	for p := range points {
+		fmt.Fprintf(out, "%-18s", p)
+		for f := Fault(1); f < faults; f++ {
+			if n := s.Struck[p][f]; n > 0 {
+				fmt.Fprintf(out, " %13d", n)
+			} else {
+				fmt.Fprintf(out, " %13s", "-")
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	share := func(n int) float64 { return 100 * float64(n) / float64(max(s.Worlds, 1)) }
+	fmt.Fprintf(out, "worlds with: takeover %.0f%%, steer %.0f%%, interrupt %.0f%%, cancel %.0f%%, stop %.0f%%\n",
+		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop))
+	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
+		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
+	fmt.Fprintf(out, "takeovers %d, refences %d, touches %d, adopted %d, dead letters %d, suspects %d, schema refused %d, steered to the next run %d, RunEnd skipped %d\n",
+		s.Takeovers, s.Refences, s.Touches, s.Adopted, s.DeadLetters, s.Suspects, s.SchemaRefused, s.Dispatched, s.Skipped)
+}

@@ -1,0 +1,359 @@
+package sim
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// maxRecord is the store's limit of a payload, in bytes: small, so that it can
+// be met.
+const maxRecord = 80 << 10
+
+// partition is what the store holds of one thread: bytes, and the head decoded.
+type partition struct {
+	key     core.ThreadKey
+	shard   int
+	encoded []byte
+	head    thread.Head
+	log     []store.Record // from sequence 1; no name: a gap
+	records map[string]store.Record
+	changed time.Duration // when the head was written last
+	listed  int64         // DueAt that a stale index still shows
+	lag     time.Duration // until when it does
+	state   *threadState
+}
+
+func (p *partition) record(name string) (store.Record, bool) {
+	if seq, ok := store.LogSeq(name); ok {
+		if seq == 0 || seq > uint64(len(p.log)) || p.log[seq-1].Name == "" {
+			return store.Record{}, false
+		}
+		return p.log[seq-1], true
+	}
+	r, ok := p.records[name]
+	return r, ok
+}
+
+func (p *partition) keep(r store.Record) {
+	seq, ok := store.LogSeq(r.Name)
+	if !ok {
+		p.records[r.Name] = r
+		return
+	}
+	for uint64(len(p.log)) < seq {
+		p.log = append(p.log, store.Record{})
+	}
+	p.log[seq-1] = r
+}
+
+// backend is a process's way to the store. It behaves as DynamoDB does: the
+// records of a commit are put side by side, then the head is set.
+type backend struct{ host *host }
+
+var _ store.Backend = backend{}
+
+func (b backend) one(ctx context.Context, p Point, name string, do func()) error {
+	return b.host.ask(ctx, request{p, name, do})
+}
+
+// Head implements [store.Threads].
+func (b backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	var encoded []byte
+	if err := b.one(ctx, PointHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded }); err != nil {
+		return thread.Head{}, err
+	}
+	return decodeHead(encoded)
+}
+
+func decodeHead(encoded []byte) (thread.Head, error) {
+	if encoded == nil {
+		return thread.Head{}, nil
+	}
+	return thread.Decode(encoded)
+}
+
+// Commit implements [store.Threads].
+func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w := b.host.world
+	for _, r := range c.Records {
+		if len(r.Payload) > maxRecord {
+			return store.Outcome{}, tooLarge(r)
+		}
+	}
+	taken, err := b.putPointers(ctx, key.Tenant, c.Pointers)
+	if err != nil || len(taken) > 0 {
+		return store.Outcome{Taken: taken}, err
+	}
+	if err := b.putRecords(ctx, key, c.Records); err != nil {
+		return store.Outcome{}, err
+	}
+	encoded := c.Head.AppendBinary(nil)
+	var refused []byte
+	written := false
+	err = b.one(ctx, PointCommit, key.Thread, func() { refused, written = w.setHead(key, c.Head.Version, encoded) })
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	if written {
+		return store.Outcome{Written: true}, nil
+	}
+	stored, err := decodeHead(refused)
+	return store.Outcome{Head: stored}, err
+}
+
+func (b backend) putPointers(ctx context.Context, tenant string, pointers []store.Pointer) ([]store.Pointer, error) {
+	if len(pointers) == 0 {
+		return nil, nil
+	}
+	w := b.host.world
+	var taken []store.Pointer
+	requests := make([]request, len(pointers))
+	for i, p := range pointers {
+		requests[i] = request{PointPointer, p.Name, func() {
+			id := tenant + "#" + p.Name
+			switch was, ok := w.pointers[id]; {
+			case !ok:
+				w.pointers[id] = p.Value
+			case !bytes.Equal(was, p.Value):
+				taken = append(taken, store.Pointer{Name: p.Name, Value: was})
+			}
+		}}
+	}
+	err := b.host.ask(ctx, requests...)
+	return taken, err
+}
+
+func (b backend) putRecords(ctx context.Context, key core.ThreadKey, records []store.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	var refusal error
+	requests := make([]request, len(records))
+	for to, from := range b.host.world.random.shuffle(len(records)) {
+		requests[to] = b.putting(key, records[from], &refusal)
+	}
+	if err := b.host.ask(ctx, requests...); err != nil {
+		return err
+	}
+	return refusal
+}
+
+func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) request {
+	point := PointRewrite
+	switch r.Kind() {
+	case store.KindLog:
+		point = PointLogPut
+	case store.KindCreate:
+		point = PointCreate
+	}
+	return request{point, r.Name, func() {
+		if err := b.host.world.put(key, r); err != nil && *refusal == nil {
+			*refusal = err
+		}
+	}}
+}
+
+// Put implements [store.Threads].
+func (b backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	if len(r.Payload) > maxRecord {
+		return tooLarge(r)
+	}
+	return b.putRecords(ctx, key, []store.Record{r})
+}
+
+func tooLarge(r store.Record) error {
+	return fmt.Errorf("record %s of %d bytes: %w", r.Name, len(r.Payload), store.ErrTooLarge)
+}
+
+// Get implements [store.Threads].
+func (b backend) Get(ctx context.Context, key core.ThreadKey, name string) (r store.Record, ok bool, err error) {
+	err = b.one(ctx, PointGet, name, func() { r, ok = b.host.world.partition(key).record(name) })
+	if err != nil {
+		return store.Record{}, false, err
+	}
+	return r, ok, nil
+}
+
+// page is how many log records one request reads.
+const page = 24
+
+// Log implements [store.Threads].
+func (b backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for at := max(from, 1); at <= to; at += page {
+			records, more, err := b.page(ctx, key, at, min(to, at+page-1))
+			if err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			for _, r := range records {
+				if r.Name != "" && !yield(r, nil) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// LogBackwards implements [store.Threads].
+func (b backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for end := to; end >= max(from, 1); {
+			begin := max(from, 1)
+			if end > page {
+				begin = max(begin, end-page+1)
+			}
+			records, _, err := b.page(ctx, key, begin, end)
+			if err != nil {
+				yield(store.Record{}, err)
+				return
+			}
+			for _, r := range slices.Backward(records) {
+				if r.Name != "" && !yield(r, nil) {
+					return
+				}
+			}
+			end = begin - 1
+		}
+	}
+}
+
+func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) (records []store.Record, more bool, err error) {
+	err = b.one(ctx, PointLog, key.Thread, func() {
+		log := b.host.world.partition(key).log
+		end := min(to, uint64(len(log)))
+		if from <= end {
+			records = slices.Clone(log[from-1 : end])
+		}
+		more = uint64(len(log)) > to
+	})
+	return records, more, err
+}
+
+// Pointer implements [store.Pointers].
+func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
+	err = b.one(ctx, PointPointer, name, func() { value, ok = b.host.world.pointers[tenant+"#"+name] })
+	return value, ok && err == nil, err
+}
+
+// Overdue implements [store.Due].
+func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
+	err = b.one(ctx, PointDue, "", func() {
+		for _, p := range b.host.world.partitions {
+			if p.shard != shard {
+				continue
+			}
+			due := b.host.world.dueOf(p)
+			if due == 0 || due > until {
+				continue
+			}
+			if o := (store.Overdue{Key: p.key, At: due}); after == nil || later(o, *after) > 0 {
+				found = append(found, o)
+			}
+		}
+	})
+	slices.SortFunc(found, later)
+	return found[:min(len(found), limit)], err
+}
+
+func later(a, b store.Overdue) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Key.Thread, b.Key.Thread))
+}
+
+// Records implements [store.Lists].
+func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (found []store.Record, err error) {
+	err = b.one(ctx, PointGet, prefix, func() {
+		p := b.host.world.partition(key)
+		for _, r := range p.log {
+			if r.Name > after && strings.HasPrefix(r.Name, prefix) {
+				found = append(found, r)
+			}
+		}
+		for name, r := range p.records {
+			if name > after && strings.HasPrefix(name, prefix) {
+				found = append(found, r)
+			}
+		}
+	})
+	slices.SortFunc(found, func(a, b store.Record) int { return strings.Compare(a.Name, b.Name) })
+	return found[:min(len(found), limit)], err
+}
+
+// put is the store's side of a put.
+func (w *World) put(key core.ThreadKey, r store.Record) error {
+	p := w.partition(key)
+	stored, ok := p.record(r.Name)
+	var was *store.Record
+	if ok {
+		was = &stored
+	}
+	write, err := store.Admit(was, r)
+	if err != nil || !write {
+		return err
+	}
+	w.checkPut(p, was, r)
+	p.keep(r)
+	return nil
+}
+
+// setHead is the store's side of the compare-and-set.
+func (w *World) setHead(key core.ThreadKey, version uint64, encoded []byte) (refused []byte, written bool) {
+	p := w.partition(key)
+	if p.head.Version != version-1 {
+		return p.encoded, false
+	}
+	next, err := thread.Decode(encoded)
+	if err != nil {
+		w.fail(p, "the written head does not decode: %v", err)
+		return nil, false
+	}
+	if len(encoded) > thread.MaxSize {
+		w.fail(p, "the head has %d bytes", len(encoded))
+	}
+	was := p.head
+	if p.listed = was.DueAt; w.now < w.stop && w.Faults > 0 {
+		p.lag = w.now + w.random.between(0, 8*time.Second)
+	}
+	p.encoded, p.head, p.changed = encoded, next, w.now
+	w.checkHead(p, was, next)
+	return nil, true
+}
+
+// dueOf is what the index shows.
+func (w *World) dueOf(p *partition) int64 {
+	if w.now >= p.lag || p.listed == p.head.DueAt {
+		return p.head.DueAt
+	}
+	w.strike(PointDue, FaultStale)
+	return p.listed
+}
+
+// touchAll is somebody's write on top of every thread.
+func (w *World) touchAll() {
+	for _, p := range w.partitions {
+		if !p.head.Exists() || p.head.Deleted {
+			continue
+		}
+		var id core.ID
+		w.random.fill(id[:])
+		next, _, err := thread.Apply(p.head, thread.Transition{Now: w.millis(), CommitID: id, Change: thread.Touch{}})
+		if err != nil {
+			w.fail(p, "touch: %v", err)
+			continue
+		}
+		w.setHead(p.key, next.Version, next.AppendBinary(nil))
+	}
+}

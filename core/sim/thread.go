@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// threadState is what the checks remember of one thread.
+type threadState struct {
+	w *World
+	i int
+	p *partition
+
+	entries []thread.Entry // committed, from sequence 1
+	fixed   map[uint64]bool
+	turn    int // calls of the committed turn that still want a result
+	call    int // the next of them
+	turnSeq uint64
+
+	inputs  map[core.ID]*input // accepted, by the id of their dispatch
+	byText  map[string]*input  // every one that a client made, by its message's id
+	reads   map[string]int     // committed messages, by the id
+	cut     map[core.ID]bool   // stood before an interrupt
+	ended   map[core.ID][]byte // final run records
+	seen    map[core.ID][]core.Termination
+	killed  map[core.ID]int // claims that a run's own poison took
+	effects map[string]int
+	starts  map[string]int // executions of a call, by its key
+	results map[string]string
+	folded  folded
+
+	hints, maxHints int
+	claimed         time.Duration
+}
+
+// input is what a client submits.
+type input struct {
+	name  string // of its message
+	agent string
+	text  string
+	mode  string
+	over  string // how a reader saw it end
+	run   core.ID
+	id    core.ID
+}
+
+func newThreadState(w *World, i int, p *partition) *threadState {
+	return &threadState{
+		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
+		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID][]byte{},
+		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
+		starts: map[string]int{}, results: map[string]string{},
+	}
+}

@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Config is a world before it begins. The zero Config is a world without
+// faults and without anything to do.
+type Config struct {
+	Seed    uint64
+	Threads int
+	Runs    int     // submitted to each thread
+	Faults  float64 // of an operation, until the faults stop
+
+	Mixed     bool          // programs 1/1, 2/1 and 2/2 share the threads; 2/1 and 2/2 after the faults
+	Old       bool          // with Mixed: nobody reads schema 2 until the faults stop, clients write it
+	Batch     bool          // hints are taken ten at a time
+	Local     bool          // one process does everything; a crash starts the next one
+	Poison    int           // kind of the first thread's first run; -1: some runs, by their input
+	Calm      bool          // nobody steers, cancels, interrupts, edits or stops a host
+	Long      bool          // some rounds have many slow calls
+	Slow      time.Duration // of an inference, at least
+	Restarts  bool          // most hosts are told to stop while they work
+	Late      bool          // many puts come late
+	Ambiguous bool          // many answers of head writes are lost
+
+	// Trace is told what happens; nil: nobody is.
+	Trace func(format string, args ...any)
+}
+
+// World is one simulated world. It must be used by one goroutine at a time.
+type World struct {
+	Config
+	Stats Stats
+
+	now, stop  time.Duration // stop: when the faults do
+	count      uint64        // of events, orders those of one instant
+	ids        uint64
+	events     events
+	random     random
+	task       *task
+	tasks      []*task
+	over       bool
+	violation  string
+	trace      uint64
+	partitions []*partition
+	threads    []*threadState
+	byKey      map[core.ThreadKey]*partition
+	pointers   map[string][]byte
+	checks     thread.Records // reads whatever is written
+	queue      queue
+	local      *host
+	idle       map[role][]*host
+	hosts      map[string]*host // by the worker's name in a claim
+	clients    int              // requests under way
+	working    int              // hints that the local host works on
+}
+
+// Times of a world.
+const (
+	submitWithin  = 250 * time.Second
+	faultsLast    = 400 * time.Second
+	oldFaultsLast = 2000 * time.Second
+	sweepEvery    = time.Minute
+	patience      = 2 * time.Hour // for everything to be settled after the faults
+	tenant        = "t"
+	tooBusy       = 1_000_000 // operations of one world
+)
+
+// New makes a world: its threads, its clients, its sweeper.
+func New(c Config) *World {
+	w := &World{
+		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
+		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{},
+		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
+		idle:   map[role][]*host{}, hosts: map[string]*host{},
+	}
+	if c.Old {
+		w.stop = oldFaultsLast
+	}
+	for i := range c.Threads {
+		p := &partition{
+			key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{},
+		}
+		p.shard = store.Shard(p.key)
+		w.partitions = append(w.partitions, p)
+		w.byKey[p.key] = p
+		w.threads = append(w.threads, newThreadState(w, i, p))
+		p.state = w.threads[i]
+	}
+	w.Stats.Threads, w.Stats.Runs = c.Threads, c.Threads*c.Runs
+	for _, th := range w.threads {
+		for k := range c.Runs {
+			within := submitWithin
+			if c.Batch || c.Local {
+				within = 150 * time.Millisecond
+			}
+			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
+		}
+	}
+	if c.Local {
+		w.restart()
+	}
+	w.push(sweepEvery, w.sweep, true)
+	return w
+}
+
+func (w *World) partition(key core.ThreadKey) *partition {
+	p := w.byKey[key]
+	if p == nil {
+		w.violate("somebody reached for thread %s, which no client named", key)
+		p = &partition{key: key, records: map[string]store.Record{}}
+	}
+	return p
+}
+
+// Run runs the world until nothing moves any more after the faults have
+// stopped. It returns the first violation, "" when there was none.
+func (w *World) Run() string {
+	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience {
+		e := heap.Pop(&w.events).(event)
+		w.now = e.at
+		if w.Stats.Operations++; w.Stats.Operations > tooBusy {
+			w.violate("%d operations and no end", w.Stats.Operations)
+		}
+		e.run()
+		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" {
+			break
+		}
+	}
+	if w.violation == "" {
+		w.final()
+	}
+	w.over = true
+	for _, t := range w.tasks { // let go of what still stands
+		t.end()
+	}
+	w.Stats.close()
+	return w.violation
+}
+
+// Now is the simulated time since the world began.
+func (w *World) Now() time.Duration { return w.now }
+
+// Hash is of everything that happened: equal seeds have equal ones.
+func (w *World) Hash() uint64 { return w.trace }
+
+// at runs f after d.
+func (w *World) at(d time.Duration, f func()) { w.push(d, f, false) }
+
+func (w *World) push(d time.Duration, f func(), sweep bool) {
+	w.count++
+	heap.Push(&w.events, event{at: w.now + max(d, 0), tie: w.random.next(), n: w.count, run: f, sweep: sweep})
+}
+
+// violate notes what must not happen; the first one counts.
+func (w *World) violate(format string, args ...any) {
+	if w.violation == "" && !w.over {
+		w.violation = fmt.Sprintf("at %s: ", w.now) + fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *World) fail(p *partition, format string, args ...any) {
+	w.violate("thread "+p.key.Thread+": "+format, args...)
+}
+
+func (w *World) failPanic(e any) {
+	w.violate("panic: %v\n%s", e, debug.Stack())
+}
+
+// note takes an operation into the hash.
+func (w *World) note(h *host, r request) {
+	w.fold(uint64(r.point)<<56 ^ uint64(w.now))
+	for i := range len(r.name) {
+		w.trace = (w.trace ^ uint64(r.name[i])) * 1099511628211
+	}
+	if w.Trace != nil {
+		w.Trace("%s: %s %s", h.name, r.point, r.name)
+	}
+}
+
+func (w *World) fold(x uint64) { w.trace = mix(w.trace ^ x) }
+
+// id makes a name that is unique in the world.
+func (w *World) id() uint64 { w.ids++; return w.ids }
+
+// millis is the true time as heads have it.
+func (w *World) millis() int64 { return epoch.Add(w.now).UnixMilli() }
+
+// event is something that happens at a time. Those of one instant come in an
+// order that the seed says.
+type event struct {
+	at    time.Duration
+	tie   uint64
+	n     uint64
+	run   func()
+	sweep bool
+}
+
+type events []event
+
+func (q events) Len() int { return len(q) }
+
+func (q events) Less(i, j int) bool {
+	if q[i].at != q[j].at {
+		return q[i].at < q[j].at
+	}
+	if q[i].tie != q[j].tie {
+		return q[i].tie < q[j].tie
+	}
+	return q[i].n < q[j].n
+}
+
+func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
+
+func (q *events) Pop() any {
+	old := *q
+	last := len(old) - 1
+	e := old[last]
+	old[last] = event{}
+	*q = old[:last]
+	return e
+}

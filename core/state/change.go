@@ -1,0 +1,122 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// change applies an update to a key's value, both as JSON; an absent value is
+// nil. The edits lead from one value to the other, where that is known without
+// comparing them; nil means that it is not.
+type change func(value, update json.RawMessage) (next json.RawMessage, edits []edit, err error)
+
+// edit is an operation inside a key's value.
+type edit struct {
+	op    Op
+	token string // of the element or member
+	value json.RawMessage
+}
+
+// Appending completes a key whose updates append one element each. Its patches
+// hold the element alone, and neither a commit nor a fold decodes the list.
+//
+//	var Names = state.Appending(state.Key[[]string, string]{Name: "names"})
+func Appending[E any](k Key[[]E, E]) Key[[]E, E] {
+	k.Apply = func(list []E, element E) []E { return append(list, element) }
+	k.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
+		decoded, err := decode[E](k.Name, "update", update)
+		if err != nil {
+			return nil, nil, err
+		}
+		element, err := encode(k.Name, "update", decoded)
+		if err != nil {
+			return nil, nil, err
+		}
+		if isNull(value) {
+			return slices.Concat([]byte("["), element, []byte("]")), nil, nil
+		}
+		begun, isList := bytes.CutSuffix(value, []byte("]"))
+		if !isList || value[0] != '[' {
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no list", k.Name)
+		}
+		comma := []byte(",")
+		if len(begun) == 1 {
+			comma = nil
+		}
+		return slices.Concat(begun, comma, element, []byte("]")), []edit{{OpAdd, "-", element}}, nil
+	}
+	return k
+}
+
+// Merging completes a key whose updates set members of an object; a member
+// that encodes as null is removed. Its patches hold the changed members alone.
+//
+//	var Seen = state.Merging(state.Key[map[string]time.Time, map[string]time.Time]{Name: "seen"})
+func Merging[M any](k Key[map[string]M, map[string]M]) Key[map[string]M, map[string]M] {
+	k.Apply = func(object, members map[string]M) map[string]M {
+		merged := maps.Clone(object)
+		if merged == nil {
+			merged = map[string]M{}
+		}
+		maps.Copy(merged, members)
+		maps.DeleteFunc(merged, func(_ string, m M) bool {
+			text, err := core.EncodeJSON(m)
+			return err == nil && isNull(text)
+		})
+		return merged
+	}
+	k.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
+		members, err := decode[map[string]M](k.Name, "update", update)
+		if err != nil {
+			return nil, nil, err
+		}
+		object := leaf(value)
+		fresh := isNull(value)
+		if fresh {
+			object = leaf([]byte("{}"))
+		}
+		if err := object.open(); err != nil || object.kind != kindObject {
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no object", k.Name)
+		}
+		edits := []edit{}
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			member, err := encode(k.Name, "update", members[name])
+			if err != nil {
+				return nil, nil, err
+			}
+			if e, changes := object.set(name, member); changes {
+				edits = append(edits, e)
+			}
+		}
+		if fresh {
+			edits = nil // the object itself is new
+		}
+		return object.json(), edits, nil
+	}
+	return k
+}
+
+// set sets or, by null, removes a member of an open object.
+func (n *node) set(name string, value json.RawMessage) (made edit, changes bool) {
+	was, present := n.members[name]
+	switch {
+	case isNull(value):
+		delete(n.members, name)
+		return edit{op: OpRemove, token: name}, present
+	case !present:
+		made.op = OpAdd
+	case bytes.Equal(was.raw, value):
+		return edit{}, false
+	default:
+		made.op = OpReplace
+	}
+	n.members[name] = leaf(value)
+	made.token, made.value = name, value
+	return made, true
+}
+
+func isNull(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }

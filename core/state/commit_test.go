@@ -1,0 +1,295 @@
+package state_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+func TestCommitAppliesInOrderAndRaisesTheRevisionOnce(t *testing.T) {
+	var c state.Command
+	update(t, &c, total, 2)
+	update(t, &c, names, "a")
+	update(t, &c, names, "b")
+	update(t, &c, total, 3)
+	s, patch := commit(t, registry(t), state.Snapshot{}, c.Batch)
+	if s.Revision() != 1 {
+		t.Errorf("revision %d, want 1", s.Revision())
+	}
+	if diff := cmp.Diff(map[string]string{"/thread/total": "5", "/run/names": `["a","b"]`}, values(s)); diff != "" {
+		t.Error(diff)
+	}
+	want := `[{"op":"add","path":"/thread/total","value":5},{"op":"add","path":"/run/names","value":["a","b"]}]`
+	if diff := cmp.Diff(want, text(patch)); diff != "" {
+		t.Error(diff)
+	}
+	got, err := names.Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func pointer(n int) *int { return &n }
+
+func TestPatchesSayNoMoreThanWhatChanged(t *testing.T) {
+	long := `"a line that is long enough to be worth its path"`
+	tests := []struct {
+		name   string
+		before map[string]string
+		make   func(c *state.Command)
+		want   string
+	}{
+		{"an append holds the element", map[string]string{"/run/names": `["a"]`},
+			func(c *state.Command) { update(t, c, names, "b"); update(t, c, names, "<c>") },
+			`[{"op":"add","path":"/run/names/-","value":"b"},{"op":"add","path":"/run/names/-","value":"<c>"}]`},
+		{"an append to an empty list", map[string]string{"/run/names": `[]`},
+			func(c *state.Command) { update(t, c, names, "b") },
+			`[{"op":"add","path":"/run/names/-","value":"b"}]`},
+		{"an append to null", map[string]string{"/run/names": `null`},
+			func(c *state.Command) { update(t, c, names, "b") },
+			`[{"op":"replace","path":"/run/names","value":["b"]}]`},
+		{"an append after a clear", map[string]string{"/run/names": `["a"]`},
+			func(c *state.Command) { names.Clear(c); update(t, c, names, "b") },
+			`[{"op":"replace","path":"/run/names","value":["b"]}]`},
+		{"a merge holds the members that change", map[string]string{"/thread/seen": `{"a":1,"b":2,"c/d":3}`},
+			func(c *state.Command) {
+				update(t, c, seen, map[string]*int{"a": pointer(1), "b": nil, "c/d": pointer(4), "e": pointer(5), "f": nil})
+			},
+			`[{"op":"remove","path":"/thread/seen/b"},{"op":"replace","path":"/thread/seen/c~1d","value":4},{"op":"add","path":"/thread/seen/e","value":5}]`},
+		{"a first merge", nil,
+			func(c *state.Command) { update(t, c, seen, map[string]*int{"a": pointer(1), "b": nil}) },
+			`[{"op":"add","path":"/thread/seen","value":{"a":1}}]`},
+		{"a diff when it is smaller", map[string]string{"/run/plan~1~0": `{"title":` + long + `,"done":false}`},
+			func(c *state.Command) {
+				update(t, c, plan, any(map[string]any{"title": "a line that is long enough to be worth its path", "done": true}))
+			},
+			`[{"op":"replace","path":"/run/plan~1~0/done","value":true}]`},
+		{"a replacement when that is", map[string]string{"/run/plan~1~0": `{"done":false,"n":1}`},
+			func(c *state.Command) { update(t, c, plan, any(map[string]any{"done": true, "n": 2})) },
+			`[{"op":"replace","path":"/run/plan~1~0","value":{"done":true,"n":2}}]`},
+		{"a clear", map[string]string{"/thread/total": "1"},
+			func(c *state.Command) { total.Clear(c) },
+			`[{"op":"remove","path":"/thread/total"}]`},
+		{"several updates of one key come to one", map[string]string{"/thread/total": "1"},
+			func(c *state.Command) { update(t, c, total, 1); update(t, c, total, 1) },
+			`[{"op":"replace","path":"/thread/total","value":3}]`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var c state.Command
+			test.make(&c)
+			_, patch := commit(t, registry(t), given(t, 3, test.before), c.Batch)
+			if diff := cmp.Diff(test.want, text(patch)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestACommitThatChangesNothingKeepsTheRevision(t *testing.T) {
+	tests := []struct {
+		name string
+		make func(c *state.Command)
+	}{
+		{"an empty batch", func(*state.Command) {}},
+		{"a sum of nothing", func(c *state.Command) { update(t, c, total, 0) }},
+		{"members that are there", func(c *state.Command) { update(t, c, seen, map[string]*int{"a": pointer(1)}) }},
+		{"a clear of nothing", func(c *state.Command) { names.Clear(c) }},
+		{"there and back", func(c *state.Command) { update(t, c, total, 1); update(t, c, total, -1) }},
+	}
+	before := given(t, 4, map[string]string{"/thread/total": "1", "/thread/seen": `{"a":1}`})
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var c state.Command
+			test.make(&c)
+			s, patch := commit(t, registry(t), before, c.Batch)
+			if !s.Equal(before) || patch != nil {
+				t.Errorf("revision %d, patch %v", s.Revision(), patch)
+			}
+		})
+	}
+}
+
+func TestValuesHaveOneSpelling(t *testing.T) {
+	type inner struct {
+		Z, A int
+		H    string
+	}
+	k := state.Key[inner, json.RawMessage]{Name: "k", Apply: func(_ inner, u json.RawMessage) (v inner) {
+		_ = json.Unmarshal(u, &v)
+		return v
+	}}
+	var c state.Command
+	update(t, &c, k, json.RawMessage(`{"H":"\u003cé\n","Z":1,"A":12345678901234567}`))
+	s, _ := commit(t, registry(t, k.Definition()), state.Snapshot{}, c.Batch)
+	if diff := cmp.Diff(map[string]string{"/run/k": `{"A":12345678901234567,"H":"<é\n","Z":1}`}, values(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClearRemovesTheValueAndALaterUpdateStartsFromZero(t *testing.T) {
+	r := registry(t)
+	var first, second state.Command
+	update(t, &first, total, 2)
+	total.Clear(&second)
+	s, _ := commit(t, r, state.Snapshot{}, first.Batch)
+	s, _ = commit(t, r, s, second.Batch)
+	if len(s.Paths()) != 0 || s.Revision() != 2 {
+		t.Errorf("%v at revision %d, want none at 2", s.Paths(), s.Revision())
+	}
+	if n, err := total.Read(s); n != 0 || err != nil {
+		t.Errorf("total reads %d, %v, want 0", n, err)
+	}
+	update(t, &second, total, 7)
+	s, _ = commit(t, r, s, second.Batch)
+	if n, _ := total.Read(s); n != 7 {
+		t.Errorf("total reads %d, want 7", n)
+	}
+}
+
+func TestUpdateToNullSurvivesItsWireForm(t *testing.T) {
+	var c, decoded state.Command
+	update(t, &c, note, nil)
+	raw := text(c)
+	if diff := cmp.Diff(`{"batch":{"mutations":[{"key":"note","update":null}]}}`, raw); diff != "" {
+		t.Error(diff)
+	}
+	if err := json.Unmarshal([]byte(raw), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := commit(t, registry(t), state.Snapshot{}.ForCall(0), decoded.Batch)
+	if diff := cmp.Diff(map[string]string{"/call/0/note": "null"}, values(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEarlierSnapshotsNeverChange(t *testing.T) {
+	r := registry(t)
+	var c state.Command
+	update(t, &c, names, "a")
+	first, _ := commit(t, r, state.Snapshot{}, c.Batch)
+	second, _ := commit(t, r, first, c.Batch)
+	names.Clear(&c)
+	commit(t, r, second, c.Batch)
+	fold(t, second, 9, `[{"op":"add","path":"/run/names/-","value":"x"},{"op":"add","path":"/run/names/-","value":"y"}]`)
+	if diff := cmp.Diff(map[string]string{"/run/names": `["a"]`}, values(first)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"/run/names": `["a","a"]`}, values(second)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCommitRefusesTheWholeBatch(t *testing.T) {
+	mutation := func(key, update string) state.Mutation {
+		return state.Mutation{Key: key, Update: json.RawMessage(update)}
+	}
+	corrupt := &core.Error{Code: core.CodeCorrupt}
+	tests := []struct {
+		name      string
+		mutations []state.Mutation
+		want      string
+		is        error
+	}{
+		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, state.ErrUnknownKey},
+		{"an update of another type", []state.Mutation{mutation("total", `"x"`)}, `committing state: decoding the update of state key "total": json: cannot unmarshal string into Go value of type int`, corrupt},
+		{"an element of another type", []state.Mutation{mutation("names", `1`)}, `committing state: decoding the update of state key "names": json: cannot unmarshal number into Go value of type string`, corrupt},
+		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is no list`, corrupt},
+		{"a value that is no object any more", []state.Mutation{mutation("seen", `{"a":1}`)}, `committing state: decoding the value of state key "seen": it is no object`, corrupt},
+		{"a key of the call without one", []state.Mutation{mutation("note", `"x"`)}, `committing state: state key "note" belongs to one tool call: the snapshot is bound to no tool call`, state.ErrNoCall},
+		{"a panic of Apply", []state.Mutation{mutation("total", "1"), mutation("bomb", "1")}, `committing state: applying an update of state key "bomb": panic: boom`, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before := given(t, 4, map[string]string{"/thread/total": "1", "/run/names": "3", "/thread/seen": "[]"})
+			s, patch, err := registry(t).Commit(before, state.Batch{Mutations: test.mutations})
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("%v is not %v", err, test.is)
+			}
+			if !s.Equal(state.Snapshot{}) || patch != nil {
+				t.Errorf("snapshot %v, patch %v, want none", values(s), patch)
+			}
+		})
+	}
+	var panicked *env.PanicError
+	_, _, err := registry(t).Commit(state.Snapshot{}, state.Batch{Mutations: []state.Mutation{mutation("bomb", "1")}})
+	if !errors.As(err, &panicked) {
+		t.Errorf("%v is not a PanicError", err)
+	}
+}
+
+func TestUpdateReportsWhatJSONCannotExpress(t *testing.T) {
+	k := state.Key[int, func()]{Name: "f"}
+	var c state.Command
+	err := k.Update(&c, func() {})
+	if diff := cmp.Diff(`encoding an update of state key "f": json: unsupported type: func()`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+	if !c.IsZero() {
+		t.Error("the command changed")
+	}
+}
+
+func TestAValueThatJSONCannotExpressIsTheKeysError(t *testing.T) {
+	ratio := state.Key[float64, float64]{Name: "ratio", Apply: func(v, u float64) float64 { return v / u }}
+	var c state.Command
+	update(t, &c, ratio, 0)
+	_, _, err := registry(t, ratio.Definition()).Commit(given(t, 1, map[string]string{"/run/ratio": "1"}), c.Batch)
+	if diff := cmp.Diff(`committing state: encoding the value of state key "ratio": json: unsupported value: +Inf`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAppendingAndMergingApplyAsTheirPatchesDo(t *testing.T) {
+	list := names.Apply([]string{"a"}, "b")
+	if diff := cmp.Diff([]string{"a", "b"}, list); diff != "" {
+		t.Error(diff)
+	}
+	object := map[string]*int{"a": pointer(1), "b": pointer(2)}
+	merged := seen.Apply(object, map[string]*int{"a": nil, "c": pointer(3)})
+	if diff := cmp.Diff(map[string]*int{"b": pointer(2), "c": pointer(3)}, merged); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]*int{}, seen.Apply(nil, nil)); diff != "" || len(object) != 2 {
+		t.Error(diff, object)
+	}
+}
+
+func TestCallsDoNotShareTheirValues(t *testing.T) {
+	r := registry(t)
+	first, second := "first", "second"
+	var a, b state.Command
+	update(t, &a, note, &first)
+	update(t, &b, note, &second)
+	s, patch := commit(t, r, state.Snapshot{}.ForCall(0), a.Batch)
+	if diff := cmp.Diff(`[{"op":"add","path":"/call/0/note","value":"first"}]`, text(patch)); diff != "" {
+		t.Error(diff)
+	}
+	s, _ = commit(t, r, s.ForCall(1), b.Batch)
+	for call, want := range []string{first, second} {
+		got, err := note.Read(s.ForCall(call))
+		if err != nil || got == nil || *got != want {
+			t.Errorf("call %d reads %v, %v, want %s", call, got, err, want)
+		}
+	}
+	if got, err := note.Read(s.ForCall(2)); got != nil || err != nil {
+		t.Errorf("a third call reads %v, %v", got, err)
+	}
+	_, err := note.Read(s.Unbound())
+	if diff := cmp.Diff(`state key "note" belongs to one tool call: the snapshot is bound to no tool call`, fmt.Sprint(err)); diff != "" || !errors.Is(err, state.ErrNoCall) {
+		t.Error(diff)
+	}
+}

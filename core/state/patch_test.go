@@ -1,0 +1,159 @@
+package state_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+func TestDecodingAPatchRefusesWhatCouldNeverBeFolded(t *testing.T) {
+	tests := []struct{ name, patch, want string }{
+		{"an unknown operation", `[{"op":"test","path":"/run/k","value":1}]`, `operation "test" of a state patch does not exist`},
+		{"no operation", `[{"path":"/run/k"}]`, `operation "" of a state patch does not exist`},
+		{"no value", `[{"op":"add","path":"/run/k"}]`, `operation "add" of a state patch at "/run/k" has no value`},
+		{"no path", `[{"op":"remove"}]`, `path "" of a state patch does not begin with a slash`},
+		{"no scope", `[{"op":"remove","path":"/step/k"}]`, `path "/step/k" of a state patch has no scope`},
+		{"a scope alone", `[{"op":"remove","path":"/run"}]`, `path "/run" of a state patch names no key`},
+		{"an empty key", `[{"op":"remove","path":"/thread//a"}]`, `path "/thread//a" of a state patch names no key`},
+		{"a call alone", `[{"op":"remove","path":"/call/1"}]`, `path "/call/1" of a state patch names no key`},
+		{"a call without index", `[{"op":"remove","path":"/call/k/a"}]`, `path "/call/k/a" of a state patch has no call index`},
+		{"a call with a sign", `[{"op":"remove","path":"/call/+1/a"}]`, `path "/call/+1/a" of a state patch has no call index`},
+		{"a bad escape", `[{"op":"remove","path":"/run/a~2"}]`, `path "/run/a~2" of a state patch has a tilde that escapes nothing`},
+		{"another type", `[{"op":1}]`, `decoding an operation of a state patch: json: cannot unmarshal number into Go struct field plain.op of type state.Op`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var p state.Patch
+			err := json.Unmarshal([]byte(test.patch), &p)
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if core.CodeOf(err) != core.CodeCorrupt {
+				t.Errorf("code %q, want corrupt", core.CodeOf(err))
+			}
+		})
+	}
+}
+
+func TestPatchesKeepTheirWireForm(t *testing.T) {
+	const wire = `[{"op":"add","path":"/thread/a","value":null},{"op":"remove","path":"/call/3/a~1b/0"}]`
+	if diff := cmp.Diff(wire, text(parse(t, wire))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeysAreThoseThatAPatchTouches(t *testing.T) {
+	p := parse(t, `[{"op":"add","path":"/thread/a/b","value":1},{"op":"remove","path":"/run/a"},{"op":"remove","path":"/call/3/x~1y/0"},{"op":"remove","path":"/thread/a"}]`)
+	want := []state.KeyPath{{Scope: state.ScopeThread, Name: "a"}, {Scope: state.ScopeRun, Name: "a"}, {Scope: state.ScopeCall, Call: 3, Name: "x/y"}}
+	if diff := cmp.Diff(want, p.Keys()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPathsAreMembersOfAManifest(t *testing.T) {
+	manifest := map[state.KeyPath]int{{Scope: state.ScopeThread, Name: "a/b~"}: 1, {Scope: state.ScopeCall, Call: 2, Name: "c"}: 2, {Name: "d"}: 3}
+	wire := text(manifest)
+	if diff := cmp.Diff(`{"/call/2/c":2,"/run/d":3,"/thread/a~1b~0":1}`, wire); diff != "" {
+		t.Error(diff)
+	}
+	var again map[state.KeyPath]int
+	if err := json.Unmarshal([]byte(wire), &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(manifest, again); diff != "" {
+		t.Error(diff)
+	}
+	var path state.KeyPath
+	if err := path.UnmarshalText([]byte("/run/d/0")); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("got %v, want corrupt", err)
+	}
+}
+
+func TestJoinKeepsTheLastSettingOfAKey(t *testing.T) {
+	tests := []struct{ name, first, second, want string }{
+		{"different keys", `[{"op":"add","path":"/run/a","value":1}]`, `[{"op":"add","path":"/run/b","value":1}]`,
+			`[{"op":"add","path":"/run/a","value":1},{"op":"add","path":"/run/b","value":1}]`},
+		{"replaced twice", `[{"op":"replace","path":"/run/k","value":1},{"op":"add","path":"/run/b","value":1}]`, `[{"op":"replace","path":"/run/k","value":2}]`,
+			`[{"op":"add","path":"/run/b","value":1},{"op":"replace","path":"/run/k","value":2}]`},
+		{"new and replaced", `[{"op":"add","path":"/run/k","value":[]},{"op":"add","path":"/run/k/-","value":1}]`, `[{"op":"replace","path":"/run/k","value":[2]},{"op":"add","path":"/run/k/-","value":3}]`,
+			`[{"op":"add","path":"/run/k","value":[2]},{"op":"add","path":"/run/k/-","value":3}]`},
+		{"edited and replaced", `[{"op":"add","path":"/run/k/-","value":1}]`, `[{"op":"replace","path":"/run/k","value":[2]}]`,
+			`[{"op":"replace","path":"/run/k","value":[2]}]`},
+		{"new and removed", `[{"op":"add","path":"/run/k","value":1}]`, `[{"op":"remove","path":"/run/k"}]`,
+			`[{"op":"add","path":"/run/k","value":1},{"op":"remove","path":"/run/k"}]`},
+		{"removed and new", `[{"op":"remove","path":"/run/k"}]`, `[{"op":"add","path":"/run/k","value":1}]`,
+			`[{"op":"add","path":"/run/k","value":1}]`},
+		{"the same name in two scopes", `[{"op":"replace","path":"/run/k","value":1}]`, `[{"op":"replace","path":"/thread/k","value":1}]`,
+			`[{"op":"replace","path":"/run/k","value":1},{"op":"replace","path":"/thread/k","value":1}]`},
+		{"nothing", `[]`, `[]`, `null`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, text(state.Join(parse(t, test.first), nil, parse(t, test.second)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDiffOfSnapshotsLeadsFromOneToTheOther(t *testing.T) {
+	from := given(t, 3, map[string]string{"/thread/gone": "1", "/thread/same": "[1]", "/run/n": "1"})
+	to := given(t, 9, map[string]string{"/thread/same": "[1]", "/run/n": "2", "/call/1/new": "[]"})
+	want := `[{"op":"remove","path":"/thread/gone"},{"op":"replace","path":"/run/n","value":2},{"op":"add","path":"/call/1/new","value":[]}]`
+	if diff := cmp.Diff(want, text(state.Diff(from, to))); diff != "" {
+		t.Error(diff)
+	}
+	want = `[{"op":"add","path":"/thread/gone","value":1},{"op":"replace","path":"/run/n","value":1},{"op":"remove","path":"/call/1/new"}]`
+	if diff := cmp.Diff(want, text(state.Diff(to, from))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDiffOfAValueIsTheSmaller(t *testing.T) {
+	const a, b, c = `"a: an element that is much longer than the path that leads to it"`, `"b: an element that is much longer than the path that leads to it"`, `"c: an element that is much longer than the path that leads to it"`
+	tests := []struct{ name, from, to, want string }{
+		{"an element behind", `[` + a + `,` + b + `]`, `[` + a + `,` + b + `,0]`, `[{"op":"add","path":"/run/k/-","value":0}]`},
+		{"an element within", `[` + a + `,` + b + `]`, `[` + a + `,0,1,` + b + `]`, `[{"op":"add","path":"/run/k/1","value":0},{"op":"add","path":"/run/k/2","value":1}]`},
+		{"elements gone", `[` + a + `,0,1,` + b + `]`, `[` + a + `,` + b + `]`, `[{"op":"remove","path":"/run/k/1"},{"op":"remove","path":"/run/k/1"}]`},
+		{"the first gone", `[0,` + a + `,` + b + `]`, `[` + a + `,` + b + `]`, `[{"op":"remove","path":"/run/k/0"}]`},
+		{"one changed, one gone", `[` + a + `,1,2,` + b + `]`, `[` + a + `,3,` + b + `]`, `[{"op":"replace","path":"/run/k/1","value":3},{"op":"remove","path":"/run/k/2"}]`},
+		{"everything changed", `[` + a + `,` + b + `]`, `[` + b + `,` + c + `]`, `[{"op":"replace","path":"/run/k","value":[` + b + `,` + c + `]}]`},
+		{"deep inside", `{"x":[{"y":1,"z":` + a + `}],"w":` + b + `}`, `{"x":[{"y":2,"z":` + a + `}],"w":` + b + `}`, `[{"op":"replace","path":"/run/k/x/0/y","value":2}]`},
+		{"a small part as a whole", `{"w":` + a + `,"x":{"p":1,"q":2}}`, `{"w":` + a + `,"x":{"p":2,"q":1}}`, `[{"op":"replace","path":"/run/k/x","value":{"p":2,"q":1}}]`},
+		{"an escaped name", `{"w":` + a + `,"x/~":1}`, `{"w":` + a + `,"x/~":2}`, `[{"op":"replace","path":"/run/k/x~1~0","value":2}]`},
+		{"another kind", `[1]`, `{"a":1}`, `[{"op":"replace","path":"/run/k","value":{"a":1}}]`},
+		{"a number", `1`, `2`, `[{"op":"replace","path":"/run/k","value":2}]`},
+		{"nothing", `[1]`, `[1]`, `null`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			from, to := given(t, 1, map[string]string{"/run/k": test.from}), given(t, 2, map[string]string{"/run/k": test.to})
+			patch := state.Diff(from, to)
+			if diff := cmp.Diff(test.want, text(patch)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(values(to), values(fold(t, from, 2, text(append(state.Patch{}, patch...))))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A value that nests deeper than a diff looks is replaced below that level.
+func TestDiffEndsAtADepth(t *testing.T) {
+	nest := func(depth int, inside string) string {
+		const beside = `"something beside that makes a replacement long"`
+		return strings.Repeat(`[`+beside+`,`, depth) + inside + strings.Repeat(`]`, depth)
+	}
+	from, to := given(t, 1, map[string]string{"/run/k": nest(18, "1")}), given(t, 2, map[string]string{"/run/k": nest(18, "2")})
+	patch := state.Diff(from, to)
+	if len(patch) != 1 || patch[0].Path != "/run/k"+strings.Repeat("/1", 16) {
+		t.Errorf("got %s", text(patch))
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// suite is one package's tests.
+type suite struct {
+	name string // the package, from the module's root
+	long bool   // without -short: asked last, of those that survived the rest
+}
+
+func (s suite) String() string {
+	if s.long {
+		return s.name + "+long"
+	}
+	return s.name
+}
+
+// defaultSuites says whose tests are to kill a package's mutants. The rules of
+// a layer are held by the tests of those above it, too: what a lost hint or a
+// wrong fence costs shows in a run, not in a head.
+var defaultSuites = map[string][]suite{
+	"core/thread": {
+		{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"},
+		{name: "core/thread", long: true},
+	},
+	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
+	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},
+}
+
+// parseSuites reads the table as the flag -tests has it.
+func parseSuites(text string) (map[string][]suite, error) {
+	table := map[string][]suite{}
+	for entry := range strings.SplitSeq(text, ";") {
+		code, tests, ok := strings.Cut(entry, "=")
+		if !ok || tests == "" {
+			return nil, fmt.Errorf("-tests: %q is not of the form package=package,package", entry)
+		}
+		for name := range strings.SplitSeq(tests, ",") {
+			name, long := strings.CutSuffix(name, "+long")
+			table[code] = append(table[code], suite{name, long})
+		}
+	}
+	return table, nil
+}
+
+// order sorts a package's suites: its own first, since they build fastest and
+// kill most, then the fastest, those without -short last.
+func order(code string, suites []suite, took map[suite]time.Duration) []suite {
+	suites = slices.Clone(suites)
+	slices.SortStableFunc(suites, func(a, b suite) int {
+		switch {
+		case a.long != b.long:
+			return before(b.long)
+		case (a.name == code) != (b.name == code):
+			return before(a.name == code)
+		}
+		return int(took[a] - took[b])
+	})
+	return suites
+}
+
+func before(yes bool) int {
+	if yes {
+		return -1
+	}
+	return 1
+}

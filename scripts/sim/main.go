@@ -1,0 +1,127 @@
+// Command sim runs simulated worlds and reports what was violated: see core/sim.
+//
+//	go run ./scripts/sim                 # SEEDS worlds from SEED0 on
+//	go run ./scripts/sim -world 1234     # one world, told operation by operation
+//
+// Its last line counts worlds, runs, faults and violations. It fails when there
+// was a violation.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/core/sim"
+)
+
+const (
+	defaultWorlds = 20_800 // each kind equally often
+	shown         = 5      // violations in full
+)
+
+func main() {
+	first := flag.Int("seed0", number("SEED0", 0), "the first world")
+	worlds := flag.Int("seeds", number("SEEDS", defaultWorlds), "how many worlds")
+	world := flag.Int("world", number("WORLD", -1), "tell one world, operation by operation")
+	stop := flag.Bool("first", false, "end with the first violation")
+	flag.Parse()
+	violations := 0
+	if *world >= 0 {
+		violations = tell(os.Stdout, *world)
+	} else {
+		violations = many(os.Stdout, *first, *worlds, *stop)
+	}
+	if violations > 0 {
+		os.Exit(1)
+	}
+}
+
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// tell runs one world and prints what happens in it.
+func tell(out io.Writer, n int) (violations int) {
+	buffered := bufio.NewWriter(out)
+	defer buffered.Flush()
+	config := sim.Kind(n)
+	var w *sim.World
+	config.Trace = func(format string, args ...any) {
+		fmt.Fprintf(buffered, "%14s "+format+"\n", append([]any{w.Now()}, args...)...)
+	}
+	w = sim.New(config)
+	violation := w.Run()
+	fmt.Fprintf(buffered, "world %d, hash %016x: ", n, w.Hash())
+	if violation == "" {
+		fmt.Fprintln(buffered, "no violation")
+		return 0
+	}
+	fmt.Fprintln(buffered, violation)
+	return 1
+}
+
+// tally is what many worlds came to. It is shared by those who run them.
+type tally struct {
+	mu         sync.Mutex
+	out        io.Writer
+	next, last int
+	total      sim.Stats
+	violations int
+	stop       bool
+}
+
+// many runs worlds on every core.
+func many(out io.Writer, first, worlds int, stop bool) (violations int) {
+	start := time.Now()
+	t := tally{out: out, next: first, last: first + worlds, stop: stop}
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(t.work)
+	}
+	group.Wait()
+	t.total.Print(out)
+	elapsed := time.Since(start)
+	fmt.Fprintf(out, "%s, %.0f worlds a second\n", elapsed.Round(100*time.Millisecond), float64(t.total.Worlds)/elapsed.Seconds())
+	fmt.Fprintf(out, "worlds=%d runs=%d faults=%d violations=%d\n", t.total.Worlds, t.total.Runs, t.total.Faults, t.violations)
+	return t.violations
+}
+
+func (t *tally) work() {
+	for n, ok := t.take(); ok; n, ok = t.take() {
+		w := sim.New(sim.Kind(n))
+		violation := w.Run()
+		t.note(n, w, violation)
+	}
+}
+
+func (t *tally) take() (n int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next == t.last || t.stop && t.violations > 0 {
+		return 0, false
+	}
+	t.next++
+	return t.next - 1, true
+}
+
+func (t *tally) note(n int, w *sim.World, violation string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total.Add(&w.Stats)
+	if violation == "" {
+		return
+	}
+	if t.violations++; t.violations <= shown {
+		fmt.Fprintf(t.out, "world %d (%s): %s\n\tgo run ./scripts/sim -world %d\n", n, sim.KindName(n), violation, n)
+	}
+}

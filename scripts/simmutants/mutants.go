@@ -1,0 +1,235 @@
+package main
+
+// mutants are the errors that must be found, by what they leave undone.
+var mutants = concat(storeMutants, mailboxMutants, headMutants)
+
+func concat(lists ...[]mutant) (all []mutant) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// storeMutants are errors of the conditions under which records are put.
+var storeMutants = []mutant{
+	{
+		Name: "other bytes are accepted at an equal fence and version",
+		File: "core/store/record.go",
+		Old:  "		return false, &RefusedError{next.Name, ErrConflict}\n	case stored.Fence",
+		New:  "		return true, nil\n	case stored.Fence",
+	},
+	{
+		Name: "puts have no fence",
+		File: "core/store/record.go",
+		Old:  "	case stored.Fence > next.Fence, kind",
+		New:  "	case false, kind",
+	},
+}
+
+// mailboxMutants are errors of the service over thread, store and queue.
+var mailboxMutants = []mutant{
+	{
+		Name: "the commit id of an answer that was lost is not looked at",
+		File: "core/mailbox/commit.go",
+		Old:  "if c.plan.made && (head.CommitID == c.id || c.holder && head.HolderCommitID == c.id) {",
+		New:  "if c.plan.made && (c.holder && head.HolderCommitID == c.id) {",
+	},
+	{
+		Name: "a holder's commit id is forgotten when another write hides it",
+		File: "core/mailbox/commit.go",
+		Old:  "if c.plan.made && (head.CommitID == c.id || c.holder && head.HolderCommitID == c.id) {",
+		New:  "if c.plan.made && head.CommitID == c.id {",
+	},
+	{
+		Name: "an orphan A#ended is believed",
+		File: "core/mailbox/status.go",
+		Old:  "if err != nil || !ok || version > head.Version {",
+		New:  "if err != nil || !ok {",
+	},
+	{
+		Name: "an orphan A#read is believed",
+		File: "core/mailbox/status.go",
+		Old:  "if err != nil || !ok || audit.Read > head.Seq {\n		return by, false, err\n	}",
+		New:  "if err != nil || !ok || audit.Read > head.Seq || audit.Read > 0 {\n		return audit.Run, ok && err == nil, err\n	}",
+	},
+	{
+		Name: "a hint that an older program refuses circulates for ever",
+		File: "core/mailbox/claim.go",
+		Old:  "if hint.Sweep || hint.Tries >= schemaTries {",
+		New:  "if false {",
+	},
+	{
+		Name: "the sweep's hint renews itself",
+		File: "core/mailbox/claim.go",
+		Old:  "if hint.Sweep || hint.Tries",
+		New:  "if hint.Tries",
+	},
+	{
+		Name: "a hint that an older program refuses is not sent on",
+		File: "core/mailbox/claim.go",
+		Old:  "if hint.Sweep || hint.Tries >= schemaTries {",
+		New:  "if true {",
+	},
+	{
+		Name: "a suspect's hint is not sent on",
+		File: "core/mailbox/claim.go",
+		Old:  "return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
+		New:  "return head, false, nil",
+	},
+	{
+		Name: "the hint after a head write is forgotten",
+		File: "core/mailbox/commit.go",
+		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
+		New:  "if hint := c.plan.result.Hint; hint != nil && false {",
+	},
+	{
+		Name: "nothing is swept",
+		File: "core/mailbox/sweep.go",
+		Old:  "if len(page) == 0 {",
+		New:  "if true {",
+	},
+	{
+		Name: "a repeated submission does not hint again",
+		File: "core/mailbox/submit.go",
+		Old:  "	if waits {\n",
+		New:  "	if false {\n",
+	},
+	{
+		Name: "every try of a submission is a new one",
+		File: "core/mailbox/submit.go",
+		Old:  "u.run, u.dispatch, u.known = p.Run, p.Dispatch, true",
+		New:  "u.known = true",
+	},
+	{
+		Name: "the head is written although a record was refused",
+		File: "core/mailbox/commit.go",
+		Old:  "	case stored.Version != head.Version:\n		return stored, nil\n",
+		New:  "	case c.holder:\n		c.plan.batch.Records = nil\n		return stored, nil\n	case stored.Version != head.Version:\n		return stored, nil\n",
+	},
+}
+
+// headMutants are errors of the reducer.
+var headMutants = []mutant{
+	{
+		Name: "the turn consumes nothing",
+		File: "core/thread/commit.go",
+		Old:  "	before, err := h.consume(c.Consumed)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		New:  "	before, err := h.consume(nil)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+	},
+	{
+		Name: "an edited entry is consumed at its old revision",
+		File: "core/thread/calls.go",
+		Old:  "e.Revision == ",
+		New:  "e.Revision >= ",
+	},
+	{
+		Name: "an ending of another closing is believed",
+		File: "core/thread/queued.go",
+		Old:  "if record == nil || record.Ending == nil || record.Ending.Version != h.Closing {",
+		New:  "if record == nil || record.Ending == nil {",
+	},
+	{
+		Name: "an ending counts for any reason",
+		File: "core/thread/queued.go",
+		Old:  "	if h.Run.Reason != ReasonOwn {\n",
+		New:  "	if h.Run.Reason != ReasonOwn && (record == nil || record.Ending == nil) {\n",
+	},
+	{
+		Name: "the inbox is dropped at a stop",
+		File: "core/thread/commit.go",
+		Old:  "	if len(h.Inbox) > 0 {\n		first",
+		New:  "	if false {\n		first",
+	},
+	{
+		Name: "the rest of the inbox is dropped at a stop",
+		File: "core/thread/commit.go",
+		Old:  "Steered: true, Rest: slices.Clone(h.Inbox[1:]),",
+		New:  "Steered: true,",
+	},
+	{
+		Name: "a natural end ignores the inbox",
+		File: "core/thread/commit.go",
+		Old:  "case c.Outcome == Done && c.Natural && len(h.Inbox) > 0:",
+		New:  "case false:",
+	},
+	{
+		Name: "the fast path skips a listening RunEnd",
+		File: "core/thread/commit.go",
+		Old:  "if c.Listens || h.Run.OpenCalls() {",
+		New:  "if h.Run.OpenCalls() {",
+	},
+	{
+		Name: "an interrupt leaves the inbox of a closing run",
+		File: "core/thread/control.go",
+		Old:  "before = append(before, h.dropInbox()...) // it would open before what interrupts",
+		New:  "_ = before",
+	},
+	{
+		Name: "cancelling a dispatch leaves its rest without a word",
+		File: "core/thread/control.go",
+		Old:  "return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)",
+		New:  "return []Audit{{ID: d.ID, Run: d.Run, Status: status}}",
+	},
+	{
+		Name: "input is steered to a run that closes",
+		File: "core/thread/inbox.go",
+		Old:  "if !h.Open() || h.Run.Status == Closing {",
+		New:  "if !h.Open() {",
+	},
+	{
+		Name: "an older program claims newer records",
+		File: "core/thread/claim.go",
+		Old:  "	if h.Schema > t.Schemas.Reads {\n		return Result{}, fmt.Errorf",
+		New:  "	if false {\n		return Result{}, fmt.Errorf",
+	},
+	{
+		Name: "an enqueue does not raise the head's schema",
+		File: "core/thread/enqueue.go",
+		Old:  "	h.raise(t)\n",
+		New:  "",
+	},
+	{
+		Name: "a suspect runs beside others",
+		File: "core/thread/claim.go",
+		Old:  "if h.Suspect() && !c.Alone {",
+		New:  "if false {",
+	},
+	{
+		Name: "a claim that is given back counts",
+		File: "core/thread/claim.go",
+		Old:  "if c.Kind != NackFailed && h.Run.Attempts > 0 {",
+		New:  "if false {",
+	},
+	{
+		Name: "progress does not reset attempts",
+		File: "core/thread/apply.go",
+		Old:  "h.Run.Attempts, h.Run.ModelFailed, h.Run.ModelLost = 0, 0, 0",
+		New:  "h.Run.ModelFailed, h.Run.ModelLost = 0, 0",
+	},
+	{
+		Name: "a live claim is taken over",
+		File: "core/thread/claim.go",
+		Old:  "	if h.Live(t.Now) {\n		return Result{Unchanged: true}, nil",
+		New:  "	if false {\n		return Result{Unchanged: true}, nil",
+	},
+	{
+		Name: "a closing run is claimed for ever for its RunEnd",
+		File: "core/thread/head.go",
+		Old:  "SkipRunEnd  = 3 ",
+		New:  "SkipRunEnd  = 200 ",
+	},
+	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wake(t.Now)\n", ""),
+	hintMutant("a close", "core/thread/commit.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
+	hintMutant("a nack", "core/thread/claim.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n", "	return Result{Before: before}, nil\n"),
+	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
+	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
+	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
+	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.end(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.end(ReasonCancelled)}, nil"),
+	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now)}, nil"),
+	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
+}
+
+// hintMutant forgets the hint of one transition.
+func hintMutant(of, file, before, after string) mutant {
+	return mutant{"the hint of " + of + " is forgotten", file, before, after}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// requestTime bounds a request that is no stream.
+const requestTime = 15 * time.Second
+
+// client speaks HTTP with the host. Each request has a connection of its own,
+// so that none is lost with another's.
+type client struct {
+	http http.Client
+	host *host
+
+	requests atomic.Int64
+	lost     atomic.Int64 // answers that never came
+	errors   atomic.Int64 // answers 5xx
+}
+
+func newClient(h *host) *client {
+	return &client{host: h, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+}
+
+// request is what is sent, the same bytes at every try.
+type request struct {
+	method, path, body string
+	key                string // Idempotency-Key
+	last               string // Last-Event-ID
+}
+
+func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
+	c.requests.Add(1)
+	out, err := http.NewRequestWithContext(ctx, r.method, c.host.url()+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	if r.body != "" {
+		out.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		out.Header.Set("Idempotency-Key", r.key)
+	}
+	if r.last != "" {
+		out.Header.Set("Last-Event-ID", r.last)
+	}
+	response, err := c.http.Do(out)
+	if err != nil {
+		c.lost.Add(1)
+	}
+	return response, err
+}
+
+// answer is a whole answer.
+type answer struct {
+	status int
+	body   []byte
+}
+
+// code is the stable name of a refusal.
+func (a answer) code() string {
+	var p struct{ Code string }
+	_ = json.Unmarshal(a.body, &p) // what is no JSON has no code
+	return p.Code
+}
+
+// passing reports an answer that says to try again.
+func (a answer) passing() bool {
+	return a.status >= 500 || a.status == http.StatusTooManyRequests && a.code() == "throttled"
+}
+
+func (a answer) String() string {
+	return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(string(a.body[:min(len(a.body), 300)])))
+}
+
+// try sends a request once.
+func (c *client) try(ctx context.Context, r request) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	response, err := c.send(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.lost.Add(1)
+		return answer{}, err
+	}
+	if response.StatusCode >= 500 {
+		c.errors.Add(1)
+	}
+	return answer{response.StatusCode, body}, nil
+}
+
+// ask sends a request until it has a definite answer.
+func (c *client) ask(ctx context.Context, r request) (answer, error) {
+	for {
+		a, err := c.try(ctx, r)
+		if err == nil && !a.passing() {
+			return a, nil
+		}
+		if err := pause(ctx, retryPause); err != nil {
+			return a, err
+		}
+	}
+}
+
+// retryPause is how long a client waits before it repeats a request.
+const retryPause = 80 * time.Millisecond
+
+// stream is an open stream, or the refusal that came instead.
+type stream struct {
+	answer
+	frames *bufio.Reader // nil: a refusal, or nothing to show
+	close  func()
+}
+
+// open starts a stream, which ends when the clients of the host's life leave.
+func (c *client) open(ctx context.Context, r request) (*stream, error) {
+	ctx, cancel := c.host.streams(ctx)
+	response, err := c.send(ctx, r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s := &stream{answer: answer{status: response.StatusCode}, close: func() { cancel(); _ = response.Body.Close() }}
+	if response.StatusCode == http.StatusOK && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		s.frames = bufio.NewReader(response.Body)
+		return s, nil
+	}
+	defer s.close()
+	if s.body, err = io.ReadAll(response.Body); err != nil {
+		return nil, err
+	}
+	if s.status >= 500 {
+		c.errors.Add(1)
+	}
+	return s, nil
+}
