@@ -33,8 +33,8 @@
 //   - A fault or panic in the middle of a transaction is ErrCorrupt of that call;
 //     only where bbolt then holds its locks for good is it that of every later
 //     one.
-//   - A file that is cut short, deleted, moved or replaced while it is open is
-//     noticed by the next write and the next sweep: [ErrReplaced].
+//   - A file that is cut short while it is open is ErrCorrupt; one that is
+//     deleted, moved or replaced is [ErrReplaced] at the next write or sweep.
 //
 // Such errors name the file and say what to do. A key that is damaged shows as
 // an absent record: a gap in the log is found by its readers, a lost head is a

@@ -145,3 +145,18 @@ func inspectPath(t *testing.T, path string) error {
 	defer file.Close()
 	return inspect(file)
 }
+
+func FuzzCheckPages(f *testing.F) {
+	f.Add(make([]byte, 4*smallest), uint64(2), uint64(3))
+	leaf := make([]byte, 4*smallest)
+	binary.NativeEndian.PutUint64(leaf[2*smallest:], 2)
+	leaf[2*smallest+8] = leafPage
+	leaf[2*smallest+10] = 3
+	f.Add(leaf, uint64(2), uint64(noFreeList))
+	f.Fuzz(func(t *testing.T, b []byte, root, freeList uint64) {
+		m := &meta{pageSize: smallest, root: root, freeList: freeList, pages: uint64(len(b)) / smallest}
+		if err := checkPages(bytes.NewReader(b), m); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+			t.Fatalf("the error %v has code %s, want corrupt", err, core.CodeOf(err))
+		}
+	})
+}
