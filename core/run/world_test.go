@@ -239,6 +239,18 @@ func (w *world) other(tb testing.TB, o options) *run.Stepper {
 	return newStepper(tb, w, o.complete(tb))
 }
 
+// withRecords makes mailbox and stepper those of a program of other schemas.
+func (w *world) withRecords(tb testing.TB, o options) {
+	tb.Helper()
+	o = o.complete(tb)
+	box, err := mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.hints, Logger: quiet, Records: o.records})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.box = box
+	w.stepper = newStepper(tb, w, o)
+}
+
 func (o options) complete(tb testing.TB) options {
 	tb.Helper()
 	if o.env == nil {
@@ -382,7 +394,7 @@ func (w *world) record(tb testing.TB, name string) store.Record {
 // log is the committed log, one line an entry, and checks that it has no gap.
 func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
+	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}
