@@ -70,14 +70,16 @@ func (b *bench) measure(do func()) cost {
 func mean(costs []cost) cost {
 	m := cost{Rounds: costs[0].Rounds, Kinds: map[string]dynamo.Units{}}
 	for _, c := range costs {
-		m.Write += c.Write / float64(len(costs))
-		m.Read += c.Read / float64(len(costs))
+		m.Write += c.Write
+		m.Read += c.Read
 		m.Rounds = min(m.Rounds, c.Rounds)
 		for kind, u := range c.Kinds {
 			sum := m.Kinds[kind]
 			m.Kinds[kind] = dynamo.Units{Write: sum.Write + u.Write, Read: sum.Read + u.Read, Calls: sum.Calls + u.Calls}
 		}
 	}
+	m.Write /= float64(len(costs))
+	m.Read /= float64(len(costs))
 	return m
 }
 

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,83 +211,4 @@ func TestCancelledCommitWaitsForWhatItHasSent(t *testing.T) {
 			t.Errorf("sent %s, want the pointers and the records", sent)
 		}
 	})
-}
-
-// TestBackwardsPagesGrowWithWhatIsRead: 16 records, and then half as many again
-// as were read, 256 at most.
-func TestBackwardsPagesGrowWithWhatIsRead(t *testing.T) {
-	limits := func(ranged int) (limits []int) {
-		w := &endless{}
-		n := 0
-		for _, err := range New(testClient(t, w), Options{}).LogBackwards(context.Background(), key, 1, 10_000) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n++; n == ranged {
-				break
-			}
-		}
-		return w.limits
-	}
-	tests := []struct {
-		ranged int
-		want   []int
-	}{
-		{1, []int{16}},
-		{16, []int{16}},
-		{17, []int{16, 16}},
-		{33, []int{16, 16, 16}},
-		{100, []int{16, 16, 16, 24, 36}},
-		{1000, []int{16, 16, 16, 24, 36, 54, 81, 121, 182, 256, 256}},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, limits(tt.ranged)); diff != "" {
-			t.Errorf("pages for %d records (-want +got):\n%s", tt.ranged, diff)
-		}
-	}
-}
-
-// TestBackwardsLogEndsWithItsFirstRecord: DynamoDB returns a key to go on from
-// also with the last page of a range that is full.
-func TestBackwardsLogEndsWithItsFirstRecord(t *testing.T) {
-	w, n := &endless{}, 0
-	for _, err := range New(testClient(t, w), Options{}).LogBackwards(context.Background(), key, 9_985, 10_000) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != 16 || len(w.limits) != 1 {
-		t.Errorf("%d records in %d pages, want 16 in 1", n, len(w.limits))
-	}
-}
-
-// endless is a log of 10,000 records, read backwards, whose pages are as long as
-// they may be.
-type endless struct {
-	next   int
-	limits []int
-}
-
-func (e *endless) RoundTrip(r *http.Request) (*http.Response, error) {
-	var in struct{ Limit int }
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		return nil, err
-	}
-	e.limits = append(e.limits, in.Limit)
-	if e.next == 0 {
-		e.next = 10_000
-	}
-	var b bytes.Buffer
-	b.WriteString(`{"Items":[`)
-	for i := range in.Limit {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, `{"sk":{"S":"M#%012d"},"f":{"N":"1"}}`, e.next)
-		e.next--
-	}
-	fmt.Fprintf(&b, `],"LastEvaluatedKey":{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#%012d"}}}`, e.next+1)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(&b), Request: r}, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -26,6 +25,16 @@ const (
 // Log implements [store.Threads]. It reads pages of 1 MB, as many as the caller
 // goes through.
 func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.log(ctx, "read log of %s", key, from, to, nil)
+}
+
+// LogBackwards implements [store.Threads]. It reads pages of 1 MB, as Log does.
+func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return s.log(ctx, "read log of %s backwards", key, from, to, aws.Bool(false))
+}
+
+// log reads a range in pages of 1 MB; forward nil is true.
+func (s *Store) log(ctx context.Context, doing string, key core.ThreadKey, from, to uint64, forward *bool) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		pk, err := partition(key)
 		if err != nil {
@@ -36,7 +45,13 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 		if from > to {
 			return
 		}
-		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s", key), logQuery(pk, from, to), nil) {
+		input := &dynamodb.QueryInput{
+			ConsistentRead:            aws.Bool(true),
+			ScanIndexForward:          forward,
+			KeyConditionExpression:    aws.String(betweenSKs),
+			ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
+		}
+		for record, err := range s.records(ctx, fmt.Sprintf(doing, key), input) {
 			if _, ok := store.LogSeq(record.Name); !ok && err == nil {
 				continue
 			}
@@ -44,52 +59,6 @@ func (s *Store) Log(ctx context.Context, key core.ThreadKey, from, to uint64) it
 				return
 			}
 		}
-	}
-}
-
-// LogBackwards implements [store.Threads]. Its pages grow with what the caller
-// has gone through, so that it reads at most half as much again, or 16 records.
-func (s *Store) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		pk, err := partition(key)
-		if err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		to := min(to, lastSeq)
-		if from > to {
-			return
-		}
-		input := logQuery(pk, from, to)
-		input.ScanIndexForward = aws.Bool(false)
-		for record, err := range s.records(ctx, fmt.Sprintf("read log of %s backwards", key), input, backwardsPage) {
-			seq, ok := store.LogSeq(record.Name)
-			if !ok && err == nil {
-				continue
-			}
-			if !yield(record, err) || err != nil || seq == from { // no page of nothing behind the last
-				return
-			}
-		}
-	}
-}
-
-// The pages of a log that is read backwards, in records.
-const (
-	firstBackwards = 16
-	mostBackwards  = 256
-)
-
-// backwardsPage is the size of the page after so many records.
-func backwardsPage(read int) int32 {
-	return int32(min(max(read/2, firstBackwards), mostBackwards))
-}
-
-func logQuery(pk types.AttributeValue, from, to uint64) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{
-		ConsistentRead:            aws.Bool(true),
-		KeyConditionExpression:    aws.String(betweenSKs),
-		ExpressionAttributeValues: item{":pk": pk, ":from": text(store.LogName(from)), ":to": text(store.LogName(to))},
 	}
 }
 
@@ -109,7 +78,7 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 		ExpressionAttributeValues: item{":pk": pk, ":from": text(from), ":to": text(to)},
 	}
 	var records []store.Record
-	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s", prefix, key), input, nil) {
+	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s", prefix, key), input) {
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +117,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 		return nil, nil
 	}
 	var list []store.Overdue
-	for it, err := range s.items(ctx, doing, input, nil) {
+	for it, err := range s.items(ctx, doing, input) {
 		if err != nil {
 			return nil, err
 		}
@@ -168,11 +137,11 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 }
 
 // records decodes what a query finds in a thread's partition, without the HEAD
-// and without what has expired. For page see items.
-func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput, page func(read int) int32) iter.Seq2[store.Record, error] {
+// and without what has expired.
+func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		now := s.now().Unix()
-		for it, err := range s.items(ctx, doing, input, page) {
+		for it, err := range s.items(ctx, doing, input) {
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -191,16 +160,12 @@ func (s *Store) records(ctx context.Context, doing string, input *dynamodb.Query
 	}
 }
 
-// items goes through the pages of a query; an error is the last it yields. page,
-// if there is one, returns how many items the next page may have after so many.
-func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryInput, page func(read int) int32) iter.Seq2[item, error] {
+// items goes through the pages of a query; an error is the last it yields.
+func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
 		input := *query
 		input.TableName = s.table
-		for read := 0; ; {
-			if page != nil {
-				input.Limit = aws.Int32(page(read))
-			}
+		for {
 			var tries history
 			out, err := s.client.Query(ctx, &input, tries.watch)
 			if err != nil {
@@ -215,7 +180,6 @@ func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryIn
 			if len(out.LastEvaluatedKey) == 0 {
 				return
 			}
-			read += len(out.Items)
 			input.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}

@@ -29,9 +29,16 @@ const (
 // is sent again, so that it can be acknowledged. The error is a claim that
 // failed and whose hint could not be sent either.
 func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
+	return s.ClaimFrom(ctx, thread.Head{}, hint, alone)
+}
+
+// ClaimFrom is Claim for a caller that has read the head since the hint came,
+// and saves reading it again. What has changed since has hints of its own. The
+// zero head is read.
+func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
 	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
 	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, choose: func(thread.Head) thread.Change { return change }}
-	head, result, err := c.run(ctx, thread.Head{})
+	head, result, err := c.run(ctx, known)
 	switch {
 	case err == nil:
 		return head, result.Claimed, nil

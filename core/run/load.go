@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // load reads what the step needs: the run's record, its agent, and the log's
@@ -40,7 +38,12 @@ func (p *step) read(ctx context.Context, cached *conversation) error {
 		return p.catchUp(ctx, cached)
 	}
 	group, shared := p.env.Group(ctx)
-	group.Go(p.recall)
+	group.Go(func(ctx context.Context) error {
+		if err := p.recall(ctx); err != nil || cached != nil || p.head.Seq < p.record.FirstSeq+firstTail {
+			return err
+		}
+		return p.readOpening(ctx) // in a long run the window hardly reaches so far back
+	})
 	var err error
 	if cached != nil {
 		err = p.catchUp(shared, cached)
@@ -53,26 +56,42 @@ func (p *step) read(ctx context.Context, cached *conversation) error {
 	return p.findOpening(ctx)
 }
 
-// findOpening reads the run's first message, when the window begins behind it:
-// a model must know what it was asked.
+// findOpening gives the conversation the run's first message, when the window
+// begins behind it: a model must know what it was asked.
 func (p *step) findOpening(ctx context.Context) error {
-	c, first := p.conversation, p.record.FirstSeq
-	if c.run != p.id || c.opening != nil || first == 0 || first > p.head.Seq {
+	c := p.conversation
+	if c.run != p.id || c.opening != nil {
+		return nil
+	}
+	if p.opening == nil {
+		if err := p.readOpening(ctx); err != nil {
+			return err
+		}
+	}
+	after := *c
+	after.opening = p.opening
+	p.conversation = &after
+	return nil
+}
+
+// readOpening reads the run's first message, if it is committed.
+func (p *step) readOpening(ctx context.Context) error {
+	first := p.record.FirstSeq
+	if first == 0 || first > p.head.Seq {
 		return nil
 	}
 	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, first, first)
 	if err != nil {
 		return err
 	}
-	after := *c
-	after.opening = entries[0].Message
-	p.conversation = &after
+	p.opening = entries[0].Message
 	return nil
 }
 
-// known reports whether the conversation has the run's record.
+// known reports whether the conversation has the run's record, with the ending
+// that goes with the head: another process may have begun to close the run.
 func (p *step) known(c *conversation) bool {
-	if c.record.ID != p.id {
+	if c.record.ID != p.id || p.head.Run.Status == thread.Closing && p.head.End(&c.record) == nil {
 		return false
 	}
 	p.record, p.recorded = c.record, true
@@ -133,29 +152,28 @@ func (p *step) catchUp(ctx context.Context, cached *conversation) error {
 // snapshot begin.
 func (p *step) readBack(ctx context.Context) error {
 	var from snapshot
+	t := p.newTail()
 	group, shared := p.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
 		from, err = p.readSnapshot(ctx)
 		return err
 	})
-	tail, err := p.readWindow(shared)
+	err := p.readTail(shared, t, firstTail)
 	if err := errors.Join(group.Wait(), err); err != nil {
 		return err
 	}
-	first := p.head.Seq + 1 - uint64(len(tail))
-	if from.asOf+1 < first { // the snapshot is older than the window
-		older, err := store.ReadLog(ctx, p.store, p.records, p.Key, from.asOf+1, first-1)
-		if err != nil {
+	for t.missing(from.asOf) > 0 {
+		if err := p.readTail(ctx, t, t.missing(from.asOf)); err != nil {
 			return err
 		}
-		tail, first = append(older, tail...), from.asOf+1
 	}
+	first, entries := t.from(from.asOf)
 	b := &builder{fold: from.fold(), conversation: conversation{
 		incarnation: p.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
 	}}
 	at := &b.seq
 	from.skipUntil(b.fold, at)
-	for _, entry := range tail {
+	for _, entry := range entries {
 		if *at < from.asOf { // its state is in the snapshot
 			b.seq++
 			b.keep(entry)
@@ -168,47 +186,6 @@ func (p *step) readBack(ctx context.Context) error {
 	b.fold.Skip = nil
 	p.conversation = b.done(p.window)
 	return nil
-}
-
-// readWindow reads the log backwards until the window is full and returns its
-// entries in order.
-func (p *step) readWindow(ctx context.Context) ([]thread.Entry, error) {
-	if p.head.Seq == 0 {
-		return nil, nil
-	}
-	gauge := window.NewGauge(p.window)
-	var entries []thread.Entry
-	next, keep := p.head.Seq, 0
-	for record, err := range p.store.LogBackwards(ctx, p.Key, 1, p.head.Seq) {
-		if err != nil {
-			return nil, fmt.Errorf("read log of %s: %w", p.Key, err)
-		}
-		if record.Name != store.LogName(next) {
-			return nil, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", p.Key, record.Name, next, store.ErrCorrupt)
-		}
-		entry, err := p.records.DecodeEntry(record.Payload)
-		if err != nil {
-			return nil, fmt.Errorf("log of %s at %d: %w", p.Key, next, err)
-		}
-		entries = append(entries, entry)
-		next--
-		fits, full := true, false
-		if entry.Message != nil {
-			fits, full = gauge.Add(*entry.Message)
-		}
-		if fits {
-			keep = len(entries)
-		}
-		if full {
-			break
-		}
-	}
-	if next != 0 && len(entries) == 0 {
-		return nil, fmt.Errorf("log of %s has nothing at %d: %w", p.Key, p.head.Seq, store.ErrCorrupt)
-	}
-	entries = entries[:keep]
-	slices.Reverse(entries)
-	return entries, nil
 }
 
 // queued reads the text of a queued input.
@@ -237,19 +214,40 @@ func (p *step) hear(ctx context.Context) error {
 		}
 		p.say(p.head.Run.Dispatch, p.input.Messages)
 	}
-	for _, entry := range p.head.Inbox {
-		input, err := p.queued(ctx, entry.ID, entry.Revision)
-		switch {
-		case core.CodeOf(err) == core.CodeCorrupt: // there is nothing to read, and never will be
-			p.log.ErrorContext(ctx, "input is lost", append(p.attrs(), "input", entry.ID, "error", err)...)
-		case err != nil:
-			return err
-		}
+	inputs, err := p.inbox(ctx)
+	if err != nil {
+		return err
+	}
+	for i, entry := range p.head.Inbox {
 		seq := p.head.Seq + uint64(len(p.draft.entries)) + 1
-		p.say(entry.ID, input.Messages)
+		p.say(entry.ID, inputs[i].Messages)
 		p.draft.consumed = append(p.draft.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
 	}
 	return nil
+}
+
+// inbox reads the texts of the inbox, all at the same time. One that is lost is
+// empty: there is nothing to read, and never will be.
+func (p *step) inbox(ctx context.Context) ([]thread.Queued, error) {
+	inputs := make([]thread.Queued, len(p.head.Inbox))
+	read := func(ctx context.Context, i int) (err error) {
+		entry := p.head.Inbox[i]
+		inputs[i], err = p.queued(ctx, entry.ID, entry.Revision)
+		if core.CodeOf(err) == core.CodeCorrupt {
+			p.log.ErrorContext(ctx, "input is lost", append(p.attrs(), "input", entry.ID, "error", err)...)
+			return nil
+		}
+		return err
+	}
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	group, shared := p.env.Group(ctx)
+	for i := 1; i < len(inputs); i++ {
+		group.Go(func(ctx context.Context) error { return read(ctx, i) })
+	}
+	err := read(shared, 0)
+	return inputs, errors.Join(group.Wait(), err)
 }
 
 // say adds messages of a person to the draft.

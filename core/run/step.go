@@ -45,6 +45,7 @@ type loaded struct {
 	record       thread.RunRecord
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
+	opening      *core.Message  // the run's first message, when it was read for itself
 	conversation *conversation
 }
 

@@ -19,6 +19,9 @@ type follower struct {
 	reader        reader
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	replayer      *run.Replayer
+
+	seen   thread.Head // of the last show
+	record core.Run    // as seen has it; no ID before the first show
 }
 
 // errReaderGone ends a follow whose reader went away; nobody is told.
@@ -69,6 +72,9 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	if err != nil {
 		return record, false, err
 	}
+	if f.unchanged(head) {
+		return f.record, false, nil // or the stream had ended
+	}
 	record, ok, err := f.mailbox.Run(ctx, f.key, head, f.run, f.dispatch)
 	if err != nil {
 		return record, false, err
@@ -76,6 +82,7 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	if !ok {
 		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
 	}
+	f.seen, f.record = head, record
 	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
 	if record.Status == core.RunCreated {
 		return record, false, nil
@@ -88,6 +95,16 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	}
 	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
 	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
+}
+
+// unchanged reports whether a head shows what the last one did. A run that is
+// queued still is as it was, whatever else the thread does meanwhile.
+func (f *follower) unchanged(head thread.Head) bool {
+	if f.record.ID.IsZero() || head.Incarnation != f.seen.Incarnation {
+		return false
+	}
+	status, known := head.RunStatus(f.run)
+	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
 // replay emits the run's records up to seq.

@@ -34,8 +34,8 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
 	if turn != nil {
-		defer turn.leave()
-		if f.next, err = r.inline(work, s.Thread, head, &f.reader); err != nil {
+		f.next, err = r.inline(work, s.Thread, head, turn, &f.reader)
+		if err != nil {
 			r.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", s.Thread.Tenant, "thread", s.Thread.Thread, "run", receipt.RunID, "error", err)
 		}
 		f.reader.restart(receipt.RunID)
@@ -60,9 +60,11 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 	return receipt, head, n, nil
 }
 
-// inline steps in a loop under one claim. It returns the sequence at which what
+// inline steps in a loop under one claim, whose turn ends with it: what follows
+// only reads. It returns the sequence at which what
 // the reader has not seen whole begins.
-func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, to *reader) (next uint64, err error) {
+func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, turn *turn, to *reader) (next uint64, err error) {
+	defer turn.leave()
 	runID := head.Run.ID
 	for {
 		next = head.Seq + 1
@@ -136,14 +138,16 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 	if deadline, ok := ctx.Deadline(); ok {
 		free, cancel = r.env.WithDeadline(context.WithoutCancel(ctx), deadline)
 	}
-	release := context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == ErrStopping {
+	watch, _ := r.env.Group(context.WithoutCancel(ctx))
+	watch.Go(func(context.Context) error {
+		if r.env.Wait(free, ctx.Done()) == nil && context.Cause(ctx) == ErrStopping {
 			cancel()
 		}
+		return nil
 	})
 	return free, func() {
-		release()
 		cancel()
+		_ = watch.Wait() // it only cancels
 	}
 }
 

@@ -82,17 +82,25 @@ func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
 	return r.work(ctx, hint, nil)
 }
 
-// work waits for the thread's turn, claims it and steps.
+// work waits for the thread's turn, claims it and steps. known is its head, if
+// the caller has read it.
 func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
 	if err := hint.Check(); err != nil {
 		return err
 	}
-	turn, err := r.turns.enter(ctx, known, func() (thread.Head, error) { return r.mailbox.Head(ctx, hint.Key()) })
+	var head thread.Head
+	if known != nil {
+		head = *known
+	}
+	turn, err := r.turns.enter(ctx, known, func() (_ thread.Head, err error) {
+		head, err = r.mailbox.Head(ctx, hint.Key())
+		return head, err
+	})
 	if err != nil {
 		return err
 	}
 	defer turn.leave()
-	head, claimed, err := r.mailbox.Claim(ctx, hint, turn.alone)
+	head, claimed, err := r.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
 	if err != nil || !claimed {
 		return err
 	}

@@ -42,8 +42,8 @@ type Threads interface {
 	// consistent. Missing ones are left out; [ReadLog] checks for gaps. The
 	// caller may stop early, range again, and write while it ranges.
 	Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
-	// LogBackwards is Log from the newest to the oldest. It reads little more
-	// than what the caller ranges over.
+	// LogBackwards is Log from the newest to the oldest. A backend may read far
+	// ahead within from and to: who stops early asks for a small range first.
 	LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[Record, error]
 }
 

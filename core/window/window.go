@@ -26,6 +26,7 @@ func Tokens(m core.Message) int {
 // Gauge fills up with messages from the newest to the oldest.
 type Gauge struct {
 	budget, tokens int
+	messages       int
 	begun          bool
 }
 
@@ -42,6 +43,7 @@ func NewGauge(budget int) *Gauge {
 // fits, however large it is.
 func (g *Gauge) Add(m core.Message) (fits, full bool) {
 	g.tokens += Tokens(m)
+	g.messages++
 	if m.Role == core.RoleTool { // it goes with the turn before it
 		return false, false
 	}
@@ -50,6 +52,15 @@ func (g *Gauge) Add(m core.Message) (fits, full bool) {
 	}
 	g.begun = true
 	return true, g.tokens >= g.budget
+}
+
+// Room estimates how many messages more the window holds, if they are as large
+// as those before them; 0 when it is full or nothing is known.
+func (g *Gauge) Room() int {
+	if g.messages == 0 {
+		return 0
+	}
+	return max(0, (g.budget-g.tokens)*g.messages/g.tokens)
 }
 
 // Cut returns the index of the first message of the window: 0 when all of them

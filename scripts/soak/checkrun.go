@@ -112,7 +112,7 @@ func (v *view) checkEnd(run string) {
 		if n := v.Kills(time.UnixMilli(r.Created), finished); n < deadLetter {
 			v.violated(kindEnded, "%s after %d SIGKILLs in its lifetime, want at least %d", lived, n, deadLetter)
 		}
-	case strings.HasPrefix(how, "error ") && how != "error timeout" && last.Role == "user" && last.turn().Text == failing:
+	case strings.HasPrefix(how, "error ") && how != "error timeout" && (last.Role == "user" && last.turn().Text == failing || v.steeredFailing(finished)):
 	default:
 		v.violated(kindEnded, "%s (%s) after %s %q", lived, r.Termination.Detail, last.Role, last.turn().Text)
 	}
@@ -227,4 +227,13 @@ func (v *view) checkStream(s *shown) {
 			v.violated(kindStream, "%s: step %d has %d results, the log has %d", where, got.Number, len(got.Results), len(want[i].Results))
 		}
 	}
+}
+
+// steeredFailing reports whether input that the model refuses was steered to a
+// run before it ended. The step that fails over it does not count as having
+// read it: it goes on as the next run.
+func (v *view) steeredFailing(before time.Time) bool {
+	return slices.ContainsFunc(v.inputs, func(in *input) bool {
+		return in.steered() && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))
+	})
 }

@@ -1,0 +1,100 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// A log that is not cached is read backwards in ranges: first as many entries
+// as a window of the default size usually has, then as many as seem to be
+// missing, but not beyond a multiple of what was read, since old messages may
+// be larger than new ones.
+const (
+	firstTail  = 32
+	tailGrowth = 4
+	leastTail  = 4
+)
+
+// tail is the end of a log, as far as it was read.
+type tail struct {
+	entries []thread.Entry // newest first
+	next    uint64         // sequence of the next older one; 0: there is none
+	gauge   *window.Gauge
+	inside  int  // so many entries are in the window
+	full    bool // no older one is
+}
+
+func (p *step) newTail() *tail { return &tail{next: p.head.Seq, gauge: window.NewGauge(p.window)} }
+
+// missing is how many older entries to read next, so that the window and what
+// follows sequence asOf become whole; 0 when they are.
+func (t *tail) missing(asOf uint64) uint64 {
+	var n uint64
+	if !t.full {
+		room := t.gauge.Room()
+		n = uint64(min(max(room+room/8, leastTail), tailGrowth*max(len(t.entries), 1)))
+	}
+	if t.next > asOf {
+		n = max(n, t.next-asOf)
+	}
+	return min(n, t.next)
+}
+
+// add takes the next older entry.
+func (t *tail) add(entry thread.Entry) {
+	t.entries = append(t.entries, entry)
+	t.next--
+	if t.full {
+		return
+	}
+	fits := true
+	if entry.Message != nil {
+		fits, t.full = t.gauge.Add(*entry.Message)
+	}
+	if fits {
+		t.inside = len(t.entries)
+	}
+}
+
+// from returns the window and what follows sequence asOf, in order, and the
+// sequence of the first. It takes the entries away.
+func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
+	newest := t.next + uint64(len(t.entries))
+	n := t.inside
+	if newest > asOf {
+		n = max(n, int(newest-asOf))
+	}
+	entries = t.entries[:n]
+	slices.Reverse(entries)
+	return newest + 1 - uint64(n), entries
+}
+
+// readTail reads n older entries, fewer when the log begins before that.
+func (p *step) readTail(ctx context.Context, t *tail, n uint64) error {
+	if t.next == 0 {
+		return nil
+	}
+	from := t.next - min(n, t.next) + 1
+	for record, err := range p.store.LogBackwards(ctx, p.Key, from, t.next) {
+		if err != nil {
+			return fmt.Errorf("read log of %s: %w", p.Key, err)
+		}
+		if t.next < from || record.Name != store.LogName(t.next) {
+			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", p.Key, record.Name, t.next, store.ErrCorrupt)
+		}
+		entry, err := p.records.DecodeEntry(record.Payload)
+		if err != nil {
+			return fmt.Errorf("log of %s at %d: %w", p.Key, t.next, err)
+		}
+		t.add(entry)
+	}
+	if t.next >= from {
+		return fmt.Errorf("log of %s has nothing at %d: %w", p.Key, t.next, store.ErrCorrupt)
+	}
+	return nil
+}
