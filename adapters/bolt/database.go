@@ -151,8 +151,9 @@ func (d *database) count() {
 
 // close releases the file, also when bbolt holds its locks for good.
 func (d *database) close() error {
-	if d.broken.Load() != nil {
-		return d.file.Close()
+	if d.broken.Load() == nil {
+		return guard(d.db.Close)
 	}
-	return guard(d.db.Close)
+	unlock(d.file)
+	return d.file.Close()
 }

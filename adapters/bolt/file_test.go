@@ -63,9 +63,6 @@ func TestABitFlipNeverEndsTheProcess(t *testing.T) {
 	command := exec.CommandContext(t.Context(), binary, "-test.run=^"+t.Name()+"$", "-test.timeout=60s")
 	command.Env = append(os.Environ(), damageVariable+"="+t.TempDir())
 	if output, err := command.CombinedOutput(); err != nil {
-		if len(output) > 5000 {
-			output = output[:5000]
-		}
 		t.Fatalf("the process that used damaged files ended with %v:\n%s", err, output)
 	}
 }
@@ -84,11 +81,11 @@ func useFlipped(t *testing.T, folder string) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(os.Stderr, "bit", bit)
+		fmt.Fprintln(os.Stderr, "bit", bit) // the last one is what ended the process
 		s, err := bolt.Open(path, bolt.Options{})
 		if err != nil {
-			if !strings.Contains(err.Error(), path) {
-				t.Errorf("bit %d: Open returns the error %v, want one that names the file", bit, err)
+			if !strings.Contains(err.Error(), path) || errors.Is(err, bolt.ErrLocked) {
+				t.Errorf("bit %d: Open returns the error %v, want one that names the file, which nobody has open", bit, err)
 			}
 			continue
 		}

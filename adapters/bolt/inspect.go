@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/reveille-run/reveille/core"
@@ -23,38 +22,33 @@ const (
 	metaMagic  = 0xED0CDAED
 )
 
-// meta is what inspect needs of a meta page.
+// meta is what inspect needs of a meta page: pages is the high water mark.
 type meta struct {
-	pageSize, pages, transaction uint64
+	pageSize, root, freeList, pages, transaction uint64
 }
 
-// inspect looks whether a file is as long as its meta page says, before bbolt
-// maps it: a file that was cut short would make bbolt read behind its end. A
-// file that does not exist, or has no bytes, is right.
-func inspect(path string) error {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+// inspect looks whether a file is as long as its meta page says, and whether its
+// pages hang together, before bbolt maps it. A file without bytes is right. It
+// reads every page once.
+func inspect(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
 		return err
 	}
-	defer file.Close() // it was only read
 	newest, magic, err := newestMeta(file)
 	if err != nil {
-		return err
-	}
-	info, err := file.Stat() // after the meta pages: a file in use only grows
-	if err != nil || info.Size() == 0 {
 		return err
 	}
 	switch {
 	case newest == nil && !magic:
 		return core.Errorf(core.CodeInvalid, "the file is no database of this program")
 	case newest == nil:
-		return damaged(path, core.Errorf(core.CodeCorrupt, "neither of its meta pages is valid"))
+		return damaged(file.Name(), core.Errorf(core.CodeCorrupt, "neither of its meta pages is valid"))
 	case uint64(info.Size())/newest.pageSize < newest.pages:
-		return damaged(path, core.Errorf(core.CodeCorrupt, "the file has %d bytes, its meta page says %d or more", info.Size(), newest.pages*newest.pageSize))
+		return damaged(file.Name(), core.Errorf(core.CodeCorrupt, "the file has %d bytes, its meta page says %d or more", info.Size(), newest.pages*newest.pageSize))
+	}
+	if err := checkPages(file, newest); err != nil {
+		return damaged(file.Name(), err)
 	}
 	return nil
 }
@@ -89,7 +83,10 @@ func parseMeta(b []byte) (m *meta, magic bool) {
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write(b[:56])
-	m = &meta{pageSize: uint64(order.Uint32(b[8:])), pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:])}
+	m = &meta{
+		pageSize: uint64(order.Uint32(b[8:])), root: order.Uint64(b[16:]), freeList: order.Uint64(b[32:]),
+		pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:]),
+	}
 	if sum.Sum64() != order.Uint64(b[56:]) || m.pageSize == 0 {
 		return nil, true
 	}

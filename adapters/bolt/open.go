@@ -37,9 +37,6 @@ func openDatabase(path string, timeout time.Duration) (*database, error) {
 		return nil, err
 	}
 	_, statErr := os.Stat(path)
-	if err := inspect(path); err != nil {
-		return nil, err
-	}
 	d := &database{path: path}
 	err := d.open(timeout)
 	if err == nil {
@@ -58,19 +55,31 @@ func openDatabase(path string, timeout time.Duration) (*database, error) {
 
 // open lets bbolt open the file.
 func (d *database) open(timeout time.Duration) error {
-	keep := func(name string, flag int, mode os.FileMode) (file *os.File, err error) {
-		d.file, err = os.OpenFile(name, flag, mode)
-		return d.file, err
+	openFile := func(name string, flag int, mode os.FileMode) (file *os.File, err error) {
+		if file, err = os.OpenFile(name, flag, mode); err != nil {
+			return nil, err
+		}
+		if err = lock(file, timeout); err == nil {
+			err = inspect(file)
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		d.file = file
+		return file, nil
 	}
 	err := guard(func() (err error) {
-		d.db, err = bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType, OpenFile: keep})
+		d.db, err = bbolt.Open(d.path, 0o600, &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType, OpenFile: openFile})
 		return err
 	})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return fmt.Errorf("%w (waited %s for its lock)", ErrLocked, timeout)
 	}
-	if err != nil {
+	if panicked(err) {
 		return d.explain(err)
+	}
+	if err != nil {
+		return err
 	}
 	d.made, err = d.file.Stat()
 	if err == nil {
@@ -86,6 +95,7 @@ func (d *database) giveUp() error {
 		return d.close()
 	}
 	if d.file != nil {
+		unlock(d.file)
 		_ = d.file.Close() // bbolt has closed it already, if it returned
 	}
 	return nil

@@ -47,8 +47,9 @@ type commit struct {
 	choose   func(thread.Head) thread.Change // the change for a head
 	build    func(thread.Head, thread.Result) ([]store.Record, error)
 	pointers []store.Pointer
-	quiet    bool // send no hint for work that is not claimed
-	read     bool // the head that run is given was read, even if it does not exist
+	quiet    bool   // send no hint for work that is not claimed
+	covers   uint16 // schema of a record that stands already and that the write makes visible; 0: none
+	read     bool   // the head that run is given was read, even if it does not exist
 
 	id     core.ID
 	holder bool
@@ -131,8 +132,10 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 func (c *commit) apply(head thread.Head) error {
 	change := c.choose(head)
 	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
+	schemas := c.records.Schemas
+	schemas.Writes = max(schemas.Writes, c.covers)
 	next, result, err := thread.Apply(head, thread.Transition{
-		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: c.records.Schemas, Change: change,
+		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Change: change,
 	})
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", c.key, err)

@@ -134,6 +134,9 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
+	if u.known && errors.Is(err, store.ErrConflict) {
+		head, result, err = u.overStored(ctx, head, record.Name, pointers)
+	}
 	if err != nil {
 		return Receipt{}, head, err
 	}
@@ -146,6 +149,22 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		receipt.RunID = reader
 	}
 	return receipt, head, nil
+}
+
+// overStored submits over input that an earlier try with the same Key has
+// stored: another program, which writes another schema. What it says is the same,
+// says the Key's hash. thread.ErrSchema: this program does not understand it.
+func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer) (thread.Head, thread.Result, error) {
+	stored, ok, err := u.store.Get(ctx, u.Thread, name)
+	if err != nil || !ok {
+		return head, thread.Result{}, errors.Join(err, fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict))
+	}
+	schema, err := u.records.Schema(stored.Payload)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema}
+	return c.run(ctx, thread.Head{})
 }
 
 // again finds that an earlier try was accepted. If its input still waits, it is

@@ -88,9 +88,10 @@ func (p *step) readOpening(ctx context.Context) error {
 	return nil
 }
 
-// known reports whether the conversation has the run's record.
+// known reports whether the conversation has the run's record, with the ending
+// that goes with the head: another process may have begun to close the run.
 func (p *step) known(c *conversation) bool {
-	if c.record.ID != p.id {
+	if c.record.ID != p.id || p.head.Run.Status == thread.Closing && p.head.End(&c.record) == nil {
 		return false
 	}
 	p.record, p.recorded = c.record, true

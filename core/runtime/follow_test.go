@@ -3,6 +3,8 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,14 +153,14 @@ func TestStreamWithoutAReaderRunsOn(t *testing.T) {
 func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		puts := 0
-		broken := &hooked{Backend: r.store, put: func(ctx context.Context, key core.ThreadKey, record store.Record) error {
-			if record.Name == store.LogName(5) {
-				if puts++; puts == 1 {
-					return context.Canceled // the second step fails at its turn
+		commits := 0
+		broken := &hooked{Backend: r.store, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(5) }) {
+				if commits++; commits == 1 {
+					return store.Outcome{}, context.Canceled // the second step fails at its turn
 				}
 			}
-			return r.store.Put(ctx, key, record)
+			return r.store.Commit(ctx, key, c)
 		}}
 		process := r.process("w", broken)
 		var got events
@@ -253,7 +255,7 @@ func TestStreamYieldsWhenItsHostStops(t *testing.T) {
 	})
 }
 
-// A cancelled run is shown with the results that close it.
+// A cancelled run is shown with what its model had said.
 func TestFollowOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -276,7 +278,13 @@ func TestFollowOfACancelledRun(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"run_start", `run_finish {"type":"cancelled"}`}, got.lines); diff != "" {
+		for i, line := range got.lines { // what the model said until the worker looked
+			if strings.HasPrefix(line, "text_delta w1 w2 w3 ") {
+				got.lines[i] = "text_delta w1 w2 w3 ..."
+			}
+		}
+		want := []string{"run_start", "step_start", "text_delta w1 w2 w3 ...", "inference_complete", "step_end", `run_finish {"type":"cancelled"}`}
+		if diff := cmp.Diff(want, got.lines); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -89,7 +89,7 @@ func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 	return w
 }
 
-// drain works every queued hint and answers how many there were.
+// drain works every queued hint and returns how many there were.
 func (w *world) drain(t testing.TB) (n int) {
 	t.Helper()
 	for {
@@ -98,7 +98,7 @@ func (w *world) drain(t testing.TB) (n int) {
 			return n
 		}
 		n++
-		if err := w.Work(t.Context(), hint); err != nil {
+		if err := w.WorkLocal(t.Context(), hint); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -138,14 +138,16 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 	if deadline, ok := ctx.Deadline(); ok {
 		free, cancel = r.env.WithDeadline(context.WithoutCancel(ctx), deadline)
 	}
-	release := context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == ErrStopping {
+	watch, _ := r.env.Group(context.WithoutCancel(ctx))
+	watch.Go(func(context.Context) error {
+		if r.env.Wait(free, ctx.Done()) == nil && context.Cause(ctx) == ErrStopping {
 			cancel()
 		}
+		return nil
 	})
 	return free, func() {
-		release()
 		cancel()
+		_ = watch.Wait() // it only cancels
 	}
 }
 

@@ -122,6 +122,7 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 		t.running, t.suspect, n.alone = 1, n, true
 		return true
 	}
+	t.forget(n) // it may have been one until another hint brought progress
 	if len(t.waiting) > 0 && patient(t.waiting[0].since) {
 		return false
 	}
@@ -135,6 +136,11 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 func (t *turns) unqueue(n *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.forget(n)
+}
+
+// forget takes a turn from those that wait as suspects; the caller holds mu.
+func (t *turns) forget(n *turn) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == n })
 }
 

@@ -176,7 +176,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	case "fail":
 		return tool.Failed("failed " + key), nil
 	case "big":
-		if trait(key, 5, 8) == 0 {
+		if trait(key, 5, 20) == 0 {
 			return tool.Text(strings.Repeat("x", maxRecord)), nil
 		}
 	}

@@ -117,15 +117,9 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		limit = inlineTimeout
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
-		accepted := func(r mailbox.Receipt) { th.accept(in, r) }
-		var err error
-		if inline {
-			err = h.engine.Stream(ctx, th.submission(in), accepted)
-		} else {
-			var r mailbox.Receipt
-			if r, err = h.engine.Submit(ctx, th.submission(in)); err == nil {
-				accepted(r)
-			}
+		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline)
+		if accepted {
+			th.accept(in, r)
 		}
 		if err != nil && w.Trace != nil {
 			w.Trace("%s: submit %s: %v", h.name, in.name, err)
@@ -170,7 +164,7 @@ func (w *World) edit(th *threadState, in *input) {
 		if in.id.IsZero() {
 			return true
 		}
-		err := h.engine.Edit(ctx, th.p.key, in.id, []core.Message{core.UserMessage(in.name, text)})
+		err := h.engine.EditInput(ctx, identity, th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
 		if err == nil {
 			w.Stats.Edits++
 		}
@@ -184,7 +178,7 @@ func (w *World) cancel(th *threadState, in *input) {
 		if in.run.IsZero() {
 			return true
 		}
-		_, err := h.engine.Cancel(ctx, th.p.key, in.run)
+		err := h.engine.CancelRun(ctx, identity, in.run)
 		if err == nil {
 			w.Stats.Cancels++
 		}

@@ -6,29 +6,76 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// engine is what a process runs: the runtime's facade.
-type engine interface {
-	WorkBatch(ctx context.Context, hints []core.WakeUp) []error
-	WorkLocal(ctx context.Context, hint core.WakeUp) error
-	Sweep(ctx context.Context) error
-	Reclaim(ctx context.Context, keys []core.ThreadKey) error
-	Submit(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error)
-	Stream(ctx context.Context, s mailbox.Submission, accepted func(mailbox.Receipt)) error
-	Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error)
-	Edit(ctx context.Context, key core.ThreadKey, id core.ID, messages []core.Message) error
-}
+// engine is the program that a process runs: the real runtime.
+type engine struct{ *runtime.Runtime }
 
+// newEngine builds the runtime of a process.
 func newEngine(h *host) (engine, error) {
 	records := thread.Records{Schemas: h.schemas}
 	if h.schemas.Reads > 1 {
 		records.Extra = extra
 	}
-	box, err := mailbox.New(mailbox.Options{
-		Env: h.env(), Store: backend{h}, Waker: waker{h}, Logger: slog.New(slog.DiscardHandler),
-		Records: records, Worker: h.name, Lease: lease,
+	r, err := runtime.Build(runtime.Config{
+		Env: h.env(), Store: backend{h}, Waker: waker{h}, Agents: h.world.parts(), Records: records,
+		Worker: h.name, Lease: lease, Logger: h.logger(),
 	})
-	return &stub{box, h, records}, err
+	return engine{r}, err
+}
+
+// logger writes into the trace, if there is one.
+func (h *host) logger() *slog.Logger {
+	if h.world.Trace == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(traceWriter{h}, &slog.HandlerOptions{
+		Level: slog.LevelInfo,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey && len(groups) == 0 {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// traceWriter is a process's log.
+type traceWriter struct{ h *host }
+
+// Write implements io.Writer.
+func (t traceWriter) Write(line []byte) (int, error) {
+	t.h.world.Trace("%s: log %s", t.h.name, line[:max(0, len(line)-1)])
+	return len(line), nil
+}
+
+var errStopping = runtime.ErrStopping
+
+// identity is every client's.
+var identity = core.Identity{Tenant: tenant, User: "u"}
+
+// reclaim takes back what a process left that is gone, and sweeps.
+func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
+	if err := e.Reclaim(ctx, keys); err != nil {
+		return err
+	}
+	_, err := e.Sweep(ctx)
+	return err
+}
+
+// submit makes a client's submission, inline or not. accepted says that the
+// client knows it to be durable, whatever the error is.
+func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool) (r mailbox.Receipt, accepted bool, err error) {
+	if !inline {
+		r, err = e.Submit(ctx, s)
+		return r, err == nil, err
+	}
+	shown := false
+	r, err = e.Stream(ctx, s, func(core.Event) error {
+		shown = true
+		return nil
+	})
+	return r, shown || err == nil, err
 }

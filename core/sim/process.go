@@ -189,7 +189,7 @@ func (h *host) kill() {
 		f()
 	}
 	if h == w.local {
-		w.local = nil
+		w.local, w.working = nil, 0
 		w.at(restartAfter, w.restart)
 	}
 }
@@ -209,8 +209,7 @@ func (w *World) restart() {
 		for i, p := range w.partitions {
 			keys[i] = p.key
 		}
-		for w.attempt(h, "reclaim", func() error { return h.engine.Reclaim(h.ctx, keys) }) ||
-			w.attempt(h, "sweep", func() error { return h.engine.Sweep(h.ctx) }) {
+		for w.attempt(h, "reclaim", func() error { return h.engine.takeOver(h.ctx, keys) }) {
 			_ = w.sleep(h.ctx, time.Second)
 		}
 	})
@@ -238,11 +237,14 @@ func (w *World) sweep() {
 		if h == nil || h.ending {
 			return
 		}
-		h.spawn(func() { _ = h.engine.Sweep(h.ctx) })
+		h.spawn(func() { _, _ = h.engine.Sweep(h.ctx) })
 		return
 	}
 	h = w.sandbox(roleSweep)
 	h.invoke(sweepTimeout, func(ctx context.Context) {
-		w.attempt(h, "sweep", func() error { return h.engine.Sweep(ctx) })
+		w.attempt(h, "sweep", func() error {
+			_, err := h.engine.Sweep(ctx)
+			return err
+		})
 	}, func(bool) {})
 }

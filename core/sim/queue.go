@@ -140,9 +140,9 @@ func (w *World) handLocally(hint core.WakeUp) {
 	}
 	h.spawn(func() {
 		w.working++
-		defer func() { w.working-- }()
 		if err := h.engine.WorkLocal(h.ctx, hint); err != nil {
 			w.carry(h, hint, w.random.between(5*time.Second, 30*time.Second))
 		}
+		w.working--
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 // maxRecord is the store's limit of a payload, in bytes: small, so that it can
 // be met.
-const maxRecord = 24 << 10
+const maxRecord = 80 << 10
 
 // partition is what the store holds of one thread: bytes, and the head decoded.
 type partition struct {

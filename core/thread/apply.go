@@ -40,10 +40,10 @@ type Change interface {
 	apply(h *Head, t Transition) (Result, error)
 }
 
-// ByHolder reports whether only the holder of a claim makes the change, by
-// commit: the head then remembers its commit id until the holder's next one.
-// Claims and renewed leases are not counted, since nobody has to find out
-// whether they were applied.
+// ByHolder reports whether the change is a commit by the holder of a claim: the
+// head then keeps its commit id until a holder's next one, whoever writes in
+// between. So a holder whose answer was lost finds out whether it was applied.
+// Claims and renewed leases do not count: each would hide the commit before it.
 func ByHolder(c Change) bool {
 	switch c.(type) {
 	case Refence, CommitTurn, Suspend, CommitStep, CommitClose, Nack:
@@ -107,7 +107,10 @@ func (o Outcome) String() string {
 }
 
 // Apply returns what a transition makes of a thread's head. It does no I/O and
-// reads no clock. On an error the head is returned as it was.
+// reads no clock: equal arguments give equal results, in any process. The next
+// head shares no memory with the old one, but for the values of extensions, which
+// nobody changes. On an error, and when there is nothing to write, the head is
+// returned as it was.
 func Apply(h Head, t Transition) (Head, Result, error) {
 	if h.Layout > Layout {
 		return h, Result{}, fmt.Errorf("layout %d, newest known %d: %w", h.Layout, Layout, ErrSchema)
@@ -145,10 +148,18 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	return n, result, nil
 }
 
-// raise notes the schema of what the program has written around the head, and
-// of what it makes visible for another program.
-func (h *Head) raise(t Transition, others uint16) {
-	h.Schema = max(h.Schema, t.Schemas.Writes, others)
+// raise notes the schema of what the program has written around the head.
+func (h *Head) raise(t Transition) { h.Schema = max(h.Schema, t.Schemas.Writes) }
+
+// adopt is raise with a record that another program wrote: nobody puts in force
+// what it cannot read.
+func (h *Head) adopt(t Transition, schema uint16) error {
+	if schema > t.Schemas.Reads {
+		return fmt.Errorf("adopted record of schema %d, newest known %d: %w", schema, t.Schemas.Reads, ErrSchema)
+	}
+	h.Schema = max(h.Schema, schema)
+	h.raise(t)
+	return nil
 }
 
 // progress notes that the run got further: what failed before does not count

@@ -24,13 +24,20 @@ func (c Suspend) apply(h *Head, t Transition) (Result, error) {
 	if err := h.settle(c.Calls, c.Tickets); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	return Result{}, h.suspend(c.Tickets)
 }
 
-// consume removes the inbox entries that the step read and returns where.
-func (h *Head) consume(refs []InboxRef) (read []Audit, err error) {
+// consume removes the inbox entries that the step read and returns where. Each
+// must stand in a record that the commit makes visible, up to seq: else it would be
+// gone from the head and not yet in the log.
+func (h *Head) consume(refs []InboxRef, seq uint64) (read []Audit, err error) {
 	for _, r := range refs {
+		if r.Seq <= h.Seq || r.Seq > seq {
+			return nil, invalid("commit: input %s is read at sequence %d, the commit makes %d to %d visible", r.ID, r.Seq, h.Seq+1, seq)
+		}
 		i := slices.IndexFunc(h.Inbox, func(e InboxEntry) bool { return e.ID == r.ID && e.Revision == r.Revision })
 		if i < 0 {
 			return nil, ErrStale

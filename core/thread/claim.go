@@ -29,6 +29,9 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 	if !h.Exists() {
 		return Result{}, ErrNotFound
 	}
+	// The order matters. What there is to claim is found before anybody is refused,
+	// so that a head with nothing to do refuses nobody; an end that is due comes
+	// before the suspect, since closing counts its own claims.
 	if h.Live(t.Now) {
 		return Result{Unchanged: true}, nil
 	}
@@ -228,7 +231,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
 		}
 		if c.Calls != nil {
-			h.raise(t, c.Schema)
+			if err := h.adopt(t, c.Schema); err != nil {
+				return Result{}, err
+			}
 		}
 	}
 	if c.Kind != NackFailed {

@@ -18,65 +18,66 @@ const z = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // The layout is stored for good: a change of these bytes needs a new layout
 // number and a decoder for the old one.
+var encodedHeads = []struct {
+	name string
+	head thread.Head
+	want string
+}{
+	{
+		"a queued dispatch",
+		thread.Head{
+			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Incarnation: 7, DueAt: 1,
+			Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
+		},
+		"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
+			"\x01" + "d" + z + "r" + z + "\x00\x80\x00\x00" + "\x00" + "\x00" + "\x00" + "\x00",
+	},
+	{
+		"an open round under a claim",
+		thread.Head{
+			Layout: 1, Schema: 2, Version: 300, CommitID: id("c"), HolderCommitID: id("h"), Incarnation: 7, Owner: "ann",
+			Epoch: 2, Fence: 5, Seq: 9, Summary: 4, Closing: 3, DueAt: 1,
+			Run: thread.Run{
+				ID: id("r"), Dispatch: id("d"), Revision: 6, Cursor: thread.CursorTools, Step: 3, Base: 10, TurnFence: 5, Round: 200,
+				Calls: []thread.CallStatus{thread.CallDone, thread.CallSuspended}, Batch: true, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 1},
+				Attempts: 1, Lost: 2, ModelFailed: 3, ModelLost: 4,
+			},
+			Claim:      thread.Claim{Fence: 5, Epoch: 2, Worker: "w", Lease: 6},
+			Tickets:    []thread.Ticket{{Call: 1, Kind: thread.TicketChild, ID: 12, Decision: 14, Deadline: 13}},
+			Inbox:      []thread.InboxEntry{{ID: id("i"), Revision: 1, Kind: thread.InboxInternal}},
+			Recent:     []uint64{11},
+			Extensions: []thread.Extension{{Run: id("r"), Tag: 7, Value: []byte("new")}},
+		},
+		"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x3c" + "\x02\x05\x09\x04\x03\x01" +
+			"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x01p" + "q" + z + "\x01" +
+			"\x05\x02\x01w\x06" + "\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
+			"\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
+	},
+	{
+		"steered input and two notifies",
+		thread.Head{
+			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
+			Pending: []thread.Dispatch{
+				{ID: id("e"), Run: id("s"), Priority: 5, AvailableAt: 8, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 2}},
+				{ID: id("i"), Run: id("i"), Revision: 3, Priority: 128, Steered: true, Rest: []thread.InboxEntry{{ID: id("j"), Revision: 1}}},
+			},
+			Notify: &thread.Notify{Child: id("k"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 14},
+			Later:  []thread.Notify{{Child: id("l"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 15}},
+		},
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
+			"\x02" + "e" + z + "s" + z + "\x00\x05\x08\x01" + "\x01p" + "q" + z + "\x02" +
+			"i" + z + "i" + z + "\x03\x80\x00\x02" + "\x01" + "j" + z + "\x01\x00" +
+			"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
+	},
+	{
+		"a tombstone",
+		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1},
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00",
+	},
+}
+
 func TestEncodedHeadIsFixedForGood(t *testing.T) {
-	tests := []struct {
-		name string
-		head thread.Head
-		want string
-	}{
-		{
-			"a queued dispatch",
-			thread.Head{
-				Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Incarnation: 7, DueAt: 1,
-				Pending: []thread.Dispatch{{ID: id("d"), Run: id("r"), Priority: 128}},
-			},
-			"\x01\x01\x01" + "c" + z + "\x00" + z + "\x07\x00" + "\x00" + "\x00\x00\x00\x00\x00\x01" +
-				"\x01" + "d" + z + "r" + z + "\x00\x80\x00\x00" + "\x00" + "\x00" + "\x00" + "\x00",
-		},
-		{
-			"an open round under a claim",
-			thread.Head{
-				Layout: 1, Schema: 2, Version: 300, CommitID: id("c"), HolderCommitID: id("h"), Incarnation: 7, Owner: "ann",
-				Epoch: 2, Fence: 5, Seq: 9, Summary: 4, Closing: 3, DueAt: 1,
-				Run: thread.Run{
-					ID: id("r"), Dispatch: id("d"), Revision: 6, Cursor: thread.CursorTools, Step: 3, Base: 10, TurnFence: 5, Round: 200,
-					Calls: []thread.CallStatus{thread.CallDone, thread.CallSuspended}, Batch: true, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 1},
-					Attempts: 1, Lost: 2, ModelFailed: 3, ModelLost: 4,
-				},
-				Claim:      thread.Claim{Fence: 5, Epoch: 2, Worker: "w", Lease: 6},
-				Tickets:    []thread.Ticket{{Call: 1, Kind: thread.TicketChild, ID: 12, Decision: 14, Deadline: 13}},
-				Inbox:      []thread.InboxEntry{{ID: id("i"), Revision: 1, Kind: thread.InboxInternal}},
-				Recent:     []uint64{11},
-				Extensions: []thread.Extension{{Run: id("r"), Tag: 7, Value: []byte("new")}},
-			},
-			"\x01\x02\xac\x02" + "c" + z + "h" + z + "\x07\x03ann" + "\x3c" + "\x02\x05\x09\x04\x03\x01" +
-				"r" + z + "d" + z + "\x06\x00\x00\x02\x03\x0a\x05\xc8\x01\x00" + "\x01\x02\x03\x04" + "\x02\x05\x02" + "\x01p" + "q" + z + "\x01" +
-				"\x05\x02\x01w\x06" + "\x00" + "\x01" + "\x01\x02\x0c\x0e\x0d" + "\x01" + "i" + z + "\x01\x01" +
-				"\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
-		},
-		{
-			"steered input and two notifies",
-			thread.Head{
-				Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
-				Pending: []thread.Dispatch{
-					{ID: id("e"), Run: id("s"), Priority: 5, AvailableAt: 8, Parent: &thread.Parent{Thread: "p", Run: id("q"), Call: 2}},
-					{ID: id("i"), Run: id("i"), Revision: 3, Priority: 128, Steered: true, Rest: []thread.InboxEntry{{ID: id("j"), Revision: 1}}},
-				},
-				Notify: &thread.Notify{Child: id("k"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 14},
-				Later:  []thread.Notify{{Child: id("l"), Parent: thread.Parent{Thread: "p", Run: id("q")}, Retry: 15}},
-			},
-			"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
-				"\x02" + "e" + z + "s" + z + "\x00\x05\x08\x01" + "\x01p" + "q" + z + "\x02" +
-				"i" + z + "i" + z + "\x03\x80\x00\x02" + "\x01" + "j" + z + "\x01\x00" +
-				"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
-		},
-		{
-			"a tombstone",
-			thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1},
-			"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00",
-		},
-	}
-	for _, tt := range tests {
+	for _, tt := range encodedHeads {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.head.AppendBinary([]byte("before"))
 			if diff := cmp.Diff("before"+tt.want, string(got)); diff != "" {

@@ -27,6 +27,7 @@ type CommitTurn struct {
 	Batch     bool   // the round waits until every ticket is decided
 	Consumed  []InboxRef
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Cut       uint64 // first sequence of the log's tail that a record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
 }
 
@@ -44,7 +45,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	case c.Calls <= 0 || c.Calls > MaxCalls:
 		return Result{}, invalid("commit turn: %d tool calls, allowed are 1 to %d", c.Calls, MaxCalls)
 	}
-	before, err := h.consume(c.Consumed)
+	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}
@@ -53,8 +54,10 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
-	h.raise(t, c.Schema)
-	return Result{Before: before}, h.summarize(c.Summary)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
+	return Result{Before: before}, h.summarize(c.Summary, c.Cut, c.From)
 }
 
 // applied is the error of a commit that starts elsewhere than the log ends.
@@ -90,6 +93,7 @@ type CommitStep struct {
 	Round    bool // Wait: an open round's record goes with this write
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
+	Cut      uint64 // as in CommitTurn
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
@@ -103,7 +107,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if c.From != h.Seq {
 		return Result{}, h.applied(c.From)
 	}
-	before, err := h.consume(c.Consumed)
+	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err
 	}
@@ -116,10 +120,12 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	if err := h.summarize(c.Summary); err != nil {
+	if err := h.summarize(c.Summary, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	outcome, err := h.outcome(c)
 	if err != nil {
 		return Result{}, err
@@ -179,7 +185,9 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.advance(c.Seq); err != nil {
 		return Result{}, err
 	}
-	h.raise(t, c.Schema)
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
 	opened := h.finish(t.Now)
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }
@@ -234,9 +242,16 @@ func (h *Head) advance(seq uint64) error {
 	return nil
 }
 
-// summarize puts a summary in force, never an older one.
-func (h *Head) summarize(upTo uint64) error {
+// summarize puts a summary in force, never an older one: but where the commit
+// supersedes the log from the sequence cut on, a summary that covers some of that
+// gives way to an older one, or to none. The log ended at from.
+func (h *Head) summarize(upTo, cut, from uint64) error {
 	switch {
+	case cut > from:
+		return invalid("commit: it supersedes the log from sequence %d on, which ends at %d", cut, from)
+	case cut != 0 && upTo >= cut:
+		return invalid("commit: summary up to sequence %d covers what is superseded from %d on", upTo, cut)
+	case cut != 0 && h.Summary >= cut:
 	case upTo == 0:
 		return nil
 	case upTo <= h.Summary || upTo > h.Seq:

@@ -2,24 +2,47 @@
 // function that changes it.
 //
 // Everything that can race about a thread (its open run, who works on it, what
-// waits, which records are visible) is in one small [Head]. A change is a
-// [Command]; [Apply] answers what the command makes of the head and which
-// [Effects] follow. It does no I/O and reads no clock. Every backend runs the
-// same function and then one compare-and-set on the version, so nobody else
-// decides about claims, epochs, attempts or tickets.
+// waits, which records are visible) is in one small [Head]. A [Transition] is one
+// change of it; [Apply] returns the next head and a [Result]: what must be stored
+// before that head and what may be sent after it. It does no I/O, reads no clock
+// and makes no ids. Every backend runs the same function and then one
+// compare-and-set on the version, so nobody else decides about claims, fences,
+// attempts, tickets or ends.
 //
-//	next, effects, err := thread.Apply(head, thread.Command{
+//	next, result, err := thread.Apply(head, thread.Transition{
 //		Now: e.Millis(), CommitID: e.NewID(),
-//		Action: thread.Claim{Worker: "w1", Lease: 30_000},
+//		Change: thread.TakeClaim{Worker: "w1", Lease: 30_000},
 //	})
 //
-// effects.Before must be stored before the head is written, effects.Hint is
-// sent after it. A head that has a Notify after the write owes a parent word of a
-// finished child: whoever wrote or read it delivers it and applies [Notified].
+// The order of a transition is the caller's to keep: Result.Before and the
+// records that the change makes visible are stored first, then the head, then
+// Result.Hint is sent. A crash in between leaves records that no head names, which
+// readers do not believe, or a head without its hint, which the sweep finds by
+// DueAt. Who loses the compare-and-set gets the newer head and applies the change
+// to that one; nothing of the refused transition may be used. A head that has a
+// Notify after the write owes a parent word of a finished child: whoever wrote or
+// read it delivers it and applies [Notified].
+//
+// # The life of a run
+//
+// [Enqueue] queues a [Dispatch]; [TakeClaim] opens it and takes the next fence;
+// [CommitTurn] makes an assistant's turn with its calls visible, before any of
+// them runs; [Suspend] and [Nack] make known how far its calls are; [CommitStep]
+// moves the head over the step's records and hands the run on: it yields, waits
+// for a decision, or begins to close. Every run ends through closing, whatever the
+// reason, and [CommitClose] makes the end final. One run is open at a time.
+//
+// # What no clock decides
+//
+// A fence tells a holder from an older one; leases, deadlines and AvailableAt say
+// only when somebody else may or should look. A holder whose lease is over but
+// whom nobody has replaced may still commit.
+//
+// # Programs of two releases
+//
+// The head names the highest schema of any record that it covers, queues or names,
+// and a program that reads less takes no claim: see [Schemas] and [Records].
 //
 // The scripts in testdata are the specification. The tests also try random
-// commands and walk every head of a small world.
-//
-// An [Entry] is one record of the thread's log; the head's Seq says how far the
-// log is visible.
+// changes and walk every head of a small world.
 package thread

@@ -50,7 +50,7 @@ func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
 		ID: c.Dispatch, Run: c.Run, Priority: c.Priority, AvailableAt: max(c.AvailableAt, 0), Parent: c.Parent.clone(),
 	})
 	h.remember(c.Dedupe)
-	h.raise(t, 0)
+	h.raise(t)
 	return Result{Hint: h.wake(t.Now)}, nil
 }
 

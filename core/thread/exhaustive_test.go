@@ -109,11 +109,11 @@ func smallWorld(h thread.Head) []thread.Change {
 		return append(changes, smallRound(h)...)
 	}
 	for _, batch := range []bool{false, true} {
-		changes = append(changes, thread.CommitTurn{Fence: fence, From: h.Seq, Seq: h.Seq + 1, Calls: 2, TurnFence: fence, Batch: batch, Consumed: inbox(h)})
+		changes = append(changes, thread.CommitTurn{Fence: fence, From: h.Seq, Seq: h.Seq + 3, Calls: 2, TurnFence: fence, Batch: batch, Consumed: inbox(h)})
 	}
 	for _, step := range endings(h) {
 		changes = append(changes, step)
-		step.Seq, step.Consumed = h.Seq+1, inbox(h)
+		step.Seq, step.Consumed = h.Seq+3, inbox(h)
 		changes = append(changes, step)
 	}
 	return changes
@@ -155,8 +155,8 @@ func smallRound(h thread.Head) (changes []thread.Change) {
 }
 
 func inbox(h thread.Head) (refs []thread.InboxRef) {
-	for _, e := range h.Inbox {
-		refs = append(refs, thread.InboxRef{ID: e.ID, Revision: e.Revision})
+	for i, e := range h.Inbox {
+		refs = append(refs, thread.InboxRef{ID: e.ID, Revision: e.Revision, Seq: h.Seq + 1 + uint64(i)})
 	}
 	return refs
 }

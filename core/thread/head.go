@@ -32,8 +32,8 @@ type Head struct {
 	Layout         uint8   // of its encoded form
 	Schema         uint16  // highest schema of a record that it covers, queues or names; never falls
 	Version        uint64  // +1 with every write
-	CommitID       core.ID // of the last write: tells an ambiguous answer's truth
-	HolderCommitID core.ID // of the last write by a claim's holder, which no other write hides
+	CommitID       core.ID // of the last write: tells whether a write whose answer was lost was applied
+	HolderCommitID core.ID // of the last commit by a claim's holder: see [ByHolder]; no other write hides it
 	Incarnation    uint64  // part of cache keys; fixed at creation
 	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
 	Deleted        bool
@@ -56,7 +56,10 @@ type Head struct {
 }
 
 // Extension is a field that a newer program keeps in the head. Programs that do
-// not know its tag carry it through. It belongs to one run and is void with it.
+// not know its tag carry it through. It belongs to the open run and is void with
+// it: whoever reads it looks at Run first. All of them together are to stay under
+// 512 bytes, for which the fullest head has room: a cancel, a decision or an end
+// must never be refused for its size.
 type Extension struct {
 	Run   core.ID
 	Tag   uint64
@@ -97,8 +100,8 @@ const (
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is the open run. Exactly one holds of it: a claim stands, it is ready, or
-// it is Waiting: see [Head.Ready].
+// Run is the open run. Exactly one holds of it: a claim stands, it is ready (see
+// [Head.Ready]), or it is Waiting, for a ticket that nobody has decided.
 type Run struct {
 	ID        core.ID
 	Dispatch  core.ID // that brought it; its queued input is Q#<dispatch>#<revision>
@@ -117,13 +120,17 @@ type Run struct {
 	// The continuation: the run's own next delivery. It is no pending dispatch
 	// and takes none of their places.
 	AvailableAt int64 // 0: at once
+	//
+	// Attempts are counted when a claim is taken and nowhere else. Progress resets
+	// them: a turn, a step, a newly done call, a new ticket, an answer, and the
+	// begin of closing, which counts its own.
 	Attempts    uint8 // claims since the last progress, the standing one included
 	Lost        uint8 // claims lost in the whole run; progress does not reset it
 	ModelFailed uint8 // model calls that failed since the last progress
 	ModelLost   uint8 // claims lost before an answer of the model was committed, since the last progress
 }
 
-// Parent names the call that a child run answers.
+// Parent names the call of another thread's run that a child run answers.
 type Parent struct {
 	Thread string
 	Run    core.ID

@@ -35,7 +35,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 	}
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
 	h.remember(c.Dedupe)
-	h.raise(t, 0)
+	h.raise(t)
 	if h.Run.Status == Waiting && c.Kind == InboxPerson {
 		h.supersede()
 		h.resume()
@@ -70,7 +70,7 @@ func (c Edit) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("revision %d is older than %d: %w", c.Revision, *revision, ErrStale)
 	}
 	*revision = c.Revision
-	h.raise(t, 0)
+	h.raise(t)
 	return Result{}, nil
 }
 
@@ -137,7 +137,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.remember(c.Decision)
-	h.raise(t, 0)
+	h.raise(t)
 	h.Run.Calls[c.Call] = CallCancelling
 	if c.Resume {
 		h.Run.Calls[c.Call] = CallResuming

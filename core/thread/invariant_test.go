@@ -106,7 +106,8 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 	check(n.Version == h.Version+1 && n.CommitID == t.CommitID, "version %d after %d", n.Version, h.Version)
 	check(n.Epoch >= h.Epoch && n.Fence >= h.Fence && n.Seq >= h.Seq, "epoch, fence or sequence fell")
 	check(n.Closing >= h.Closing && n.Schema >= h.Schema, "closing or schema fell")
-	check(n.Summary >= h.Summary || n.Deleted, "summary fell")
+	check(n.Summary >= h.Summary || n.Deleted || cut(t.Change) != 0, "summary fell")
+	check(n.Summary < cut(t.Change) || cut(t.Change) == 0, "the summary up to %d covers what is superseded from %d on", n.Summary, cut(t.Change))
 	holders := n.HolderCommitID == t.CommitID
 	check(holders == thread.ByHolder(t.Change) && (holders || n.HolderCommitID == h.HolderCommitID), "%T left the holder's commit id at %s", t.Change, n.HolderCommitID)
 	if h.Exists() {
@@ -136,6 +137,17 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 	if released := h.Claim.Fence != 0 && n.Claim.Fence == 0; released || touches(t.Change) {
 		check(!claimable(n, t.Now) || r.Hint != nil && r.Hint.At == 0, "something is eligible, and there is no hint")
 	}
+}
+
+// cut is the first sequence that the change supersedes, 0 for none.
+func cut(c thread.Change) uint64 {
+	switch c := c.(type) {
+	case thread.CommitTurn:
+		return c.Cut
+	case thread.CommitStep:
+		return c.Cut
+	}
+	return 0
 }
 
 // checkClaim is when a claim is taken, and what counts as an attempt.

@@ -96,6 +96,9 @@ func (r Records) Decode(what string, b []byte, v any) error {
 	return nil
 }
 
+// Schema returns the schema number of a payload; errors as for DecodeEntry.
+func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("record", payload) }
+
 // EncodeEntry returns an entry's stored form. The same entry gives the same
 // bytes.
 func (r Records) EncodeEntry(e Entry) ([]byte, error) { return encode(r, "log entry", e) }

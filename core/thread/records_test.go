@@ -18,9 +18,16 @@ const (
 	two = "02000000-0000-0000-0000-000000000000"
 )
 
-// What is stored is stored for good: within a schema a known field keeps its name
-// and its meaning.
-func TestRecordsKeepTheirForm(t *testing.T) {
+// form is a record and the bytes that are stored of it.
+type form struct {
+	name   string
+	encode func() ([]byte, error)
+	want   string
+}
+
+// storedForms has one of each kind of record. What is stored is stored for good:
+// within a schema a known field keeps its name and its meaning.
+func storedForms() []form {
 	var records thread.Records
 	user := core.UserMessage("m1", "is 1 < 2?")
 	answer := core.Message{ID: "m2", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c1", Name: "sum", Arguments: json.RawMessage(`{"a":1}`)}}}
@@ -29,14 +36,10 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 	entry := func(e thread.Entry) func() ([]byte, error) {
 		return func() ([]byte, error) { return records.EncodeEntry(e) }
 	}
-	tests := []struct {
-		name   string
-		encode func() ([]byte, error)
-		want   string
-	}{
+	return []form{
 		{
-			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user}),
-			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]}}`,
+			"a user's message", entry(thread.Entry{Run: core.ID{1}, Message: &user, Input: core.ID{2}}),
+			`{"schema":1,"run":"` + one + `","message":{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]},"input":"` + two + `"}`,
 		},
 		{
 			"a turn",
@@ -82,7 +85,10 @@ func TestRecordsKeepTheirForm(t *testing.T) {
 			`{"schema":1,"run":"` + one + `","read":6,"status":"acked"}`,
 		},
 	}
-	for _, tt := range tests {
+}
+
+func TestRecordsKeepTheirForm(t *testing.T) {
+	for _, tt := range storedForms() {
 		t.Run(tt.name, func(t *testing.T) {
 			b, err := tt.encode()
 			if err != nil {
@@ -123,6 +129,33 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	check("run", b, run, func(b []byte) (any, error) { return records.DecodeRun(b) })
 	b, _ = records.EncodeAudit(audit)
 	check("audit", b, audit, func(b []byte) (any, error) { return records.DecodeAudit(b) })
+}
+
+func TestOtherPayloadsHaveASchemaToo(t *testing.T) {
+	type payload struct {
+		Mood string `json:"mood,omitempty"`
+	}
+	var records thread.Records
+	b, err := records.Encode("mood", payload{"calm"})
+	if err != nil || string(b) != `{"schema":1,"mood":"calm"}` {
+		t.Fatalf("%s (%v)", b, err)
+	}
+	if b, _ := records.Encode("mood", payload{}); string(b) != `{"schema":1}` {
+		t.Errorf("an empty one is %s", b)
+	}
+	var got payload
+	if err := records.Decode("mood", b, &got); err != nil || got.Mood != "calm" {
+		t.Errorf("%+v (%v)", got, err)
+	}
+	if err := records.Decode("mood", []byte(`{"schema":2}`), &got); !errors.Is(err, thread.ErrSchema) || err.Error() != "mood of schema 2, newest known 1: thread was written by a newer version of the program" {
+		t.Errorf("a newer one: %v", err)
+	}
+	if err := records.Decode("mood", []byte(`{"schema":1,"mood":1}`), &got); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("another shape: error %v, want corrupt", err)
+	}
+	if _, err := records.Encode("mood", func() {}); core.CodeOf(err) != core.CodeInternal {
+		t.Errorf("what does not encode: error %v, want internal", err)
+	}
 }
 
 func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {

@@ -86,11 +86,12 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 	if w.value("from") != "" {
 		from = uint64(w.number(w.value("from")))
 	}
+	cut := uint64(w.number(w.value("cut")))
 	switch w.name {
 	case "commit-turn":
 		return thread.CommitTurn{
 			Fence: fence, From: from, Seq: w.seq(), Calls: int(w.number(w.value("calls"))), TurnFence: fence, Batch: w.has("batch"),
-			Consumed: w.consumed(), Summary: summary, Schema: schema,
+			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema,
 		}
 	case "suspend":
 		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema}
@@ -98,7 +99,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 		return thread.CommitStep{
 			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(),
 			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
-			Summary: summary, Schema: schema, Lease: w.lease(), Keep: w.has("keep"),
+			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"),
 		}
 	case "commit-close":
 		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Schema: schema}

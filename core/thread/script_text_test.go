@@ -117,6 +117,7 @@ func describeRun(b *strings.Builder, h thread.Head) {
 	fmt.Fprintf(b, ", %s step=%d", r.Cursor, r.Step)
 	write(r.Revision != 0, " revision=%d", r.Revision)
 	write(r.Base != 0, " base=%d", r.Base)
+	write(r.TurnFence != 0, " turn-fence=%d", r.TurnFence)
 	write(len(r.Calls) > 0, " calls=%v", r.Calls)
 	write(r.Batch, " batch")
 	write(r.Round != 0, " round=%d", r.Round)

@@ -115,8 +115,14 @@ func (w *world) turn() thread.Change {
 	c := thread.CommitTurn{Fence: w.fence(), From: w.from(), Batch: w.rand.IntN(2) == 0, Consumed: w.read()}
 	c.Seq, c.TurnFence = w.head.Seq+1+uint64(len(c.Consumed)), c.Fence
 	c.Calls = 1 + w.rand.IntN([...]int{3, 12, 32}[w.rand.IntN(3)])
-	if w.rand.IntN(4) == 0 {
+	switch w.rand.IntN(8) {
+	case 0, 1:
 		c.Summary = w.head.Seq
+	case 2:
+		if w.head.Seq > 0 {
+			c.Cut = 1 + uint64(w.rand.IntN(int(w.head.Seq)))
+			c.Summary = min(w.head.Summary, c.Cut) / 2
+		}
 	}
 	return c
 }

@@ -53,7 +53,7 @@ func (s *session) occupy(ctx context.Context) {
 	for range 1 + s.r.IntN(2) {
 		s.serial++
 		id := fmt.Sprintf("%s.%d", s.Thread, s.serial)
-		text := fmt.Sprintf("slow: %d", 4+s.r.IntN(8))
+		text := fmt.Sprintf("slow: %d", 3+s.r.IntN(4))
 		s.submit(ctx, &input{Key: "k." + id, Door: doorMessages, Mode: modeQueue, Messages: []said{{id, text}}})
 	}
 	_ = pause(ctx, milliseconds(s.r, 5, 250)) // what follows looks at the context
@@ -99,9 +99,9 @@ func (s *session) text(id string) string {
 		}
 		return "parallel: " + strings.Join(items, ", ")
 	case p < 66:
-		return fmt.Sprintf("slow: %d", 2+s.r.IntN(10))
+		return fmt.Sprintf("slow: %d", 2+s.r.IntN(4))
 	case p < 69:
-		return fmt.Sprintf("slow: %d", 15+s.r.IntN(10))
+		return fmt.Sprintf("slow: %d", 9+s.r.IntN(8))
 	case p < 75:
 		return "think: " + id
 	case p < 78:

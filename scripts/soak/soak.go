@@ -106,8 +106,9 @@ func (s *soak) fail(err error) {
 // judged and the next one begins.
 const inputsPerThread = 24
 
-// restTime is how long a thread may go on after the last strike.
-const restTime = 30 * time.Second
+// restTime is how long a thread may go on after the last strike: what lost two
+// claims to signals goes on alone, one run after the other.
+const restTime = 60 * time.Second
 
 // lane uses one thread after the other.
 func (s *soak) lane(ctx context.Context, number int) {
