@@ -1,12 +1,9 @@
 package mailbox_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -16,17 +13,7 @@ import (
 func TestAnEnqueueThatWasRunBeforeItsAnswerCameIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-			w.store.set = nil
-			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); err != nil || !ok {
-				t.Errorf("write: %v, %v", ok, err)
-			}
-			head := w.claim(t)
-			if _, _, err := w.Commit(ctx, key, head, thread.CommitStep{Fence: head.Fence, Outcome: thread.Done, Seq: head.Seq}); err != nil {
-				t.Error(err)
-			}
-			return thread.Head{}, false, errors.New("the answer was lost")
-		}
+		w.lose(t, func(thread.Head) { w.end(t, w.claim(t)) })
 		receipt := w.submit(t, input("hello", mailbox.ModeQueue))
 		head, err := w.Head(t.Context(), key)
 		if err != nil {
