@@ -22,7 +22,8 @@ import (
 // backend is a store whose commits a test may replace.
 type backend struct {
 	store.Backend
-	commit func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+	pointers []store.Pointer // as if they were stored
+	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
 
 func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
@@ -30,6 +31,15 @@ func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 		return b.commit(ctx, key, c)
 	}
 	return b.Backend.Commit(ctx, key, c)
+}
+
+func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+	for _, p := range b.pointers {
+		if p.Name == name {
+			return p.Value, true, nil
+		}
+	}
+	return b.Backend.Pointer(ctx, tenant, name)
 }
 
 // lose makes the next commit lose its answer: it is applied, then happens comes,
@@ -56,18 +66,33 @@ func (w *world) before(happens func()) {
 	}
 }
 
-// hints remembers what was sent.
+// hints remembers what was sent, as thread and delay.
 type hints []string
-
-func (h *hints) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
-	*h = append(*h, fmt.Sprint(w.Thread, " ", delay))
-	return nil
-}
 
 type world struct {
 	*mailbox.Service
-	store *backend
-	hints *hints
+	store   *backend
+	hints   *hints
+	sent    []core.WakeUp
+	delays  []time.Duration
+	refuses error // of the queue
+}
+
+// queue is the Waker.
+func (w *world) queue(hint core.WakeUp, delay time.Duration) error {
+	if w.refuses != nil {
+		return w.refuses
+	}
+	*w.hints = append(*w.hints, fmt.Sprint(hint.Thread, " ", delay))
+	w.sent, w.delays = append(w.sent, hint), append(w.delays, delay)
+	return nil
+}
+
+type waker func(hint core.WakeUp, delay time.Duration) error
+
+// Wake implements mailbox.Waker.
+func (f waker) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	return f(hint, delay)
 }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
@@ -77,7 +102,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: w.hints, Logger: slog.New(slog.DiscardHandler),
+		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
