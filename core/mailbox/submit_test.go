@@ -23,6 +23,7 @@ import (
 type backend struct {
 	store.Backend
 	pointers []store.Pointer // as if they were stored
+	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
 
@@ -40,6 +41,13 @@ func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, boo
 		}
 	}
 	return b.Backend.Pointer(ctx, tenant, name)
+}
+
+func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+	if b.overdue != nil {
+		return b.overdue(shard, until, after, limit), nil
+	}
+	return b.Backend.Overdue(ctx, shard, until, after, limit)
 }
 
 // lose makes the next commit lose its answer: it is applied, then happens comes,
