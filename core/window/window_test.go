@@ -58,7 +58,7 @@ func TestCut(t *testing.T) {
 		{"exactly the budget", []core.Message{user(368), turn(368, 0), user(368), turn(368, 0)}, 300, 1},
 		{"the newest fits however large it is", []core.Message{user(368), turn(368, 0), user(36800)}, 100, 2},
 		{"so does a newest turn with its results", []core.Message{user(368), turn(0, 2), result(36800), result(36800)}, 100, 1},
-		{"results go with their turn", []core.Message{user(368), turn(368, 2), result(368), result(368), user(368)}, 400, 4},
+		{"results go with their turn", []core.Message{user(368), turn(368, 2), result(368), result(368), user(368)}, 399, 4},
 		{"results that fit do not part from a turn that does not", []core.Message{turn(368, 1), result(0), user(0)}, 50, 2},
 		{"a budget of 0 is 32,000 tokens", []core.Message{user(4 * 31_000), user(4 * 31_000)}, 0, 1},
 	}
