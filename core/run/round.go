@@ -161,7 +161,6 @@ func (p *step) adopt(ctx context.Context) error {
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
 		done := p.head.Run.Calls[i] == thread.CallDone
-		r.schema = max(r.schema, schemaOf(record.Payload))
 		entry, err := p.records.DecodeEntry(record.Payload)
 		if err != nil && (done || core.CodeOf(err) != core.CodeCorrupt) {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
@@ -170,6 +169,7 @@ func (p *step) adopt(ctx context.Context) error {
 			continue // an orphan of something that was never committed
 		}
 		r.keep(i, entry, record.Payload)
+		r.schema = max(r.schema, schemaOf(record.Payload))
 		if !done {
 			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		}
@@ -199,8 +199,7 @@ func (p *step) adopted() uint16 {
 	return p.round.schema
 }
 
-// schemaOf is the schema number of a payload, also of one that this program
-// does not understand; 0 when it has none.
+// schemaOf is the schema number of a payload; 0 when it has none.
 func schemaOf(payload []byte) uint16 {
 	var frame struct {
 		Schema uint16 `json:"schema"`
