@@ -75,15 +75,16 @@ func (b *builder) add(entry thread.Entry) error {
 // keep takes everything of an entry but its patch.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
+		begins := !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
 		b.kept, b.totals, b.opening = entry.Run, thread.Totals{}, nil
+		if m := entry.Message; begins && m != nil && m.Role == core.RoleUser {
+			b.opening = m
+		}
 	}
 	if m := entry.Message; m != nil {
 		b.messages = append(b.messages, *m)
 		b.size += messageSize(*m)
-		switch {
-		case m.Role == core.RoleUser && b.opening == nil && b.totals.Steps == 0:
-			b.opening = m
-		case m.ToolResult != nil && m.ToolResult.IsError:
+		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.totals.Failures++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -19,10 +20,11 @@ import (
 type step struct {
 	*Stepper
 	Work
-	id     core.ID     // of the run
-	head   thread.Head // as this step knows it; the watch writes newer versions
-	fence  uint64      // of the claim; 0 is never held
-	events emitter
+	id       core.ID     // of the run
+	head     thread.Head // as this step knows it; the watch writes newer versions
+	fence    uint64      // of the claim; 0 is never held
+	deadline time.Time   // of the work; zero: none
+	events   emitter
 
 	loaded
 	draft draft
