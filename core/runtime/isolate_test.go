@@ -193,23 +193,11 @@ func TestAPoisonRunTakesNoInnocentAlong(t *testing.T) {
 func suspicious(t *testing.T, r *rig, name string) core.ThreadKey {
 	t.Helper()
 	s := submission(name, "slow: 20")
-	holder := r.process("gone", r.store)
-	if _, err := holder.Submit(t.Context(), s); err != nil {
+	if _, err := r.process("sender", r.store).Submit(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		ctx, cancel := context.WithCancel(t.Context())
-		way := &faulty{Backend: r.store}
-		dying := r.process("dying", way)
-		done := make(chan error)
-		go func() { done <- dying.WorkLocal(ctx, core.WakeUp{Tenant: "local", Thread: name}) }()
-		time.Sleep(time.Second)
-		way.kill()
-		cancel()
-		<-done
-		if err := holder.Reclaim(t.Context(), []core.ThreadKey{s.Thread}); err != nil {
-			t.Fatal(err)
-		}
+		killed(t, r, s.Thread)
 	}
 	if head := r.head(s.Thread); !head.Suspect() || head.Run.Attempts != 2 {
 		t.Fatalf("the run is no suspect: %+v", head)
