@@ -80,7 +80,7 @@ func (s *Store) Close() error { return s.db.close() }
 // Stats is what a Store did since it was opened.
 type Stats struct {
 	Transactions int64 // write transactions that were committed
-	Syncs        int64 // of the file to the disk: two a transaction, one more when the file grew
+	Syncs        int64 // of the file to the disk by them: two a transaction, one more when it makes the file longer
 }
 
 // Stats returns the counts so far.

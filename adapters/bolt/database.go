@@ -94,8 +94,9 @@ func (d *database) begin(writable bool) (tx *bbolt.Tx, err error) {
 	err = guard(func() (err error) { tx, err = d.db.Begin(writable); return err })
 	if panicked(err) {
 		d.breakOff(err)
+		return nil, *d.broken.Load()
 	}
-	return tx, d.explain(err)
+	return tx, err
 }
 
 // rollback ends a transaction whose changes are given up. bbolt's Rollback

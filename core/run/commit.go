@@ -19,10 +19,27 @@ const maxRefences = 8
 // builds makes the records of a commit, without fence and version.
 type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
 
+// commitTime is how long a commit may take that has begun: longer than the
+// mailbox tries it.
+const commitTime = 15 * time.Second
+
 // commit applies a change under the step's claim. Where records that an earlier
 // try of this claim has left behind stand in the way, it takes the next fence:
 // change is asked again then.
+//
+// What has begun is seen through, though the host stops: else nobody would know
+// what it came to. Nor may the watch stop it, which finds the claim gone as soon
+// as the commit itself is applied.
 func (p *step) commit(ctx context.Context, change func() thread.Change, build builds) (thread.Result, error) {
+	if ctx.Err() != nil {
+		return thread.Result{}, context.Cause(ctx)
+	}
+	until := p.env.Now().Add(commitTime)
+	if last := p.deadline.Add(afterDeadline); !p.deadline.IsZero() && last.Before(until) {
+		until = last
+	}
+	ctx, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	defer cancel()
 	for try := 0; ; try++ {
 		was := p.head
 		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))
@@ -32,7 +49,7 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 			}
 			continue
 		}
-		if errors.Is(err, store.ErrTooLarge) && !errors.Is(err, thread.ErrTooLarge) {
+		if errors.Is(err, store.ErrTooLarge) { // the same turn would come to the same size again
 			return result, endWith("too_large", err)
 		}
 		if err != nil {
@@ -185,7 +202,7 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return thread.CommitStep{
 			Fence: p.fence, From: from, Outcome: asked, Natural: end.natural, Listens: p.listens(),
 			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed,
-			Lease: p.lease.Milliseconds(), Keep: p.Keep,
+			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+calls+1, after)

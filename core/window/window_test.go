@@ -57,7 +57,7 @@ func TestCutKeepsTheNewestWholeTurns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := window.Cut(tt.messages, tt.budget); got != tt.want {
+			if got := window.Newest(tt.budget).Cut(tt.messages); got != tt.want {
 				t.Errorf("begins at %d, want %d", got, tt.want)
 			}
 		})
@@ -65,13 +65,13 @@ func TestCutKeepsTheNewestWholeTurns(t *testing.T) {
 }
 
 func TestRoomIsEstimatedByTheMeanOfWhatIsIn(t *testing.T) {
-	g := window.NewGauge(100)
+	measure := window.Newest(100).Measure()
 	var got []int
 	for _, m := range []core.Message{user(10), user(20), result(45), assistant(20), user(10)} {
-		got = append(got, g.Room())
-		g.Add(m)
+		_, room := measure(m)
+		got = append(got, room)
 	}
-	if diff := cmp.Diff([]int{0, 9, 4, 1, 0}, append(got[:4:4], g.Room())); diff != "" {
-		t.Errorf("room before each message and at the end (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int{9, 4, 1, 1, 0}, got); diff != "" {
+		t.Errorf("room behind each message (-want +got):\n%s", diff)
 	}
 }

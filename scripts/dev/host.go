@@ -38,6 +38,7 @@ type host struct {
 	stop    context.CancelFunc
 	wait    sync.WaitGroup
 	purge   func(context.Context, int) (int, error) // of the store's file
+	file any
 	closers []func() error
 	log     *slog.Logger
 }
@@ -79,6 +80,7 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 		return nil, nil, err
 	}
 	h.closers, h.purge = append(h.closers, file.Close), file.Purge
+	h.file = file
 	claimed, err := file.Claimed(ctx)
 	if err != nil {
 		h.close()
