@@ -53,6 +53,7 @@ type Options struct {
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	Window    int            // tokens of the conversation that a model is shown; 0: window.DefaultBudget
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
+	Snapshot  int            // turns of a thread between two stored snapshots of its state; 0: 16
 }
 
 const defaultCacheSize = 64 << 20
@@ -70,6 +71,8 @@ type Stepper struct {
 	poll      time.Duration
 	window    int
 	cache     *cache
+
+	snapshotEvery int
 }
 
 // New returns a Stepper.
@@ -91,6 +94,9 @@ func New(o Options) (*Stepper, error) {
 		s.poll = 2 * time.Second
 	}
 	s.poll = min(s.poll, s.lease/6) // with a third of the lease left there are two looks to renew it
+	if s.snapshotEvery = o.Snapshot; s.snapshotEvery == 0 {
+		s.snapshotEvery = defaultSnapshot
+	}
 	if o.CacheSize == 0 {
 		o.CacheSize = defaultCacheSize
 	}
