@@ -69,6 +69,7 @@ type Options struct {
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
+	Snapshot  int            // turns of a thread between two stored snapshots of its state; 0: 16
 }
 
 const defaultCacheSize = 64 << 20
@@ -86,6 +87,8 @@ type Stepper struct {
 	poll      time.Duration
 	window    Window
 	cache     *cache
+
+	snapshotEvery int
 }
 
 // New returns a Stepper.
@@ -107,6 +110,9 @@ func New(o Options) (*Stepper, error) {
 		s.poll = 2 * time.Second
 	}
 	s.poll = min(s.poll, s.lease/6) // with a third of the lease left there are two looks to renew it
+	if s.snapshotEvery = o.Snapshot; s.snapshotEvery == 0 {
+		s.snapshotEvery = defaultSnapshot
+	}
 	if o.CacheSize == 0 {
 		o.CacheSize = defaultCacheSize
 	}
