@@ -39,13 +39,14 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 				if err := w.store.partly(ctx, key, c); err != nil {
 					t.Error(err)
 				}
-				w.store.dead = true
+				w.store.dead.Store(true)
 				return store.Outcome{}, errDead
 			}
 			if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err == nil {
 				t.Fatal("the step did not crash")
 			}
-			w.store.dead, w.store.commit = false, nil
+			w.store.dead.Store(false)
+			w.store.commit = nil
 			w.reclaim(t)
 			w.stepper = w.other(t, o)
 		}
