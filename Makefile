@@ -15,7 +15,7 @@ AWS := scripts/aws-up.sh && . .reveille/aws.env
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: run test check unit kill soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: run test check unit kill sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
@@ -41,6 +41,12 @@ kill: ## Kill the local host at every named I/O point, restart it, look at what 
 
 soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
 	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
+
+sim: ## Simulate 20,800 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
+	$(GO) run ./scripts/sim
+
+sim-mutants: ## Plant errors in the runtime; the simulator must find each
+	$(GO) run ./scripts/simmutants
 
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first answer
 	scripts/coldstart.sh

@@ -156,8 +156,11 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 // says the Key's hash. thread.ErrSchema: this program does not understand it.
 func (u *submission) overStored(ctx context.Context, head thread.Head, name string, pointers []store.Pointer) (thread.Head, thread.Result, error) {
 	stored, ok, err := u.store.Get(ctx, u.Thread, name)
-	if err != nil || !ok {
-		return head, thread.Result{}, errors.Join(err, fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict))
+	if err == nil && !ok {
+		err = fmt.Errorf("input %s of thread %s: %w", name, u.Thread, store.ErrConflict)
+	}
+	if err != nil {
+		return head, thread.Result{}, fmt.Errorf("look at stored input: %w", err)
 	}
 	schema, err := u.records.Schema(stored.Payload)
 	if err != nil {

@@ -19,10 +19,27 @@ const maxRefences = 8
 // builds makes the records of a commit, without fence and version.
 type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
 
+// commitTime is how long a commit may take that has begun: longer than the
+// mailbox tries it.
+const commitTime = 15 * time.Second
+
 // commit applies a change under the step's claim. Where records that an earlier
 // try of this claim has left behind stand in the way, it takes the next fence:
 // change is asked again then.
+//
+// What has begun is seen through, though the host stops: else nobody would know
+// what it came to. Nor may the watch stop it, which finds the claim gone as soon
+// as the commit itself is applied.
 func (p *step) commit(ctx context.Context, change func() thread.Change, build builds) (thread.Result, error) {
+	if ctx.Err() != nil {
+		return thread.Result{}, context.Cause(ctx)
+	}
+	until := p.env.Now().Add(commitTime)
+	if last := p.deadline.Add(afterDeadline); !p.deadline.IsZero() && last.Before(until) {
+		until = last
+	}
+	ctx, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	defer cancel()
 	for try := 0; ; try++ {
 		was := p.head
 		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))

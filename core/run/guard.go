@@ -17,6 +17,7 @@ const maxRemedies = 4
 // run guards the step with a watch on the head and turns what goes wrong into
 // the right end.
 func (p *step) run(ctx context.Context) (Stepped, error) {
+	p.deadline, _ = ctx.Deadline()
 	work := p.advance
 	if p.head.Run.Status == thread.Closing {
 		work = p.close
@@ -115,7 +116,7 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
 		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: err.Error()})
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && !p.progressed():
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && p.agent != nil && !p.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	return nil

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // step is one Step call: where the run stands in the store and in what way it
@@ -19,10 +19,11 @@ import (
 type step struct {
 	*Stepper
 	Work
-	id     core.ID     // of the run
-	head   thread.Head // as this step knows it; the watch writes newer versions
-	fence  uint64      // of the claim; 0 is never held
-	events emitter
+	id       core.ID     // of the run
+	head     thread.Head // as this step knows it; the watch writes newer versions
+	fence    uint64      // of the claim; 0 is never held
+	deadline time.Time   // of the work; zero: none
+	events   emitter
 
 	loaded
 	draft draft
@@ -84,7 +85,7 @@ func (p *step) begin() {
 	if c.run != p.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	messages := c.messages[window.Cut(c.messages, p.window):]
+	messages := c.messages[p.window.Cut(c.messages):]
 	d.messages = messages[:len(messages):len(messages)]
 	p.draft = d
 }

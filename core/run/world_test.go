@@ -25,6 +25,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // hints remembers what was sent: these tests step by hand.
@@ -293,7 +294,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stop: o.stop,
-		Logger: o.logger, Window: o.window, CacheSize: o.cache,
+		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -64,7 +64,7 @@ func read(request model.Request) script {
 // calls is how many tools the turn calls: the run ends with the first that
 // calls none.
 func (s script) calls(long bool) int {
-	if s.step > int(trait(s.name, 1, 3)) {
+	if s.step > int(trait(s.name, 1, 2)) {
 		return 0
 	}
 	if long && s.step == 0 && trait(s.name, 2, 3) == 0 {
@@ -163,7 +163,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
-	th.execute(h, key, t.spec)
+	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
 	if t.spec.Name == "slow" {

@@ -66,6 +66,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		w.Stats.Refences++
 		return
 	}
+	th.claimed = w.now
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
 		if a.Live(w.millis() + 300) {

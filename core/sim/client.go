@@ -94,7 +94,7 @@ func (w *World) newcomer(th *threadState, k int) {
 	if w.Calm {
 		return
 	}
-	for range w.random.below(3) {
+	for range w.random.below(2) {
 		w.at(w.random.between(500*time.Millisecond, 90*time.Second), func() { w.steer(th) })
 	}
 	if w.random.chance(0.12) {

@@ -2,15 +2,17 @@ package sim
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
 // execute is a tool's start.
-func (th *threadState) execute(h *host, key string, spec tool.Spec) {
+func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Spec) {
 	th.w.Stats.Executions++
 	th.starts[key]++
 	if th.w.Trace != nil {
@@ -19,9 +21,28 @@ func (th *threadState) execute(h *host, key string, spec tool.Spec) {
 	if spec.Delivery == tool.AtMostOnce && th.starts[key] > 1 {
 		th.fail("at-most-once call %s runs %d times", key, th.starts[key])
 	}
-	if status, ok := th.results[key]; ok {
-		th.fail("call %s runs, its result %q is committed", key, status)
+	if th.p.head.Claim.Worker == h.name && th.stored(call) {
+		th.fail("call %s runs, its result was stored before the claim", key)
 	}
+}
+
+// stored reports whether a result of the call was there when the claim that
+// stands was taken: it is to be adopted.
+func (th *threadState) stored(call tool.Call) bool {
+	run := &th.p.head.Run
+	place := strings.Split(call.Key, "/")
+	if len(place) != 3 || place[0] != run.ID.String() {
+		return false
+	}
+	turn, _ := strconv.ParseUint(place[1], 10, 64)
+	index, _ := strconv.ParseUint(place[2], 10, 64)
+	seq := turn + 1 + index
+	r, ok := th.p.record(store.LogName(seq))
+	if !ok || th.p.putAt[seq-1] >= th.claimed {
+		return false
+	}
+	entry, err := th.w.checks.DecodeEntry(r.Payload)
+	return err == nil && entry.Message != nil && entry.Message.ToolResult != nil && entry.Run == run.ID
 }
 
 // checkOutcome takes a committed result.

@@ -25,14 +25,14 @@ func Kind(n int) Config {
 		c.Mixed = true
 	case 2:
 		c.Long = true
-	case 3: // ten threads, one process: one poison run among innocents
-		c.Batch, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 10, 1, 0, 1+turn%3, true
+	case 3: // seven threads, one process: one poison run among innocents
+		c.Batch, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 7, 1, 0, 1+turn%3, true
 	case 4: // nothing goes wrong but what people do
 		c.Faults, c.Poison = 0, 0
 	case 5: // nothing goes wrong
 		c.Faults, c.Poison, c.Calm, c.Long = 0, 0, true, true
 	case 6:
-		c.Local, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 10, 1, 0, 1+turn%4, true
+		c.Local, c.Threads, c.Runs, c.Faults, c.Poison, c.Calm = true, 7, 1, 0, 1+turn%4, true
 		if c.Poison == 4 {
 			c.Slow = 40 * time.Second
 		}

@@ -44,6 +44,7 @@ const extra = "next"
 const (
 	stepTimeout  = 120 * time.Second
 	sweepTimeout = 55 * time.Second
+	reserve      = 5 * time.Second  // of an invocation, after the end of its context
 	killAfter    = 30 * time.Second // of a process that was told to stop
 	restartAfter = time.Second
 )
@@ -98,7 +99,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 		ctx := h.ctx
 		if limit > 0 {
 			var stop context.CancelFunc
-			ctx, stop = h.deadline(ctx, h.clock().Add(limit))
+			ctx, stop = h.deadline(ctx, h.clock().Add(limit-reserve))
 			defer stop()
 		}
 		f(ctx)
@@ -114,7 +115,7 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 		after(true)
 	})
 	if limit > 0 {
-		w.at(limit+time.Second, func() {
+		w.at(limit, func() {
 			if !over && !h.dead {
 				if w.Faults == 0 {
 					w.violate("an invocation of %s was not over at its limit of %s", h.name, limit)

@@ -39,6 +39,9 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	if delay > maxDelay {
 		w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
 	}
+	if hint.Tries > 0 {
+		w.Stats.SchemaRefused++
+	}
 	copies := 1
 	if w.now < w.stop && w.Faults > 0 {
 		switch {

@@ -13,9 +13,9 @@ type Stats struct {
 	Executions, Effects, Hints         int
 	Takeovers, Steers, Interrupts      int
 	Cancels, Stops, Edits, Inline      int
-	Refences, Touches, DeadLetters     int
-	Reclaims, Suspects, SchemaRefused  int
-	Adopted, Dispatched, Skipped, Late int
+	Refences, DeadLetters, Reclaims    int
+	SchemaRefused, Adopted, Dispatched int
+	Skipped                            int
 
 	// Worlds in which it happened at least once.
 	With struct{ Takeover, Steer, Interrupt, Cancel, Stop int }
@@ -29,9 +29,9 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Executions, &o.Executions}, {&s.Effects, &o.Effects}, {&s.Hints, &o.Hints},
 		{&s.Takeovers, &o.Takeovers}, {&s.Steers, &o.Steers}, {&s.Interrupts, &o.Interrupts},
 		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline},
-		{&s.Refences, &o.Refences}, {&s.Touches, &o.Touches}, {&s.DeadLetters, &o.DeadLetters},
-		{&s.Reclaims, &o.Reclaims}, {&s.Suspects, &o.Suspects}, {&s.SchemaRefused, &o.SchemaRefused},
-		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Late, &o.Late},
+		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
+		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
+		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
 		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop},
 	} {
@@ -83,6 +83,6 @@ func (s *Stats) Print(out io.Writer) {
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop))
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, touches %d, adopted %d, dead letters %d, suspects %d, schema refused %d, steered to the next run %d, RunEnd skipped %d\n",
-		s.Takeovers, s.Refences, s.Touches, s.Adopted, s.DeadLetters, s.Suspects, s.SchemaRefused, s.Dispatched, s.Skipped)
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d\n",
+		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped)
 }

@@ -26,6 +26,7 @@ type partition struct {
 	encoded []byte
 	head    thread.Head
 	log     []store.Record // from sequence 1; no name: a gap
+	putAt   []time.Duration
 	records map[string]store.Record
 	changed time.Duration // when the head was written last
 	listed  int64         // DueAt that a stale index still shows
@@ -44,14 +45,17 @@ func (p *partition) record(name string) (store.Record, bool) {
 	return r, ok
 }
 
-func (p *partition) keep(r store.Record) {
+func (p *partition) keep(r store.Record, at time.Duration) {
 	seq, ok := store.LogSeq(r.Name)
 	if !ok {
 		p.records[r.Name] = r
 		return
 	}
 	for uint64(len(p.log)) < seq {
-		p.log = append(p.log, store.Record{})
+		p.log, p.putAt = append(p.log, store.Record{}), append(p.putAt, 0)
+	}
+	if p.log[seq-1].Name == "" || !bytes.Equal(p.log[seq-1].Payload, r.Payload) {
+		p.putAt[seq-1] = at
 	}
 	p.log[seq-1] = r
 }
@@ -304,8 +308,11 @@ func (w *World) put(key core.ThreadKey, r store.Record) error {
 	if err != nil || !write {
 		return err
 	}
+	if was != nil && r.Kind() == store.KindLog && bytes.Equal(was.Payload, r.Payload) {
+		w.Stats.Adopted++
+	}
 	w.checkPut(p, was, r)
-	p.keep(r)
+	p.keep(r, w.now)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/reveille-run/reveille/core"
@@ -63,7 +64,7 @@ func TestCut(t *testing.T) {
 		{"a budget of 0 is 32,000 tokens", []core.Message{user(4 * 31_000), user(4 * 31_000)}, 0, 1},
 	}
 	for _, tt := range tests {
-		if got := window.Cut(tt.messages, tt.budget); got != tt.want {
+		if got := window.Newest(tt.budget).Cut(tt.messages); got != tt.want {
 			t.Errorf("%s: the window begins at %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -88,7 +89,7 @@ func TestWindowOfAnyConversation(t *testing.T) {
 		}
 		budget := rapid.IntRange(1, 3000).Draw(t, "budget")
 		more := budget + rapid.IntRange(0, 3000).Draw(t, "more")
-		first := window.Cut(messages, budget)
+		first := window.Newest(budget).Cut(messages)
 		if len(messages) == 0 {
 			return
 		}
@@ -109,12 +110,24 @@ func TestWindowOfAnyConversation(t *testing.T) {
 		if tokens > budget && first != newest {
 			t.Fatalf("a window of %d tokens begins at %d, the budget is %d and the newest turn at %d", tokens, first, budget, newest)
 		}
-		wide := window.Cut(messages, more)
+		wide := window.Newest(more).Cut(messages)
 		if wide > first {
 			t.Fatalf("a budget of %d shows from %d, one of %d from %d", budget, first, more, wide)
 		}
-		if again := wide + window.Cut(messages[wide:], budget); again != first {
+		if again := wide + window.Newest(budget).Cut(messages[wide:]); again != first {
 			t.Fatalf("cut to %d first, the window begins at %d instead of %d", more, again, first)
 		}
 	})
+}
+
+func TestRoomIsEstimatedByTheMeanOfWhatIsIn(t *testing.T) {
+	measure := window.Newest(100).Measure()
+	var got []int
+	for _, m := range []core.Message{user(8), user(48), result(148), turn(48, 0), user(8)} {
+		_, room := measure(m)
+		got = append(got, room)
+	}
+	if diff := cmp.Diff([]int{9, 4, 1, 1, 0}, got); diff != "" {
+		t.Errorf("room behind each message (-want +got):\n%s", diff)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -21,22 +22,21 @@ import (
 	"github.com/reveille-run/reveille/core/sim"
 )
 
-const (
-	defaultWorlds = 20_800 // each kind equally often
-	shown         = 5      // violations in full
-)
+const defaultWorlds = 20_800 // each kind equally often
 
 func main() {
 	first := flag.Int("seed0", number("SEED0", 0), "the first world")
 	worlds := flag.Int("seeds", number("SEEDS", defaultWorlds), "how many worlds")
 	world := flag.Int("world", number("WORLD", -1), "tell one world, operation by operation")
 	stop := flag.Bool("first", false, "end with the first violation")
+	show := flag.Int("show", 5, "how many violations to print")
 	flag.Parse()
+	debug.SetGCPercent(400) // worlds are small and short
 	violations := 0
 	if *world >= 0 {
 		violations = tell(os.Stdout, *world)
 	} else {
-		violations = many(os.Stdout, *first, *worlds, *stop)
+		violations = many(os.Stdout, *first, *worlds, *show, *stop)
 	}
 	if violations > 0 {
 		os.Exit(1)
@@ -77,13 +77,14 @@ type tally struct {
 	next, last int
 	total      sim.Stats
 	violations int
-	stop       bool
+	show       int  // how many violations to print
+	stop       bool // with the first violation
 }
 
 // many runs worlds on every core.
-func many(out io.Writer, first, worlds int, stop bool) (violations int) {
+func many(out io.Writer, first, worlds, show int, stop bool) (violations int) {
 	start := time.Now()
-	t := tally{out: out, next: first, last: first + worlds, stop: stop}
+	t := tally{out: out, next: first, last: first + worlds, show: show, stop: stop}
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(t.work)
@@ -121,7 +122,7 @@ func (t *tally) note(n int, w *sim.World, violation string) {
 	if violation == "" {
 		return
 	}
-	if t.violations++; t.violations <= shown {
+	if t.violations++; t.violations <= t.show {
 		fmt.Fprintf(t.out, "world %d (%s): %s\n\tgo run ./scripts/sim -world %d\n", n, sim.KindName(n), violation, n)
 	}
 }

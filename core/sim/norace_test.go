@@ -1,0 +1,6 @@
+//go:build !race
+
+package sim
+
+// worlds is how many a test run goes through; make sim takes many more.
+const worlds = 20 * Kinds
