@@ -23,7 +23,7 @@ type batch struct {
 
 // delivery is what a batch says about one thread.
 type delivery struct {
-	wake     core.WakeUp // the one with the highest epoch
+	wake     core.WakeUp // see merge
 	messages []string    // ids; they succeed or fail together
 	receives int         // the highest ApproximateReceiveCount, for the log
 }
@@ -43,8 +43,8 @@ func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 			d = &delivery{wake: wake}
 			byThread[wake.Key()] = d
 			b.deliveries = append(b.deliveries, d)
-		} else if wake.Epoch > d.wake.Epoch {
-			d.wake = wake
+		} else {
+			d.wake = merge(d.wake, wake)
 		}
 		d.messages = append(d.messages, message.MessageId)
 		// A missing or unreadable count is a first delivery.
@@ -52,6 +52,18 @@ func readBatch(event events.SQSEvent, log *slog.Logger) batch {
 		d.receives = max(d.receives, receives)
 	}
 	return b
+}
+
+// merge returns one hint for two of a thread: that of the later epoch, with the
+// tries that the better one has left. It is the sweep's, which never sends
+// itself again, only if both are.
+func merge(a, b core.WakeUp) core.WakeUp {
+	one := a
+	if b.Epoch > a.Epoch {
+		one = b
+	}
+	one.Tries, one.Sweep = min(a.Tries, b.Tries), a.Sweep && b.Sweep
+	return one
 }
 
 // readWakeUp ignores unknown keys: during a deployment a newer version may

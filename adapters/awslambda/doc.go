@@ -2,7 +2,8 @@
 // holds the constructors of every Lambda handler, which the functions and the
 // local host both call, so that what runs on a laptop is what is deployed:
 //
-//   - [StepHandler] works on the wake-ups of an SQS batch;
+//   - [StepHandler] gives the wake-ups of an SQS batch to the runtime, which
+//     decides what of it may run beside what;
 //   - [DeadLetterHandler] takes care of wake-ups that no step could finish;
 //   - [SweepHandler] is the scheduled repair;
 //   - [Stream] serves an http.Handler behind a Function URL or an API Gateway

@@ -15,9 +15,11 @@ import (
 
 type printer struct{}
 
-func (printer) Work(_ context.Context, w core.WakeUp) error {
-	fmt.Println("working on", w.Key())
-	return nil
+func (printer) WorkBatch(_ context.Context, hints []core.WakeUp) []error {
+	for _, hint := range hints {
+		fmt.Println("working on", hint.Key())
+	}
+	return make([]error, len(hints))
 }
 
 // A Lambda function's main does lambda.Start(awslambda.StepHandler(...)).

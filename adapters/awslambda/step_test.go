@@ -7,10 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,10 +20,16 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// workFunc is a Worker.
+// workFunc is a Worker that is called for one wake-up after the other.
 type workFunc func(ctx context.Context, w core.WakeUp) error
 
-func (f workFunc) Work(ctx context.Context, w core.WakeUp) error { return f(ctx, w) }
+func (f workFunc) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
+	errs := make([]error, len(hints))
+	for i, hint := range hints {
+		errs[i] = f(ctx, hint)
+	}
+	return errs
+}
 
 // message is an SQS message with a wake-up for a thread of tenant acme.
 func message(id, thread string, receives int) events.SQSMessage {
@@ -58,12 +61,9 @@ func readEvent[E any](t *testing.T, name string) E {
 	return event
 }
 
-func TestStepCallsWorkOncePerThread(t *testing.T) {
-	var mu sync.Mutex
+func TestStepGivesEachThreadToTheWorkerOnce(t *testing.T) {
 	got := map[string]uint64{}
 	handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
-		mu.Lock()
-		defer mu.Unlock()
 		got[w.Key().String()+" "+w.Dispatch.String()] = w.Epoch
 		return nil
 	})})
@@ -92,7 +92,7 @@ func TestStepFailsOnlyTheItemsThatFailed(t *testing.T) {
 	}{
 		{"all good", []events.SQSMessage{message("m1", "a", 1), message("m2", "b", 1)}, []string{}},
 		{"an error", []events.SQSMessage{message("m1", "a", 1), message("m2", "error", 1), message("m3", "b", 1)}, []string{"m2"}},
-		{"a panic", []events.SQSMessage{message("m1", "panic", 1), message("m2", "b", 1)}, []string{"m1"}},
+		{"a worker that panics", []events.SQSMessage{message("m1", "panic", 1), message("m2", "b", 1)}, []string{"m1", "m2"}},
 		{"two hints of one thread", []events.SQSMessage{message("m1", "error", 1), message("m2", "b", 1), message("m3", "error", 1)}, []string{"m1", "m3"}},
 		{"no JSON", []events.SQSMessage{{MessageId: "m1", Body: "hello"}}, []string{}},
 		{"an empty body", []events.SQSMessage{{MessageId: "m1"}}, []string{}},
@@ -125,103 +125,71 @@ func TestStepFailsOnlyTheItemsThatFailed(t *testing.T) {
 	}
 }
 
-// All three must be inside Work at the same time for any to return.
-func TestStepWorksConcurrently(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var all sync.WaitGroup
-		all.Add(3)
-		handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(context.Context, core.WakeUp) error {
-			all.Done()
-			all.Wait()
-			return nil
-		})})
-		response, _ := handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{message("m1", "a", 1), message("m2", "b", 1), message("m3", "c", 1)}})
-		if got := failures(response); len(got) != 0 {
-			t.Errorf("failures = %q", got)
-		}
-	})
-}
+// batchFunc is a Worker.
+type batchFunc func(ctx context.Context, hints []core.WakeUp) []error
 
-func TestStepFailureDoesNotCancelTheOthers(t *testing.T) {
-	failed := make(chan struct{})
-	handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(ctx context.Context, w core.WakeUp) error {
-		if w.Thread == "error" {
-			defer close(failed)
-			return errors.New("the model refused")
+func (f batchFunc) WorkBatch(ctx context.Context, hints []core.WakeUp) []error { return f(ctx, hints) }
+
+// TestStepGivesABatchToTheWorkerWhole: the worker decides what of it may run
+// beside what, for which it must see all.
+func TestStepGivesABatchToTheWorkerWhole(t *testing.T) {
+	var got [][]string
+	handle := StepHandler(StepOptions{Logger: quiet, Worker: batchFunc(func(_ context.Context, hints []core.WakeUp) []error {
+		var threads []string
+		for _, hint := range hints {
+			threads = append(threads, hint.Thread)
 		}
-		<-failed
-		return ctx.Err()
+		got = append(got, threads)
+		return make([]error, len(hints))
 	})})
-	response, _ := handle(t.Context(), events.SQSEvent{Records: []events.SQSMessage{message("m1", "error", 1), message("m2", "b", 1)}})
-	if diff := cmp.Diff([]string{"m1"}, failures(response)); diff != "" {
+	batch := []events.SQSMessage{message("m1", "c", 1), message("m2", "a", 7), message("m3", "c", 3), message("m4", "b", 1)}
+	response, _ := handle(t.Context(), events.SQSEvent{Records: batch})
+	if diff := cmp.Diff([][]string{{"c", "a", "b"}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{}, failures(response)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestStepSuspectsRunAloneAndLast(t *testing.T) {
+// TestHintsOfAThreadBecomeOne: what is left out must not take along what the
+// other hint was good for.
+func TestHintsOfAThreadBecomeOne(t *testing.T) {
+	hint := func(epoch uint64, tries int, sweep bool) core.WakeUp {
+		return core.WakeUp{Tenant: "acme", Thread: "a", Epoch: epoch, Tries: tries, Sweep: sweep}
+	}
 	tests := []struct {
-		name      string
-		messages  []events.SQSMessage
-		wantOrder string
-		want      []string
+		name                string
+		first, second, want core.WakeUp
 	}{
-		{"twice received is no suspect", []events.SQSMessage{message("m1", "a", 2)}, "a", []string{}},
-		{"a suspect by itself", []events.SQSMessage{message("m1", "a", 7)}, "a", []string{}},
-		{"after the healthy one", []events.SQSMessage{message("m1", "a", 3), message("m2", "b", 1)}, "b a", []string{}},
-		{"the most often received of two", []events.SQSMessage{message("m1", "a", 3), message("m2", "b", 4)}, "b", []string{"m1"}},
-		{"the first of equals", []events.SQSMessage{message("m1", "a", 3), message("m2", "b", 3), message("m3", "c", 1)}, "c a", []string{"m2"}},
-		{"any of a thread's messages", []events.SQSMessage{message("m1", "a", 1), message("m2", "b", 1), message("m3", "a", 3)}, "b a", []string{}},
+		{"the later epoch", hint(2, 0, false), hint(3, 0, false), hint(3, 0, false)},
+		{"whatever comes first", hint(3, 0, false), hint(2, 0, false), hint(3, 0, false)},
+		{"one that the sweep did not send", hint(0, 0, true), hint(0, 0, false), hint(0, 0, false)},
+		{"also when its epoch is earlier", hint(1, 0, true), hint(0, 0, false), hint(1, 0, false)},
+		{"the sweep's when there is no other", hint(0, 0, true), hint(0, 0, true), hint(0, 0, true)},
+		{"the one with most tries left", hint(1, 5, false), hint(1, 2, false), hint(1, 2, false)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var order []string // no lock: at most one healthy thread, then the suspect alone
+			var got []core.WakeUp
 			handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
-				order = append(order, w.Thread)
+				got = append(got, w)
 				return nil
 			})})
-			response, _ := handle(t.Context(), events.SQSEvent{Records: tt.messages})
-			if got := strings.Join(order, " "); got != tt.wantOrder {
-				t.Errorf("order = %q, want %q", got, tt.wantOrder)
+			event := events.SQSEvent{}
+			for _, w := range []core.WakeUp{tt.first, tt.second} {
+				body, err := json.Marshal(w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				event.Records = append(event.Records, events.SQSMessage{MessageId: "m", Body: string(body)})
 			}
-			if diff := cmp.Diff(tt.want, failures(response)); diff != "" {
+			if _, err := handle(t.Context(), event); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]core.WakeUp{tt.want}, got); diff != "" {
 				t.Error(diff)
 			}
-		})
-	}
-}
-
-// TestStepSuspectNeedsAWholeInvocation: a step that runs out of time in its
-// invocation ends its run, so that none may begin late.
-func TestStepSuspectNeedsAWholeInvocation(t *testing.T) {
-	tests := []struct {
-		name  string
-		spent time.Duration
-		want  []string
-	}{
-		{"nearly all is left", 5 * time.Second, []string{}},
-		{"too little is left", 6 * time.Second, []string{"m1"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				var worked []string
-				handle := StepHandler(StepOptions{Logger: quiet, Worker: workFunc(func(_ context.Context, w core.WakeUp) error {
-					worked = append(worked, w.Thread)
-					if w.Thread == "b" {
-						time.Sleep(tt.spent)
-					}
-					return nil
-				})})
-				response, _ := handle(ctx, events.SQSEvent{Records: []events.SQSMessage{message("m1", "a", 3), message("m2", "b", 1)}})
-				if diff := cmp.Diff(tt.want, failures(response)); diff != "" {
-					t.Error(diff)
-				}
-				if got, want := slices.Contains(worked, "a"), len(tt.want) == 0; got != want {
-					t.Errorf("the suspect ran = %v, want %v", got, want)
-				}
-			})
 		})
 	}
 }

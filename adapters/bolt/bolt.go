@@ -77,10 +77,16 @@ func Open(path string, options Options) (*Store, error) {
 // fail.
 func (s *Store) Close() error { return s.db.close() }
 
+// Check returns why the store as a whole can be used no more, nil while it can:
+// [ErrReplaced], or store.ErrCorrupt when the file was cut short or damaged where
+// every call needs it. Damage elsewhere concerns the calls that meet it. It reads
+// no record.
+func (s *Store) Check() error { return s.db.check() }
+
 // Stats is what a Store did since it was opened.
 type Stats struct {
 	Transactions int64 // write transactions that were committed
-	Syncs        int64 // of the file to the disk: two a transaction, one more when the file grew
+	Syncs        int64 // of the file to the disk by them: two a transaction, one more when it makes the file longer
 }
 
 // Stats returns the counts so far.

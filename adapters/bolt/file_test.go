@@ -71,7 +71,7 @@ func useFlipped(t *testing.T, folder string) {
 	whole, random := filled(t), rand.New(rand.NewPCG(1, 2))
 	path := folder + "/flipped.db"
 	opened, failed := 0, 0
-	for i := range 400 {
+	for i := range 200 {
 		bit := random.IntN(8 * len(whole))
 		if i%2 == 0 { // in the first bytes of a page, where its structure is
 			bit = 8*4096*random.IntN(len(whole)/4096) + random.IntN(8*96)
@@ -93,8 +93,8 @@ func useFlipped(t *testing.T, folder string) {
 		failed += useAll(t, s, bit)
 		_ = s.Close()
 	}
-	if opened < 250 || failed < 100 {
-		t.Errorf("%d files of 400 could be opened, %d calls returned an error: too few for this test to say anything", opened, failed)
+	if opened < 100 || failed < 10 {
+		t.Errorf("%d files of 200 could be opened, %d calls returned an error: too few for this test to say anything", opened, failed)
 	}
 }
 
@@ -216,4 +216,45 @@ func TestAFileThatIsPutBackIsWrittenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, key, filledCommit(key, 1))
+}
+
+// Where bbolt panics while it holds its locks, nobody may wait for them.
+func TestMetaPagesThatAreOverwrittenWhileOpenHangNobody(t *testing.T) {
+	path := newPath(t)
+	whole := filled(t)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path, bolt.Options{})
+	if err := overwrite(path, make([]byte, 3*4096)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, headErr := s.Head(t.Context(), key)
+		_, commitErr := s.Commit(t.Context(), key, filledCommit(key, 2))
+		for method, err := range map[string]error{"Head": headErr, "Commit": commitErr} {
+			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "the store cannot go on, restart the program: ") {
+				t.Errorf("%s returns the error %v, want one that says that the store cannot go on", method, err)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close returns %v", err)
+	}
+	if err := overwrite(path, whole); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := open(t, path, bolt.Options{}).Head(t.Context(), key); err != nil || head.Version != 1 {
+		t.Errorf("of the restored file Head returns version %d, %v, want 1", head.Version, err)
+	}
+}
+
+// overwrite changes the beginning of a file that stays the same one.
+func overwrite(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(content, 0)
+	return errors.Join(err, file.Close())
 }

@@ -20,6 +20,8 @@ const (
 	pageHeader = 16
 	metaSize   = 64
 	metaMagic  = 0xED0CDAED
+	smallest   = 1 << 10 // page size of bbolt
+	largest    = 1 << 16
 )
 
 // meta is what inspect needs of a meta page: pages is the high water mark.
@@ -57,7 +59,7 @@ func inspect(file *os.File) error {
 // that one was there once.
 func newestMeta(file io.ReaderAt) (newest *meta, magic bool, err error) {
 	offsets := []int64{0}
-	for size := int64(1 << 10); size <= 1<<16; size *= 2 { // the second one is one page on, and pages have several sizes
+	for size := int64(smallest); size <= largest; size *= 2 { // the second one is one page on, and pages have several sizes
 		offsets = append(offsets, size)
 	}
 	for _, offset := range offsets {
@@ -87,7 +89,7 @@ func parseMeta(b []byte) (m *meta, magic bool) {
 		pageSize: uint64(order.Uint32(b[8:])), root: order.Uint64(b[16:]), freeList: order.Uint64(b[32:]),
 		pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:]),
 	}
-	if sum.Sum64() != order.Uint64(b[56:]) || m.pageSize == 0 {
+	if sum.Sum64() != order.Uint64(b[56:]) || m.pageSize < smallest {
 		return nil, true
 	}
 	return m, true

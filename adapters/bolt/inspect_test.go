@@ -113,6 +113,8 @@ func TestCheckPagesFindsWhatBboltWouldTrust(t *testing.T) {
 		{"another page's number", func(b []byte) { b[leaf]++ }, "has a wrong header"},
 		{"a branch without children", func(b []byte) { order.PutUint16(b[branch+10:], 0) }, "has a wrong header"},
 		{"more elements than a page has place for", func(b []byte) { order.PutUint16(b[leaf+10:], 1000) }, "has a wrong header"},
+		{"a key of a branch behind the page", func(b []byte) { order.PutUint32(b[branch+pageHeader+4:], 1<<31) }, "has an element behind its end"},
+		{"a child that is none", func(b []byte) { order.PutUint64(b[branch+pageHeader+8:], 0) }, "is referred to and does not exist"},
 		{"a key behind the page", func(b []byte) { order.PutUint32(b[leaf+pageHeader+8:], 1<<20) }, "has an element behind its end"},
 		{"a free list of leaves", func(b []byte) { order.PutUint16(b[free+8:], leafPage) }, "has a wrong header"},
 		{"a free list without end", func(b []byte) {
@@ -142,4 +144,19 @@ func inspectPath(t *testing.T, path string) error {
 	}
 	defer file.Close()
 	return inspect(file)
+}
+
+func FuzzCheckPages(f *testing.F) {
+	f.Add(make([]byte, 4*smallest), uint64(2), uint64(3))
+	leaf := make([]byte, 4*smallest)
+	binary.NativeEndian.PutUint64(leaf[2*smallest:], 2)
+	leaf[2*smallest+8] = leafPage
+	leaf[2*smallest+10] = 3
+	f.Add(leaf, uint64(2), uint64(noFreeList))
+	f.Fuzz(func(t *testing.T, b []byte, root, freeList uint64) {
+		m := &meta{pageSize: smallest, root: root, freeList: freeList, pages: uint64(len(b)) / smallest}
+		if err := checkPages(bytes.NewReader(b), m); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+			t.Fatalf("the error %v has code %s, want corrupt", err, core.CodeOf(err))
+		}
+	})
 }

@@ -9,9 +9,10 @@ import (
 )
 
 // A page begins with its header: 0 its number, 8 flags, 10 count of elements, 12
-// how many pages more it has. Elements of 16 bytes follow: in a branch page 8
-// the number of a child; in a leaf page 0 flags, 4 the offset from the element
-// to its key, 8 the key's length, before the value's. A leaf's value that is a
+// how many pages more it has. Elements of 16 bytes follow: in a branch page 0
+// the offset from the element to its key, 4 the key's length, 8 the number of a
+// child; in a leaf page 0 flags, 4 the offset from the element to its key, 8 the
+// key's length, 12 that of the value behind it. A leaf's value that is a
 // bucket begins with the number of its root page, 0 when it lies in the value
 // itself. A free list has page numbers of 8 bytes; a count of 65535 means that
 // the first of them is the count.
@@ -91,39 +92,45 @@ func (w *walk) tree(page uint64) error {
 	if flags != branchPage && flags != leafPage || pageHeader+count*elementSize > uint64(len(content)) || flags == branchPage && count == 0 {
 		return corruptPage(page, "has a wrong header")
 	}
+	childOf := leafChild
+	if flags == branchPage {
+		childOf = branchChild
+	}
 	for at := uint64(pageHeader); at < pageHeader+count*elementSize; at += elementSize {
-		element := content[at : at+elementSize]
-		if flags == branchPage {
-			w.open = append(w.open, binary.NativeEndian.Uint64(element[8:]))
-			continue
-		}
-		root, err := bucketRoot(content[at:], element)
-		if err != nil {
+		child, ok := childOf(content[at:])
+		if !ok {
 			return corruptPage(page, "has an element behind its end")
 		}
-		if root != 0 {
-			w.open = append(w.open, root)
+		if child != 0 {
+			w.open = append(w.open, child)
 		}
 	}
 	return nil
 }
 
-// bucketRoot is the root page of the bucket that a leaf element holds; 0 when it
-// holds none, or one without pages of its own. rest begins with the element.
-func bucketRoot(rest, element []byte) (uint64, error) {
+// branchChild reads an element of a branch page, with which rest begins; ok is
+// false when its key lies behind the page's end.
+func branchChild(rest []byte) (child uint64, ok bool) {
 	order := binary.NativeEndian
-	at := uint64(order.Uint32(element[4:])) + uint64(order.Uint32(element[8:])) // of the value
-	size := uint64(order.Uint32(element[12:]))
-	if at+size > uint64(len(rest)) {
-		return 0, io.ErrUnexpectedEOF
+	end := uint64(order.Uint32(rest)) + uint64(order.Uint32(rest[4:]))
+	return max(order.Uint64(rest[8:]), 1), end <= uint64(len(rest)) // 1 is never a child: 0 would mean that there is none
+}
+
+// leafChild reads an element of a leaf page. child is the root page of the
+// bucket that it holds; 0 when it holds none, or one without pages of its own.
+func leafChild(rest []byte) (child uint64, ok bool) {
+	order := binary.NativeEndian
+	value := uint64(order.Uint32(rest[4:])) + uint64(order.Uint32(rest[8:]))
+	size := uint64(order.Uint32(rest[12:]))
+	switch {
+	case value+size > uint64(len(rest)):
+		return 0, false
+	case order.Uint32(rest)&bucketLeaf == 0:
+		return 0, true
+	case size < 16:
+		return 0, false
 	}
-	if order.Uint32(element)&bucketLeaf == 0 {
-		return 0, nil
-	}
-	if size < 16 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return order.Uint64(rest[at:]), nil
+	return order.Uint64(rest[value:]), true
 }
 
 // free looks at the list of free pages: what is in use must not be in it.

@@ -94,7 +94,8 @@ func (b *bench) restart(t testing.TB) {
 func (b *bench) now() time.Time { return noon.Add(time.Duration(b.clock.Load())) }
 
 // env is the system's but for the clock, with the deadlines that go by it, and
-// for sleeps that the test wants to count.
+// for sleeps: a test may count them, and else long ones, between looks for a
+// cancel, last until somebody ends them, since the clock stands still.
 func (b *bench) env() *env.Env {
 	e := env.System()
 	e.Now = b.now
@@ -103,8 +104,12 @@ func (b *bench) env() *env.Env {
 	}
 	sleep := e.Sleep
 	e.Sleep = func(ctx context.Context, d time.Duration) error {
-		if b.nap != nil {
+		switch {
+		case b.nap != nil:
 			return b.nap(ctx, d)
+		case d >= time.Second:
+			<-ctx.Done()
+			return context.Cause(ctx)
 		}
 		return sleep(ctx, d)
 	}
@@ -129,7 +134,10 @@ func (b *bench) submit(t testing.TB, messages int) mailbox.Receipt {
 
 func (b *bench) send(t testing.TB, s mailbox.Submission) mailbox.Receipt {
 	t.Helper()
-	s.Thread, s.AgentID = theThread, "demo"
+	s.AgentID = "demo"
+	if s.Thread.Thread == "" {
+		s.Thread = theThread
+	}
 	receipt, err := b.Submit(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -147,17 +155,25 @@ func (b *bench) waiting() bool {
 // step works the next hint, 10 s after the last.
 func (b *bench) step(t testing.TB) {
 	t.Helper()
+	b.batch(t, 1)
+}
+
+// batch works the next hints as one delivery of the queue.
+func (b *bench) batch(t testing.TB, n int) {
+	t.Helper()
 	b.mu.Lock()
-	if len(b.hints) == 0 {
+	if len(b.hints) < n {
 		b.mu.Unlock()
-		t.Fatal("there is no hint to work on")
+		t.Fatalf("there are %d hints to work on, want %d", len(b.hints), n)
 	}
-	hint := b.hints[0]
-	b.hints = b.hints[1:]
+	hints := slices.Clone(b.hints[:n])
+	b.hints = b.hints[n:]
 	b.mu.Unlock()
 	b.clock.Add(int64(10 * time.Second))
-	if err := b.WorkBatch(t.Context(), []core.WakeUp{hint})[0]; err != nil {
-		t.Fatal(err)
+	for _, err := range b.WorkBatch(t.Context(), hints) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -262,6 +278,15 @@ func first(turns int) func([]core.Message) int {
 			}
 		}
 		return min(1, max(0, turns-said))
+	}
+}
+
+// everySecond calls the tool once in every second turn, whatever the input.
+func everySecond() func([]core.Message) int {
+	turns := 0
+	return func([]core.Message) int {
+		turns++
+		return turns % 2
 	}
 }
 

@@ -34,14 +34,30 @@ type kindOfStep struct {
 
 // The kinds of warm steps.
 var kindsOfSteps = []kindOfStep{
-	{"two tool results of 2 KB", always(2), func(testing.TB, *bench) {}, budget{write: 11.4, read: 1, rounds: 7}},
+	{"two tool results of 2 KB", always(2), nothing, budget{write: 11.4, read: 1, rounds: 7}},
+	{"a tool result of 2 KB", always(1), nothing, budget{write: 7.1, read: 1, rounds: 6}},
 	{"a text that ends a run", first(1), func(t testing.TB, b *bench) { b.submit(t, 1); b.step(t) }, budget{write: 5, read: 1, rounds: 4}},
 	{"a text that is a whole run, with its queued input", always(0), func(t testing.TB, b *bench) { b.submit(t, 1) }, budget{write: 6, read: 2, rounds: 5}},
+	{"a text that ends a run, with two inputs steered to it", everySecond(), steered, budget{write: 9, read: 3, rounds: 5}},
+}
+
+func nothing(testing.TB, *bench) {}
+
+// steered takes a run to its last step and gives it two inputs.
+func steered(t testing.TB, b *bench) {
+	t.Helper()
+	b.submit(t, 1)
+	b.step(t)
+	hints := b.hints
+	for range 2 {
+		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("", noise(500))}})
+	}
+	b.hints = hints // one is enough
 }
 
 // histories are the lengths of thread, in messages, at which a step must cost
 // the same.
-var histories = []int{10, 1000}
+var histories = []int{10, 10_000}
 
 // cost is what was metered. State snapshots and event chunks are apart, in
 // Kinds alone: they come every so many steps and bytes.
@@ -106,13 +122,16 @@ func (k kindOfStep) steps(t testing.TB, b *bench) cost {
 // warm measures the kind of step on a thread that holds so many messages.
 func (k kindOfStep) warm(t testing.TB, history int) cost {
 	t.Helper()
-	b := newBench(t, chatter{calls: k.calls, text: 500})
-	b.submit(t, history)
-	for range 2 { // both steps of a run, or the start of an endless one
-		if b.waiting() {
-			b.step(t)
+	b := longThread(t, chatter{calls: k.calls, text: 500}, func(t testing.TB, b *bench) {
+		b.submit(t, history)
+		for range 2 { // both steps of a run, or the start of an endless one
+			if b.waiting() {
+				b.step(t)
+			}
 		}
-	}
+	})
+	k.prepare(t, b)
+	b.step(t) // the first is a cold one
 	return k.steps(t, b)
 }
 
@@ -135,7 +154,9 @@ func TestStepBudget(t *testing.T) {
 
 // TestColdStepBudget: a new process that takes a step of a thread of 10,000
 // messages of 2 KB reads its window and no more, and writes what a warm one
-// writes. Its second step is a warm one.
+// writes. The window has 46 of them, about 27 read units. Three more are the
+// claim, the run's record or queued input, and the first message of a run that
+// began before the window; half a one is the snapshot of the state.
 func TestColdStepBudget(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -145,10 +166,10 @@ func TestColdStepBudget(t *testing.T) {
 		cold    budget
 		warm    kindOfStep
 	}{
-		{"as one run, two tool results more", always(2), oneRun, func(testing.TB, *bench) {},
-			budget{write: 11.4, read: coldRead, rounds: coldRounds}, kindsOfSteps[0]},
+		{"as one run, two tool results more", always(2), oneRun, nothing,
+			budget{write: 11.4, read: 34, rounds: 9}, kindsOfSteps[0]},
 		{"as 1,000 runs, a text that is a whole run more", first(4), thousandRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
-			budget{write: 6, read: coldRead, rounds: coldRounds}, kindsOfSteps[2]},
+			budget{write: 6, read: 32, rounds: 6}, kindsOfSteps[3]},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,13 +186,6 @@ func TestColdStepBudget(t *testing.T) {
 		})
 	}
 }
-
-// What a cold step may read at most: the window of 2 KB messages, strongly
-// consistent, half of it again for the pages that go beyond it, and the claim.
-const (
-	coldRead   = 400
-	coldRounds = 16
-)
 
 // oneRun is a run that goes on and on.
 func oneRun(t testing.TB, b *bench) {
@@ -206,6 +220,20 @@ func (b *bench) seq(t testing.TB) uint64 {
 	return head.Seq
 }
 
+// TestBatchBudget: the runs of one delivery cost what each of them costs alone,
+// at the same time.
+func TestBatchBudget(t *testing.T) {
+	other := mailbox.Submission{Thread: core.ThreadKey{Tenant: theThread.Tenant, Thread: "t2"}, Messages: []core.Message{core.UserMessage("", "go on")}}
+	b := newBench(t, chatter{calls: always(0), text: 500})
+	costs := make([]cost, 10)
+	for i := range costs {
+		b.submit(t, 1)
+		b.send(t, other)
+		costs[i] = b.measure(func() { b.batch(t, 2) })
+	}
+	budget{write: 12, read: 4, rounds: 5}.hold(t, "a batch of two texts", mean(costs[1:]))
+}
+
 // TestSubmissionBudget meters what it takes until a submission is durable.
 func TestSubmissionBudget(t *testing.T) {
 	input := []core.Message{core.UserMessage("", noise(500))}
@@ -235,6 +263,34 @@ func TestSubmissionBudget(t *testing.T) {
 			if got.Units != tt.want.Units || got.Rounds != tt.want.Rounds {
 				t.Errorf("costs %+v, want %+v in %d round trips", got, tt.want.Units, tt.want.Rounds)
 			}
+		})
+	}
+}
+
+// TestInlineBudget: a run that is streamed from its submission on, of one text,
+// and the same of two steps, with a tool result of 2 KB.
+func TestInlineBudget(t *testing.T) {
+	tests := []struct {
+		name  string
+		calls func() func([]core.Message) int
+		want  budget
+	}{
+		{"of one text", func() func([]core.Message) int { return always(0) }, budget{write: 9, read: 2, rounds: 7}},
+		{"of two steps", everySecond, budget{write: 16, read: 2, rounds: 11}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, chatter{calls: tt.calls(), text: 500})
+			costs := make([]cost, 4)
+			for i := range costs {
+				costs[i] = b.measure(func() {
+					s := mailbox.Submission{Thread: theThread, AgentID: "demo", Messages: []core.Message{core.UserMessage("", noise(500))}}
+					if _, err := b.Stream(t.Context(), s, func(core.Event) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			tt.want.hold(t, "a run", mean(costs[1:]))
 		})
 	}
 }

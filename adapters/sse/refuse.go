@@ -36,7 +36,6 @@ var statuses = map[core.Code]int{
 	core.CodeFull:          http.StatusTooManyRequests,
 	core.CodeThrottled:     http.StatusServiceUnavailable,
 	core.CodeUnavailable:   http.StatusServiceUnavailable,
-	core.CodeFenced:        http.StatusServiceUnavailable,
 }
 
 // Status returns the HTTP status of a code.
@@ -49,7 +48,8 @@ func Status(code core.Code) int {
 
 // Public returns what a client may read of err. The text of an error that is
 // not the client's doing is replaced by a general sentence, since it can name
-// hosts and records. A forbidden thread looks like one that does not exist, so
+// hosts and records; what workers tell each other (a lost claim, a record that
+// only a newer program reads) is a service that cannot answer now. A forbidden thread looks like one that does not exist, so
 // that nobody can find out which ids are taken.
 func Public(err error) Problem {
 	var tooLarge *http.MaxBytesError
@@ -59,8 +59,9 @@ func Public(err error) Problem {
 		return Problem{Error: "request body is too large", Code: core.CodeTooLarge}
 	case code == core.CodeForbidden:
 		return Problem{Error: "not found", Code: core.CodeNotFound}
-	case code == core.CodeInternal && errors.Is(err, context.DeadlineExceeded):
-		code = core.CodeUnavailable
+	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,
+		code == core.CodeInternal && errors.Is(err, context.DeadlineExceeded):
+		code = core.CodeUnavailable // the runtime's own affairs, which another try settles
 	}
 	switch Status(code) {
 	case http.StatusServiceUnavailable:

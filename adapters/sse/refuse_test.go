@@ -44,11 +44,13 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 		{core.Errorf(core.CodeFull, "full"), 429, `{"error":"full","code":"full"}`, false},
 		{core.Errorf(core.CodeThrottled, "table x"), 503, `{"error":"` + again + `","code":"throttled"}`, true},
 		{core.Errorf(core.CodeUnavailable, "10.0.0.1"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
-		{core.Errorf(core.CodeFenced, "fence 3"), 503, `{"error":"` + again + `","code":"fenced"}`, true},
+		{core.Errorf(core.CodeFenced, "fence 3"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
+		{core.Errorf(core.CodeSuspect, "alone"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
+		{core.Errorf(core.CodeApplied, "twice"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
+		{core.Errorf(core.CodeSchema, "v9"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
 		{fmt.Errorf("get: %w", context.DeadlineExceeded), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
 		{core.Errorf(core.CodeInternal, "secret"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 		{core.Errorf(core.CodeCorrupt, "M#1"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
-		{core.Errorf(core.CodeSchema, "v9"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 		{errors.New("anything"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 	}
 	for _, test := range tests {

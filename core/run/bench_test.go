@@ -27,7 +27,7 @@ func BenchmarkTwoStep(b *testing.B) {
 		w.submit(b, key, "echo: hello", mailbox.ModeQueue)
 		head := w.take(b, key)
 		for {
-			result, err := w.stepper.Step(b.Context(), run.Claim{Key: key, Head: head}, nil)
+			result, err := w.stepper.Step(b.Context(), run.Work{Key: key, Head: head}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

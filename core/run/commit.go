@@ -49,7 +49,7 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 			}
 			continue
 		}
-		if errors.Is(err, store.ErrTooLarge) && !errors.Is(err, thread.ErrTooLarge) {
+		if errors.Is(err, store.ErrTooLarge) { // the same turn would come to the same size again
 			return result, endWith("too_large", err)
 		}
 		if err != nil {
@@ -202,7 +202,7 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return thread.CommitStep{
 			Fence: p.fence, From: from, Outcome: asked, Natural: end.natural, Listens: p.listens(),
 			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed,
-			Lease: p.lease.Milliseconds(), Keep: p.Keep,
+			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+calls+1, after)

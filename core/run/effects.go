@@ -14,11 +14,22 @@ func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state
 	if len(effects) == 0 || p.agent == nil {
 		return
 	}
-	ctx, cancel := p.detached(ctx)
+	ctx, cancel := p.undisturbed(ctx)
 	defer cancel()
 	if err := p.agent.Engine.RunEffects(ctx, c, effects); err != nil {
 		p.log.ErrorContext(ctx, "effects failed; what was committed stands", append(p.attrs(), "error", err)...)
 	}
+}
+
+// undisturbed returns a context that ends with the process's time and with
+// nothing else: not when the watch sees that the claim is over, which the very
+// commit has made so.
+func (p *step) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
+	free := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return p.env.WithDeadline(free, deadline.Add(afterDeadline))
+	}
+	return context.WithCancel(free)
 }
 
 // callEffects runs the effects of the calls that a write has moved to done: the

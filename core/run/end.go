@@ -25,14 +25,17 @@ import (
 //  3. commitClose makes it final, with the run's record. Input that no step has
 //     read becomes the next run, or has ended with a cancel or an interrupt.
 //
-// A crash in between repeats 2: only RunEnd can be seen twice then, and not
-// more than twice.
+// A crash in between repeats 2: only RunEnd can be seen more than once then, by
+// the step that came to the end and by two claims after it.
 
 // fail ends the run with an error: its own input stays, everything else that
 // this step said is void.
 func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
 	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "error", t.Detail)...)
-	if err := errors.Join(p.storeResults(ctx), p.identify(ctx)); err != nil {
+	if err := p.storeResults(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if err := p.identify(ctx); err != nil {
 		return Stepped{}, err
 	}
 	p.reset()
@@ -50,7 +53,7 @@ func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
 	p.ending.Store(true)
 	var record thread.RunRecord
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq}
+		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Schema: p.adopted()}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
 		if err != nil {
@@ -136,11 +139,13 @@ func (p *step) learn(ctx context.Context) error {
 	return p.identify(ctx)
 }
 
-// identify makes the record of a run whose own cannot be read.
+// identify makes a record for a run whose own is lost, from what is left of it:
+// its end must have a record under the right name.
 func (p *step) identify(ctx context.Context) error {
 	if p.record.ID == p.id {
 		return nil
 	}
+	p.record = thread.RunRecord{}
 	p.record.Run = core.Run{ID: p.id, ThreadID: p.Key.Thread, Status: core.RunRunning, Dispatch: p.head.Run.Dispatch}
 	if input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision); err == nil {
 		p.record.AgentID, p.record.CreatedAt = input.AgentID, input.CreatedAt
@@ -271,7 +276,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
 	p.finalize(&record, t)
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries))}
+		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Schema: p.adopted()}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+calls+1, d.entries[calls:])
 		if err != nil {
@@ -287,6 +292,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
 	if !p.conversation.unread {
 		p.remember()
+		p.storeSnapshot(ctx)
 	}
 	p.announceEnd(t)
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil

@@ -165,7 +165,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a fatal tool", text: "hi",
 			options: options{model: answers(calls("fatal", "{}")), tools: []tool.Tool{fatal}},
-			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: no result: the run ended first (tool)"},
+			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: no result: the run was ended first (error)"},
 			end:     `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""`,
 		},
 		{
@@ -207,7 +207,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a gate that panics", text: "echo: a",
 			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { panic("boom") })}},
-			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run ended first (plugin)"},
+			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (error)"},
 			end:     `done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: gate of plugin \"gates\": panic: boom"} ""`,
 		},
 		{
@@ -277,23 +277,35 @@ func (gone) Resolve(id string) (*agent.Resolved, error) {
 	return registry.Resolve(id)
 }
 
+// limit refuses records of more bytes, as a backend does before it sends them.
+func (w *world) limit(bytes int) {
+	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		if len(r.Payload) > bytes {
+			return store.ErrTooLarge
+		}
+		return w.store.Backend.Put(ctx, key, r)
+	}
+	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		for _, r := range c.Records {
+			if len(r.Payload) > bytes {
+				return store.Outcome{}, store.ErrTooLarge
+			}
+		}
+		return w.store.Backend.Commit(ctx, key, c)
+	}
+}
+
 func TestResultTooLargeForTheStoreBecomesAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := toolFunc{name: "long", run: func(context.Context, tool.Call) (tool.Result, error) {
-			r := tool.Failed(strings.Repeat("x", 2000)) // an error result can be too large, too
+			r := tool.Failed(strings.Repeat("x", 70<<10)) // an error result can be too large, too
 			return r, nil
 		}}
 		w := newWorld(t, options{model: answers(calls("long", "{}"), text("ok")), tools: []tool.Tool{long}})
-		limited := func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-			if len(r.Payload) > 1000 {
-				return store.ErrTooLarge
-			}
-			return w.store.Backend.Put(ctx, key, r)
-		}
-		w.store.put = limited
+		w.limit(60 << 10)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		want := []string{"user: hi", "assistant: [long {}]", "tool: result too large to store: put M#000000000003: record is over the size limit", "assistant: ok"}
+		want := []string{"user: hi", "assistant: [long {}]", "tool: result cannot be stored: put M#000000000003: record is over the size limit", "assistant: ok"}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}
@@ -308,12 +320,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 			inferences++
 			return answers(long)(ctx, r)
 		})})
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-			if len(r.Payload) > 1000 {
-				return store.ErrTooLarge
-			}
-			return w.store.Backend.Put(ctx, key, r)
-		}
+		w.limit(1000)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		if diff := cmp.Diff([]string{"user: hi"}, w.log(t, key)); diff != "" {
@@ -337,13 +344,13 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 				w := newWorld(t, options{})
 				receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 				if tt.lost == "R#" {
-					if _, err := w.stepper.Step(t.Context(), run.Claim{Key: key, Head: w.take(t, key)}, nil); err != nil {
+					if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, nil); err != nil {
 						t.Fatal(err)
 					}
 					w.stepper = w.other(t, options{})
 				}
 				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-					if strings.HasPrefix(name, tt.lost) {
+					if strings.HasPrefix(name, tt.lost) && w.store.get != nil {
 						return store.Record{}, false, nil
 					}
 					return w.store.Backend.Get(ctx, key, name)

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -123,9 +122,10 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 	return nil
 }
 
-// progressed reports whether the step brought a commit or a newly done call.
+// progressed reports whether the step brought a commit or a newly done call:
+// one whose result is still to be stored counts.
 func (p *step) progressed() bool {
-	return p.moved || p.round != nil && !slices.Equal(p.round.statuses(p.head.Run.Calls), p.head.Run.Calls)
+	return p.moved || p.round != nil && p.round.answered(p.head.Run.Calls)
 }
 
 // afterDeadline is how long the handing back of work may take when the step's
@@ -135,12 +135,12 @@ const afterDeadline = 4 * time.Second
 // detached returns a context for storing what is done and handing back the rest
 // when ctx is over, or ends meanwhile.
 func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	free := context.WithoutCancel(ctx)
-	if deadline, ok := ctx.Deadline(); ok {
-		return p.env.WithDeadline(free, deadline.Add(afterDeadline))
+	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	if _, ok := ctx.Deadline(); ok && (late || ctx.Err() == nil) {
+		return p.undisturbed(ctx)
 	}
-	if ctx.Err() != nil {
-		return p.env.WithTimeout(free, afterDeadline)
+	if ctx.Err() != nil { // the host stops
+		return p.env.WithTimeout(context.WithoutCancel(ctx), afterDeadline)
 	}
 	return context.WithCancel(ctx)
 }
@@ -149,6 +149,7 @@ func (p *step) detached(ctx context.Context) (context.Context, context.CancelFun
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
+	schemaPause = 30 * time.Second // before a newer program is looked for
 )
 
 // giveBack gives up the claim after an error: at once when the time was over,
@@ -176,7 +177,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		calls = p.round.statuses(p.head.Run.Calls)
 	}
 	_, err := p.commit(ctx, func() thread.Change {
-		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, ModelFailed: p.modelFailed}
+		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Schema: p.adopted(), ModelFailed: p.modelFailed}
 	}, nil)
 	if err != nil {
 		return Stepped{}, errors.Join(err, cause)
@@ -190,8 +191,10 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 	switch {
 	case errors.As(cause, &again):
 		return thread.NackModel, p.env.Millis() + again.wait.Milliseconds()
-	case errors.Is(cause, thread.ErrStale), core.CodeOf(cause) == core.CodeSchema:
+	case errors.Is(cause, thread.ErrStale):
 		return thread.NackGiven, 0
+	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
+		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
 	case late:
 		return thread.NackFailed, 0
 	case over:

@@ -2,8 +2,10 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
@@ -27,6 +29,7 @@ type round struct {
 	entries  []*thread.Entry // result of each call; nil while it has none
 	payloads [][]byte        // as they are, or will be, stored
 	stored   []bool          // readable under this claim's fence, or marked done in the head
+	schema   uint16          // the highest of the adopted results, which another program may have written
 }
 
 // effect is what a hook asked for on behalf of a call.
@@ -111,6 +114,19 @@ func (r *round) statuses(calls []thread.CallStatus) []thread.CallStatus {
 	return calls
 }
 
+// answered reports whether a call has come to a result that the head does not
+// say it has.
+func (r *round) answered(calls []thread.CallStatus) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, entry := range r.entries {
+		if entry != nil && calls[i] != thread.CallDone {
+			return true
+		}
+	}
+	return false
+}
+
 // tools goes on with the round of a turn that an earlier step committed.
 func (p *step) tools(ctx context.Context) (Stepped, error) {
 	p.enter(int(p.head.Run.Step))
@@ -153,6 +169,7 @@ func (p *step) adopt(ctx context.Context) error {
 			continue // an orphan of something that was never committed
 		}
 		r.keep(i, entry, record.Payload)
+		r.schema = max(r.schema, schemaOf(record.Payload))
 		if !done {
 			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		}
@@ -170,6 +187,25 @@ func (p *step) adopt(ctx context.Context) error {
 		r.tell(i, &p.events)
 	}
 	return nil
+}
+
+// adopted is the highest schema of the results that this claim has taken over,
+// 0 when there are none: the head that covers them must say it, so that a
+// program which cannot read them leaves the thread alone.
+func (p *step) adopted() uint16 {
+	if p.round == nil {
+		return 0
+	}
+	return p.round.schema
+}
+
+// schemaOf is the schema number of a payload; 0 when it has none.
+func schemaOf(payload []byte) uint16 {
+	var frame struct {
+		Schema uint16 `json:"schema"`
+	}
+	_ = json.Unmarshal(payload, &frame) // what is no record has no schema
+	return frame.Schema
 }
 
 // isResult reports whether an entry is the result of call i of the open round.
@@ -208,7 +244,10 @@ func (p *step) runRound(ctx context.Context) (Stepped, error) {
 // block ends the run: the blocked call and those after it are not executed.
 func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []int, err error) {
 	for i, call := range p.round.turn.ToolCalls {
-		if p.round.entries[i] != nil {
+		if entry := p.round.entries[i]; entry != nil { // nothing stored is asked again, but it still ends the run
+			if result := entry.Message.ToolResult; result.Status == core.ResultBlocked && blocked == nil {
+				blocked = blockedFor(strings.TrimPrefix(result.Message, blockedPrefix))
+			}
 			continue
 		}
 		if blocked != nil {
@@ -234,8 +273,8 @@ func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []
 		case err != nil:
 			return nil, nil, p.phaseError(ctx, "gate", call, err)
 		case verdict.Kind == plugin.VerdictBlock:
-			blocked = &core.Termination{Type: core.TerminationBlocked, Detail: verdict.Reason}
-			err = p.answer(ctx, i, tool.Failed("blocked: "+verdict.Reason), core.ResultBlocked)
+			blocked = blockedFor(verdict.Reason)
+			err = p.answer(ctx, i, tool.Failed(blockedPrefix+verdict.Reason), core.ResultBlocked)
 		case verdict.Kind == plugin.VerdictSetResult:
 			err = p.answer(ctx, i, tool.Result{ToolResult: *verdict.Result}, core.ResultSet)
 		default:
@@ -246,6 +285,13 @@ func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []
 		}
 	}
 	return blocked, runnable, nil
+}
+
+// blockedPrefix comes before the gate's reason in the result of a blocked call.
+const blockedPrefix = "blocked: "
+
+func blockedFor(reason string) *core.Termination {
+	return &core.Termination{Type: core.TerminationBlocked, Detail: reason}
 }
 
 // mark notes in the head which at_most_once tools are about to start, in one
@@ -262,7 +308,7 @@ func (p *step) mark(ctx context.Context, runnable []int) error {
 	if !marked {
 		return nil
 	}
-	_, err := p.commit(ctx, func() thread.Change { return thread.Suspend{Fence: p.fence, Calls: calls} }, nil)
+	_, err := p.commit(ctx, func() thread.Change { return thread.Suspend{Fence: p.fence, Calls: calls, Schema: p.adopted()} }, nil)
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -22,16 +23,15 @@ import (
 func sum(v, n int) int { return v + n }
 
 var (
-	inThread = state.Key[int, int]{Name: "in_thread", Scope: state.ScopeThread, Apply: sum}
-	inRun    = state.Key[int, int]{Name: "in_run", Scope: state.ScopeRun, Apply: sum}
-	inStep   = state.Key[int, int]{Name: "in_step", Scope: state.ScopeCall, Apply: sum}
+	inThread = state.Key[int, int]{Name: "in_thread", Scope: state.ScopeThread, Merge: state.Commutative, Apply: sum}
+	inRun    = state.Key[int, int]{Name: "in_run", Scope: state.ScopeRun, Merge: state.Commutative, Apply: sum}
+	inCall   = state.Key[int, int]{Name: "in_call", Scope: state.ScopeCall, Apply: sum}
 )
 
-// counters adds one to each key at StepStart and StepEnd, and tells what it saw
-// at BeforeInference.
-func counters(saw *[]string) plugin.Plugin {
+// counters adds one to each key at StepStart, AfterInference and StepEnd, and
+// tells what it saw at BeforeInference.
+func counters(saw *[]string, keys ...state.Key[int, int]) plugin.Plugin {
 	return pluginFunc{"counters", func(r *plugin.Registrar) {
-		keys := []state.Key[int, int]{inThread, inRun, inStep}
 		add := func(context.Context, plugin.Context) (c state.Command, err error) {
 			for _, k := range keys {
 				if err == nil {
@@ -62,31 +62,26 @@ func counters(saw *[]string) plugin.Plugin {
 }
 
 // What a hook sees is the same whether the state was kept in memory or folded
-// from the log by another process.
+// from the log by another process, and one revision names one state.
 func TestStateOfLaterStepsAndRuns(t *testing.T) {
 	want := []string{
-		"step 1, revision 1: in_thread 1 in_run 1 in_step 1",
-		"step 2, revision 3: in_thread 4 in_run 4 in_step 1",
-		"step 1, revision 5: in_thread 7 in_run 1 in_step 1",
+		"step 1, revision 1: in_thread 1 in_run 1",
+		"step 2, revision 4: in_thread 4 in_run 4",
+		"step 1, revision 7: in_thread 7 in_run 1",
 	}
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var saw []string
-				o := options{plugins: []plugin.Plugin{counters(&saw)}}
+				o := options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}
 				w := newWorld(t, o)
 				for _, text := range []string{"echo: a", "hi"} {
 					w.submit(t, key, text, mailbox.ModeQueue)
-					for range 2 {
-						if w.head(t, key).DueAt == 0 {
-							break
-						}
+					for w.head(t, key).DueAt != 0 {
 						if restart {
 							w.stepper = w.other(t, o)
 						}
-						if _, err := w.stepper.Step(t.Context(), run.Claim{Key: key, Head: w.take(t, key)}, nil); err != nil {
-							t.Fatal(err)
-						}
+						w.step(t, key)
 					}
 				}
 				if diff := cmp.Diff(want, saw); diff != "" {
@@ -97,8 +92,146 @@ func TestStateOfLaterStepsAndRuns(t *testing.T) {
 	}
 }
 
-// Two agents on one thread keep their own state; a tool's scheduled actions and
-// effects happen like a hook's.
+// The log holds values. What a later version of a key's Apply would have made
+// of the updates changes nothing that was.
+func TestChangedApplyDoesNotChangeWhatWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		tenfold := inThread
+		tenfold.Apply = func(v, n int) int { return v + 10*n }
+		w.stepper = w.other(t, options{plugins: []plugin.Plugin{counters(&saw, tenfold)}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{"step 1, revision 1: in_thread 1", "step 1, revision 4: in_thread 13"} // not 40
+		if diff := cmp.Diff(want, saw); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A key whose Go type changed is that key's error, when somebody reads it. The
+// thread is loaded, and whoever leaves the key alone notices nothing.
+func TestChangedTypeIsThatKeysErrorAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		renewed := state.Key[map[string]string, string]{
+			Name: inThread.Name, Scope: inThread.Scope,
+			Apply: func(m map[string]string, _ string) map[string]string { return m },
+		}
+		var read []core.Code
+		w.stepper = w.other(t, options{plugins: []plugin.Plugin{pluginFunc{"reader", func(r *plugin.Registrar) {
+			r.Key(renewed.Definition())
+			r.Hook(core.PhaseRunStart, func(_ context.Context, c plugin.Context) (state.Command, error) {
+				_, err := renewed.Read(c.Snapshot)
+				read = append(read, core.CodeOf(err))
+				return state.Command{}, nil
+			})
+		}}}})
+		for range 2 {
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
+				t.Errorf("the run is %s", got)
+			}
+		}
+		if diff := cmp.Diff([]core.Code{core.CodeCorrupt, core.CodeCorrupt}, read); diff != "" {
+			t.Errorf("codes of the key's reads (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Two parallel calls whose updates cannot both be applied: the later one's is
+// dropped with a log line. Its result stands, and this run and later ones go on.
+func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := inThread
+		full.Apply = func(v, n int) int {
+			if v+n > 1 {
+				panic("full")
+			}
+			return v + n
+		}
+		var log strings.Builder
+		var values []int
+		o := options{
+			model: answers(calls("add", "{}", "add", "{}"), text("one"), text("two")),
+			tools: []tool.Tool{toolFunc{name: "add", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
+				result := tool.Text("added")
+				err := full.Update(&result.Command, 1)
+				return result, err
+			}}},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				r.Key(full.Definition())
+				r.Hook(core.PhaseBeforeInference, func(_ context.Context, c plugin.Context) (state.Command, error) {
+					n, err := full.Read(c.Snapshot)
+					values = append(values, n)
+					return state.Command{}, err
+				})
+			}}},
+			logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}
+		w := newWorld(t, o)
+		first := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		w.stepper = w.other(t, o) // which folds the log
+		second := w.submit(t, key, "again", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{
+			"user: hi", "assistant: [add {}][add {}]", `tool: "added"`, `tool: "added"`, "state", "assistant: one",
+			"user: again", "assistant: two",
+		}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+		for receipt, want := range map[mailbox.Receipt]string{first: `done 2 {"type":"natural_end"} "one"`, second: `done 1 {"type":"natural_end"} "two"`} {
+			if got := w.end(t, key, receipt); got != want {
+				t.Errorf("the run is %s, want %s", got, want)
+			}
+		}
+		if diff := cmp.Diff([]int{0, 1, 1}, values); diff != "" {
+			t.Errorf("values at each inference (-want +got):\n%s", diff)
+		}
+		if n := strings.Count(log.String(), "what a call asked for could not be applied"); n != 1 {
+			t.Errorf("%d log lines about the call, want 1:\n%s", n, &log)
+		}
+	})
+}
+
+// A key of a call is that call's own, and ends with its step.
+func TestCallKeysArePerCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+			r.Key(inCall.Definition())
+			r.Hook(core.PhaseBeforeToolExecute, func(_ context.Context, p plugin.Context) (c state.Command, err error) {
+				return c, inCall.Update(&c, 10+p.CallIndex)
+			})
+			r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, p plugin.Context) (state.Command, error) {
+				n, err := inCall.Read(p.Snapshot)
+				saw = append(saw, fmt.Sprintf("call %d: %d", p.CallIndex, n))
+				return state.Command{}, err
+			})
+			r.Hook(core.PhaseBeforeInference, func(_ context.Context, p plugin.Context) (state.Command, error) {
+				saw = append(saw, fmt.Sprintf("step %d: %d values", p.Step, len(p.Snapshot.Paths())))
+				return state.Command{}, nil
+			})
+		}}}})
+		w.submit(t, key, "parallel: a, b", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{"step 1: 0 values", "call 0: 10", "call 1: 11", "step 2: 0 values"}
+		if diff := cmp.Diff(want, saw); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A tool's scheduled actions and effects happen like a hook's.
 func TestToolsCommandIsCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
@@ -139,11 +272,12 @@ func TestToolsCommandIsCommitted(t *testing.T) {
 	})
 }
 
+// Two agents on one thread keep their own state.
 func TestTwoAgentsOnOneThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []string
 		plain := newRegistry(t, options{}.complete(t), "plain")
-		counting := newRegistry(t, options{plugins: []plugin.Plugin{counters(&saw)}}.complete(t), "counting")
+		counting := newRegistry(t, options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}.complete(t), "counting")
 		w := newWorld(t, options{agents: both{plain, counting}})
 		for _, id := range []string{"counting", "plain", "counting"} {
 			_, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: id, Messages: []core.Message{core.UserMessage("", id)}})
@@ -153,8 +287,8 @@ func TestTwoAgentsOnOneThread(t *testing.T) {
 			w.finish(t, key, nil)
 		}
 		want := []string{
-			"step 1, revision 1: in_thread 1 in_run 1 in_step 1",
-			"step 1, revision 3: in_thread 4 in_run 1 in_step 1",
+			"step 1, revision 1: in_thread 1 in_run 1",
+			"step 1, revision 4: in_thread 4 in_run 1",
 		}
 		if diff := cmp.Diff(want, saw); diff != "" {
 			t.Error(diff)

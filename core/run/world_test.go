@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,22 +24,36 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
-// noWaker drops every hint: these tests step by hand.
-type noWaker struct{}
+// hints remembers what was sent: these tests step by hand.
+type hints struct{ lines []string }
 
-func (noWaker) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
-
-// backend is a store whose operations a test may replace.
-type backend struct {
-	store.Backend
-	put func(ctx context.Context, key core.ThreadKey, r store.Record) error
-	get func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
-	set func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error)
+func (h *hints) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	h.lines = append(h.lines, fmt.Sprint(hint.Thread, " in ", delay))
+	return nil
 }
 
+// backend is a store that counts what is read and whose operations a test may
+// replace.
+type backend struct {
+	store.Backend
+	mu      sync.Mutex
+	reads   int // records that Get, Log, LogBackwards and Records returned
+	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
+	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
+	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+	spoiled []string // names of records that cannot be read any more
+	dead    bool     // the process has died: nothing of it reaches the store any more
+}
+
+var errDead = fmt.Errorf("the process is gone: %w", context.Canceled)
+
 func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	if b.dead {
+		return errDead
+	}
 	if b.put != nil {
 		return b.put(ctx, key, r)
 	}
@@ -45,17 +61,71 @@ func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) e
 }
 
 func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	b.count(1)
 	if b.get != nil {
 		return b.get(ctx, key, name)
 	}
-	return b.Backend.Get(ctx, key, name)
+	r, ok, err := b.Backend.Get(ctx, key, name)
+	return b.damaged(r), ok, err
 }
 
-func (b *backend) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-	if b.set != nil {
-		return b.set(ctx, key, next)
+func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if b.dead {
+		return store.Outcome{}, errDead
 	}
-	return b.Backend.CompareAndSet(ctx, key, next)
+	if b.commit != nil {
+		return b.commit(ctx, key, c)
+	}
+	return b.Backend.Commit(ctx, key, c)
+}
+
+func (b *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return b.counted(b.Backend.Log(ctx, key, from, to))
+}
+
+func (b *backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	return b.counted(b.Backend.LogBackwards(ctx, key, from, to))
+}
+
+func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	records, err := b.Backend.Records(ctx, key, prefix, after, limit)
+	b.count(len(records))
+	return records, err
+}
+
+func (b *backend) counted(records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for record, err := range records {
+			b.count(1)
+			if !yield(b.damaged(record), err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *backend) damaged(r store.Record) store.Record {
+	if slices.Contains(b.spoiled, r.Name) {
+		r.Payload = []byte("\x00")
+	}
+	return r
+}
+
+func (b *backend) count(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads += n
+}
+
+// partly stores the records of a commit and not its head, as a backend without
+// transactions may when its process dies between the two.
+func (b *backend) partly(ctx context.Context, key core.ThreadKey, c store.Commit) error {
+	for _, r := range c.Records {
+		if err := b.Backend.Put(ctx, key, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // modelFunc is a model.
@@ -136,6 +206,10 @@ type options struct {
 	stop    []run.StopCheck
 	env     *env.Env
 	agents  run.Agents
+	records thread.Records
+	window  int
+	cache   int
+	logger  *slog.Logger
 }
 
 // world is a stepper with its mailbox on a memory store.
@@ -143,6 +217,7 @@ type world struct {
 	box     *mailbox.Service
 	stepper *run.Stepper
 	store   *backend
+	hints   *hints
 }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
@@ -150,9 +225,9 @@ var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
 func newWorld(tb testing.TB, o options) *world {
 	tb.Helper()
 	o = o.complete(tb)
-	w := &world{store: &backend{Backend: memory.New()}}
+	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
 	var err error
-	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: noWaker{}, Logger: quiet}); err != nil {
+	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.hints, Logger: quiet, Records: o.records}); err != nil {
 		tb.Fatal(err)
 	}
 	w.stepper = newStepper(tb, w, o)
@@ -165,6 +240,18 @@ func (w *world) other(tb testing.TB, o options) *run.Stepper {
 	return newStepper(tb, w, o.complete(tb))
 }
 
+// withRecords makes mailbox and stepper those of a program of other schemas.
+func (w *world) withRecords(tb testing.TB, o options) {
+	tb.Helper()
+	o = o.complete(tb)
+	box, err := mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.hints, Logger: quiet, Records: o.records})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.box = box
+	w.stepper = newStepper(tb, w, o)
+}
+
 func (o options) complete(tb testing.TB) options {
 	tb.Helper()
 	if o.env == nil {
@@ -172,6 +259,9 @@ func (o options) complete(tb testing.TB) options {
 	}
 	if o.model == nil {
 		o.model = scripted.New(o.env)
+	}
+	if o.logger == nil {
+		o.logger = quiet
 	}
 	if o.agents == nil {
 		o.agents = newRegistry(tb, o, "demo")
@@ -201,7 +291,10 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
-	s, err := run.New(run.Options{Env: o.env, Threads: w.store, Committer: w.box, Agents: o.agents, Stop: o.stop, Logger: quiet})
+	s, err := run.New(run.Options{
+		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stop: o.stop,
+		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -223,6 +316,7 @@ func echoTool(tb testing.TB) tool.Tool {
 	return echo
 }
 
+// submit sends an input, and returns its receipt.
 func (w *world) submit(tb testing.TB, key core.ThreadKey, text string, mode mailbox.Mode) mailbox.Receipt {
 	tb.Helper()
 	receipt, err := w.box.Submit(tb.Context(), mailbox.Submission{
@@ -236,7 +330,7 @@ func (w *world) submit(tb testing.TB, key core.ThreadKey, text string, mode mail
 
 func (w *world) take(tb testing.TB, key core.ThreadKey) thread.Head {
 	tb.Helper()
-	head, claimed, err := w.box.Claim(tb.Context(), key)
+	head, claimed, err := w.box.Claim(tb.Context(), core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, true)
 	if err != nil || !claimed {
 		tb.Fatalf("claim: %v, claimed %v", err, claimed)
 	}
@@ -252,6 +346,16 @@ func (w *world) head(tb testing.TB, key core.ThreadKey) thread.Head {
 	return head
 }
 
+// step claims the thread and takes one step.
+func (w *world) step(tb testing.TB, key core.ThreadKey) run.Stepped {
+	tb.Helper()
+	stepped, err := w.stepper.Step(tb.Context(), run.Work{Key: key, Head: w.take(tb, key)}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stepped
+}
+
 // finish claims and steps the thread whenever it is due until it never is
 // again, in the time of a synctest bubble.
 func (w *world) finish(tb testing.TB, key core.ThreadKey, sink run.Sink) {
@@ -264,24 +368,34 @@ func (w *world) finish(tb testing.TB, key core.ThreadKey, sink run.Sink) {
 		if wait := head.DueAt - time.Now().UnixMilli(); wait > 0 {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
 		}
-		head, claimed, err := w.box.Claim(tb.Context(), key)
+		head, claimed, err := w.box.Claim(tb.Context(), core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, true)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		if !claimed {
 			continue
 		}
-		if _, err := w.stepper.Step(tb.Context(), run.Claim{Key: key, Head: head}, sink); err != nil && !errors.Is(err, thread.ErrFenced) {
+		if _, err := w.stepper.Step(tb.Context(), run.Work{Key: key, Head: head}, sink); err != nil && !errors.Is(err, thread.ErrFenced) {
 			tb.Fatal(err)
 		}
 	}
 	tb.Fatal("the thread is still due after 100 claims")
 }
 
+// record reads a stored record.
+func (w *world) record(tb testing.TB, name string) store.Record {
+	tb.Helper()
+	r, ok, err := w.store.Backend.Get(tb.Context(), key, name)
+	if err != nil || !ok {
+		tb.Fatalf("record %s: %v, found %v", name, err, ok)
+	}
+	return r
+}
+
 // log is the committed log, one line an entry, and checks that it has no gap.
 func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, key, 1, w.head(tb, key).Seq)
+	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{Schemas: thread.Schemas{Reads: 2}}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

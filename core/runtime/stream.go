@@ -34,8 +34,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
 	if turn != nil {
-		f.next, err = r.inline(work, s.Thread, head, turn, &f.reader)
-		if err != nil {
+		if f.next, err = r.inline(work, s.Thread, head, turn, &f.reader); err != nil {
 			r.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", s.Thread.Tenant, "thread", s.Thread.Thread, "run", receipt.RunID, "error", err)
 		}
 		f.reader.restart(receipt.RunID)
@@ -60,12 +59,12 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 	return receipt, head, n, nil
 }
 
-// inline steps in a loop under one claim, whose turn ends with it: what follows
-// only reads. It returns the sequence at which what
-// the reader has not seen whole begins.
+// inline steps in a loop under one claim, as long as it is kept: over input
+// that comes at the end, too, but never into the next run. It returns the
+// sequence at which what the reader has not seen whole begins. The turn is over
+// then: a stream that follows is no work that a suspect would have to wait for.
 func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, turn *turn, to *reader) (next uint64, err error) {
 	defer turn.leave()
-	runID := head.Run.ID
 	for {
 		next = head.Seq + 1
 		stepped, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
@@ -74,24 +73,10 @@ func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.He
 			return next, nil
 		case err != nil || stepped.Retry || stepped.Outcome == thread.Done:
 			return next, err
+		case stepped.Outcome != thread.Continue:
+			return stepped.Head.Seq + 1, nil
 		}
-		head, next = stepped.Head, stepped.Head.Seq+1
-		if stepped.Outcome == thread.Continue {
-			continue
-		}
-		if stepped.Outcome != thread.Yield || !r.timeLeft(ctx) {
-			return next, nil
-		}
-		// Input came at the end: go on, under the next claim.
-		claimed := false
-		hint := core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Sweep: true}
-		if head, claimed, err = r.mailbox.Claim(ctx, hint, false); err != nil || !claimed {
-			return next, err
-		}
-		if head.Run.ID != runID { // ours is over, this is the next one: take its step and leave it to the queue
-			_, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head}, nil)
-			return next, err
-		}
+		head = stepped.Head
 	}
 }
 

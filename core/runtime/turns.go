@@ -14,8 +14,8 @@ import (
 // takes its process down does not take others along again and again:
 //
 //   - a suspect starts when nothing else runs, never two at once;
-//   - beside a suspect nothing else is claimed until it has made progress; after
-//     10 s, runs that never lost a claim may be;
+//   - beside a suspect nothing else is claimed until it has made progress; once
+//     it has run for 10 s, runs that never lost a claim may be;
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
 // It only counts; who waits looks again when something has changed.
@@ -38,7 +38,8 @@ func newTurns(e *env.Env) *turns { return &turns{env: e, changed: make(chan stru
 // turn is the right to claim one thread.
 type turn struct {
 	turns *turns
-	since int64 // unix milliseconds
+	since int64 // it came, in unix milliseconds
+	began int64 // it was given, likewise
 	alone bool  // the process has nothing else to do: a suspect may be claimed
 }
 
@@ -102,8 +103,17 @@ func (t *turns) idle(n *turn) bool {
 	if t.running > 0 || len(t.waiting) > 0 {
 		return false
 	}
-	t.running, t.suspect, n.alone = 1, n, true
+	t.give(n, true)
 	return true
+}
+
+// give begins a turn; the caller holds mu.
+func (t *turns) give(n *turn, alone bool) {
+	t.running++
+	n.alone, n.began = alone, t.env.Millis()
+	if alone {
+		t.suspect = n
+	}
 }
 
 // try gives the turn if its thread may be claimed now.
@@ -119,17 +129,17 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 		if t.running > 0 || t.waiting[0] != n {
 			return false
 		}
-		t.running, t.suspect, n.alone = 1, n, true
+		t.give(n, true)
 		return true
 	}
 	t.forget(n) // it may have been one until another hint brought progress
 	if len(t.waiting) > 0 && patient(t.waiting[0].since) {
 		return false
 	}
-	if t.suspect != nil && (lost || !patient(n.since)) {
+	if t.suspect != nil && (lost || !patient(t.suspect.began)) {
 		return false
 	}
-	t.running++
+	t.give(n, false)
 	return true
 }
 

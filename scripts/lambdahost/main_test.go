@@ -33,10 +33,11 @@ func build(t *testing.T) string {
 func TestRunServesAFunction(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	function := build(t) // not in the goroutine below, which could not end the test
 	output, writer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-function", "stream=" + build(t), "-env", "MODE=stream", "-http", "127.0.0.1:0=stream:rest"}, nil, writer)
+		err := run(ctx, []string{"-function", "stream=" + function, "-env", "MODE=stream", "-http", "127.0.0.1:0=stream:rest"}, nil, writer)
 		_ = writer.Close()
 		ended <- err
 	}()

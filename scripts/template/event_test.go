@@ -58,9 +58,11 @@ func id(t *testing.T, text string) core.ID {
 // workFunc is a Worker and an Unfinished.
 type workFunc func(core.WakeUp)
 
-func (f workFunc) Work(_ context.Context, w core.WakeUp) error {
-	f(w)
-	return nil
+func (f workFunc) WorkBatch(_ context.Context, hints []core.WakeUp) []error {
+	for _, hint := range hints {
+		f(hint)
+	}
+	return make([]error, len(hints))
 }
 
 func (f workFunc) Rewake(_ context.Context, w core.WakeUp) (bool, error) {

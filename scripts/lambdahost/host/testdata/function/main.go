@@ -40,11 +40,14 @@ func main() {
 
 type worker struct{}
 
-func (worker) Work(_ context.Context, w core.WakeUp) error {
-	if strings.HasPrefix(w.Thread, "bad") {
-		return errors.New("bad thread")
+func (worker) WorkBatch(_ context.Context, hints []core.WakeUp) []error {
+	errs := make([]error, len(hints))
+	for i, hint := range hints {
+		if strings.HasPrefix(hint.Thread, "bad") {
+			errs[i] = errors.New("bad thread")
+		}
 	}
-	return nil
+	return errs
 }
 
 // obey does what the event says.

@@ -1,0 +1,297 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// A backend without transactions may store the records of a commit and not its
+// head. What the next claim writes in their place need not be the same bytes.
+func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inferences := 0
+		o := options{model: modelFunc(func(_ context.Context, r model.Request) iterator {
+			inferences++
+			return answers(text(fmt.Sprint("attempt ", inferences)))(t.Context(), r)
+		})}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		for range 2 { // two attempts at the same end leave their records, run record included
+			head := w.take(t, key)
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if err := w.store.partly(ctx, key, c); err != nil {
+					t.Error(err)
+				}
+				w.store.dead = true
+				return store.Outcome{}, errDead
+			}
+			if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err == nil {
+				t.Fatal("the step did not crash")
+			}
+			w.store.dead, w.store.commit = false, nil
+			w.reclaim(t)
+			w.stepper = w.other(t, o)
+		}
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{"user: hi", "assistant: attempt 3"}, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+		if got := w.end(t, key, receipt); inferences != 3 || got != `done 1 {"type":"natural_end"} "attempt 3"` {
+			t.Errorf("after %d inferences the run is %s, want 3", inferences, got)
+		}
+	})
+}
+
+// The answer of commit B is lost on the way: the step finds that it was written,
+// runs nothing twice, and sends the hint that goes with it.
+func TestLostAnswerAtCommitBKeepsTheHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}"), text("ok")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		w.hints.lines = nil
+		writes := 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			outcome, err := w.store.Backend.Commit(ctx, key, c)
+			if writes++; writes == commitB {
+				return store.Outcome{}, errors.New("connection reset by peer")
+			}
+			return outcome, err
+		}
+		began := time.Now()
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Yield || stepped.Retry || time.Since(began) != 0 {
+			t.Fatalf("the step is %+v, %v after %s; want it to yield at once", stepped, err, time.Since(began))
+		}
+		if diff := cmp.Diff([]string{"t1 in 0s"}, w.hints.lines); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); ran != 1 || got != `done 2 {"type":"natural_end"} "ok"` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
+// Commit B is refused after its records were stored, since a person cancelled
+// meanwhile. What closes the run goes to the same sequence with other bytes: the
+// holder takes the next fence for them, and its attempt is not counted again.
+func TestHolderRefencesWhereItsOwnOtherBytesStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+			r.Key(inThread.Definition())
+			r.Hook(core.PhaseRunEnd, func(context.Context, plugin.Context) (c state.Command, err error) { return c, inThread.Update(&c, 1) })
+		}}}})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.commit = nil
+			if err := w.store.partly(ctx, key, c); err != nil {
+				t.Error(err)
+			}
+			if _, err := w.box.Cancel(ctx, key, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Done || stepped.Head.Fence != 2 {
+			t.Fatalf("the step is %s under fence %d, %v; want done under fence 2", stepped.Outcome, stepped.Head.Fence, err)
+		}
+		if diff := cmp.Diff([]string{"user: hi", "state"}, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+		if r := w.record(t, store.LogName(2)); r.Fence != 2 {
+			t.Errorf("the step record stands under fence %d, want 2", r.Fence)
+		}
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} ""` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// An entry that is edited while the step that read it ends is read again: no
+// attempt is counted, and no pause made.
+func TestStaleInputIsAnUncountedNack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.step(t, key)
+		steered := w.submit(t, key, "old", mailbox.ModeSteer)
+		head := w.take(t, key)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.commit = nil
+			if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("m", "new")}); err != nil {
+				t.Error(err)
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry {
+			t.Fatalf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		if h := w.head(t, key); h.Run.Attempts != 0 || h.Run.AvailableAt != 0 {
+			t.Errorf("%d attempts, available at %d; want neither", h.Run.Attempts, h.Run.AvailableAt)
+		}
+	})
+}
+
+// The last result of a round travels with commit B: one write less. When that
+// commit is refused, the result is put alone, so that no tool runs twice.
+func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, puts, writes := 0, []string(nil), 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}"), text("ok")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			puts = append(puts, r.Name)
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		head := w.take(t, key)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == commitB {
+				if len(puts) != 0 || len(c.Records) != 1 || c.Records[0].Name != store.LogName(3) {
+					t.Errorf("before commit B stand %q, with it come %d records", puts, len(c.Records))
+				}
+				return store.Outcome{}, fmt.Errorf("no such table: %w", core.Errorf(core.CodeInvalid, "refused"))
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry {
+			t.Fatalf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		if diff := cmp.Diff([]string{store.LogName(3)}, puts); diff != "" {
+			t.Errorf("records put alone (-want +got):\n%s", diff)
+		}
+		if h := w.head(t, key); len(h.Run.Calls) != 1 || h.Run.Calls[0] != thread.CallDone {
+			t.Errorf("calls %v, want it done", h.Run.Calls)
+		}
+		w.store.commit = nil
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); ran != 1 || got != `done 2 {"type":"natural_end"} "ok"` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
+// Two programs share a thread. A result that the newer one stored and did not
+// live to commit is nothing that the older one can put in force: it gives the
+// run back, uncounted, and not at once, since it would only take it again.
+func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, last := 0, 0
+		o := options{
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+		}
+		newer, older := o, o
+		newer.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
+		older.records = thread.Records{Schemas: thread.Schemas{Reads: 1, Writes: 1}}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.crash(t, commitB) // the turn is committed under schema 1
+		result := w.record(t, store.LogName(3))
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{ // a claim of the newer program, which died
+			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.take(t, key)
+		w.reclaim(t)
+
+		began := time.Now()
+		old := w.other(t, older)
+		stepped, err := old.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, nil)
+		if err != nil || !stepped.Retry {
+			t.Fatalf("the older program's step is %+v, %v; want it given back", stepped, err)
+		}
+		h := w.head(t, key)
+		if h.Schema != 1 || h.Run.Attempts != 1 || h.Run.AvailableAt != began.Add(30*time.Second).UnixMilli() {
+			t.Errorf("schema %d, %d attempts, available at %d; want schema 1, the lost claim alone, in 30 s", h.Schema, h.Run.Attempts, h.Run.AvailableAt)
+		}
+		time.Sleep(30 * time.Second)
+		w.withRecords(t, newer)
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); first != 1 || got != `done 2 {"type":"natural_end"} "ok"` {
+			t.Errorf("the first tool ran %d times, and the run is %s", first, got)
+		}
+	})
+}
+
+// A program that reads what it adopts raises the head over it, so that one which
+// does not leaves the thread alone.
+func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, last := 0, 0
+		o := options{
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+		}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.crash(t, commitB)
+		result := w.record(t, store.LogName(3))
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{
+			Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.take(t, key)
+		w.reclaim(t)
+		o.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
+		w.withRecords(t, o)
+		if stepped := w.step(t, key); stepped.Outcome != thread.Yield || stepped.Head.Schema != 2 {
+			t.Errorf("the step is %s and leaves schema %d, want yield and 2", stepped.Outcome, stepped.Head.Schema)
+		}
+	})
+}
+
+// Fields that only a newer program knows are ignored, and kept when the run's
+// record is rewritten.
+func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.step(t, key)
+		r := w.record(t, store.RunName(receipt.RunID))
+		r.Version++
+		r.Payload = append(r.Payload[:len(r.Payload)-1:len(r.Payload)-1], `,"mood":{"of":"tomorrow"}}`...)
+		if err := w.store.Backend.Put(t.Context(), key, r); err != nil {
+			t.Fatal(err)
+		}
+		w.stepper = w.other(t, options{})
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "Echo: a"` {
+			t.Errorf("the run is %s", got)
+		}
+		after := string(w.record(t, store.RunName(receipt.RunID)).Payload)
+		if !strings.Contains(after, `"mood":{"of":"tomorrow"}`) || !strings.Contains(after, `"status":"done"`) {
+			t.Errorf("the record is %s", after)
+		}
+	})
+}

@@ -1,0 +1,212 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// phases are those whose hooks can ask for effects, in order.
+var phases = []core.Phase{
+	core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
+	core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd,
+}
+
+// telling asks for one effect in every phase. did notes each effect with the
+// head that stood when it ran.
+func telling(w *world, did *[]string) plugin.Plugin {
+	tell := plugin.Effect[string]{Name: "tell"}
+	return pluginFunc{"telling", func(r *plugin.Registrar) {
+		for _, phase := range phases {
+			r.Hook(phase, func(_ context.Context, p plugin.Context) (c state.Command, err error) {
+				what := fmt.Sprintf("%s of step %d", phase, p.Step)
+				if p.Call != nil {
+					what = fmt.Sprintf("%s of call %d", phase, p.CallIndex)
+				}
+				return c, tell.Emit(&c, what)
+			})
+		}
+		tell.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+			head, err := w.box.Head(context.Background(), key)
+			if err != nil {
+				return err
+			}
+			stands := "over"
+			if head.Open() {
+				stands = head.Run.Cursor.String()
+			}
+			*did = append(*did, fmt.Sprintf("%s: seq %d, %s", what, head.Seq, stands))
+			return nil
+		})
+	}}
+}
+
+// tells is a tool that asks for an effect.
+var tells = toolFunc{name: "tells", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+	result := tool.Text("told")
+	return result, plugin.Effect[string]{Name: "tell"}.Emit(&result.Command, "tool "+string(c.Arguments))
+}}
+
+func TestEffectsRunOnceAfterTheWriteThatMakesThemVisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did []string
+		w := &world{}
+		*w = *newWorld(t, options{
+			model:   answers(calls("tells", "{}"), text("ok")),
+			tools:   []tool.Tool{tells},
+			plugins: []plugin.Plugin{telling(w, &did)},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{
+			// Commit A, of what came before it.
+			"run_start of step 1: seq 2, tools", "step_start of step 1: seq 2, tools",
+			"before_inference of step 1: seq 2, tools", "after_inference of step 1: seq 2, tools",
+			// Commit B moves the call to done; there is no step record without a patch.
+			"before_tool_execute of call 0: seq 3, infer", "tool {}: seq 3, infer",
+			"after_tool_execute of call 0: seq 3, infer", "step_end of step 1: seq 3, infer",
+			// The second step has no calls: its commit B begins to close the run.
+			"step_start of step 2: seq 4, infer", "before_inference of step 2: seq 4, infer",
+			"after_inference of step 2: seq 4, infer", "step_end of step 2: seq 4, infer",
+			"run_end of step 2: seq 4, over",
+		}
+		if diff := cmp.Diff(want, did); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// The effects of a finished call run with whichever write moves it to done, in
+// whichever process, and never for a call that was done before.
+func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
+	tests := []struct {
+		name string
+		stop func(t *testing.T, w *world) // after the first of two tools
+		want []string
+	}{
+		{
+			"a nack of a host that stops", func(t *testing.T, w *world) {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(3*time.Second, cancel)
+				if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil); err != nil {
+					t.Fatal(err)
+				}
+			},
+			[]string{"tool 1: [done new]", "tool 2: []"},
+		},
+		{
+			"commit B of the claim that adopts it", func(t *testing.T, w *world) {
+				time.AfterFunc(3*time.Second, func() { w.store.dead = true })
+				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+				defer cancel()
+				if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil); err == nil {
+					t.Fatal("the process did not die")
+				}
+				w.store.dead = false
+				w.reclaim(t)
+			},
+			[]string{"tool 1: []", "tool 2: []"},
+		},
+		{
+			"the close of a cancelled run", func(t *testing.T, w *world) {
+				time.AfterFunc(3*time.Second, func() {
+					if _, err := w.box.Cancel(context.Background(), key, core.ID{}); err != nil {
+						t.Error(err)
+					}
+				})
+				w.step(t, key)
+			},
+			[]string{"tool 1: []"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var did []string
+				w := &world{}
+				o := options{
+					model: answers(calls("tells", "1", "slow", "2"), text("ok")),
+					tools: []tool.Tool{tells, toolFunc{name: "slow", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
+						if _, err := nap.Run(ctx, c); err != nil {
+							return tool.Result{}, err
+						}
+						return tells.Run(ctx, c)
+					}}},
+					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+							did = append(did, fmt.Sprint(what, ": ", w.head(t, key).Run.Calls))
+							return nil
+						})
+					}}},
+				}
+				*w = *newWorld(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				tt.stop(t, w)
+				w.stepper = w.other(t, o)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff(tt.want, did); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// What JSON cannot express, or nobody handles, is that call's error after one
+// execution: it is found when the tool returns, not when the round is stored.
+func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T) {
+	broken := json.RawMessage(`{"half":`)
+	tests := []struct {
+		name    string
+		command state.Command
+		result  string
+	}{
+		{"an effect's payload", state.Command{Effects: []state.Effect{{Key: "tell", Payload: broken}}},
+			`tool: execution failed: payload of effect "tell" is not JSON`},
+		{"an update", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "in_run", Update: broken}}}},
+			`tool: execution failed: update of state key "in_run" is not JSON`},
+		{"an effect that nobody handles", state.Command{Effects: []state.Effect{{Key: "nobody's"}}},
+			`tool: execution failed: no handler for effect "nobody's"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				w := newWorld(t, options{
+					model: answers(calls("bad", "{}"), text("ok")),
+					tools: []tool.Tool{toolFunc{name: "bad", run: func(context.Context, tool.Call) (tool.Result, error) {
+						ran++
+						result := tool.Text("done")
+						result.Command = tt.command
+						return result, nil
+					}}},
+					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+						r.Key(inRun.Definition())
+						r.Effect("tell", func(context.Context, plugin.Context, json.RawMessage) error { return nil })
+					}}},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				want := []string{"user: hi", "assistant: [bad {}]", tt.result, "assistant: ok"}
+				if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+					t.Error(diff)
+				}
+				if got := w.end(t, key, receipt); ran != 1 || got != `done 2 {"type":"natural_end"} "ok"` {
+					t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+				}
+			})
+		})
+	}
+}

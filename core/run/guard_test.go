@@ -1,0 +1,228 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+func TestStepWithoutTimeLeft(t *testing.T) {
+	sleeper := toolFunc{name: "sleep", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}}
+	stubborn := toolFunc{name: "sleep", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		if deadline, _ := ctx.Deadline(); time.Until(deadline) < 5*time.Second {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}
+		time.Sleep(12 * time.Second)
+		return tool.Text("done late"), nil
+	}}
+	inTool := answers(calls("sleep", "{}"), text("ok"))
+	tests := []struct {
+		name    string
+		options options
+		text    string
+		steps   int // the last one is taken without much time
+		whole   bool
+		log     []string
+		end     string // "": given back at once
+		calls   []thread.CallStatus
+		tries   uint8
+	}{
+		{name: "in the model", text: "slow: 600", tries: 1},
+		{name: "in the model, whole", text: "slow: 600", whole: true, log: []string{"user: slow: 600"},
+			end: `done 0 {"type":"error","code":"timeout","detail":"the step did not finish within a whole invocation"} ""`},
+		{name: "in a tool, whole, after commit A", text: "hi", options: options{model: inTool, tools: []tool.Tool{sleeper}}, whole: true,
+			log: []string{"user: hi", "assistant: [sleep {}]"}, calls: []thread.CallStatus{thread.CallNew}},
+		{name: "in a tool again", text: "hi", options: options{model: inTool, tools: []tool.Tool{sleeper}}, steps: 2,
+			log: []string{"user: hi", "assistant: [sleep {}]"}, calls: []thread.CallStatus{thread.CallNew}, tries: 1},
+		{name: "in a tool again, whole", text: "hi", options: options{model: inTool, tools: []tool.Tool{sleeper}}, steps: 2, whole: true,
+			log: []string{"user: hi", "assistant: [sleep {}]", "tool: no result: the run was ended first (error)"},
+			end: `done 1 {"type":"error","code":"timeout","detail":"the step did not finish within a whole invocation"} ""`},
+		{name: "in a tool that comes to its end", text: "hi", options: options{model: inTool, tools: []tool.Tool{stubborn}}, steps: 2, whole: true,
+			log: []string{"user: hi", "assistant: [sleep {}]"}, calls: []thread.CallStatus{thread.CallDone}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, tt.options)
+				receipt := w.submit(t, key, tt.text, mailbox.ModeQueue)
+				if tt.steps == 2 { // commit A, and no time for the tool
+					w.cut(t, time.Second, false)
+				}
+				began := time.Now()
+				result, err := w.cut(t, 10*time.Second, tt.whole)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took != 10*time.Second && took != 12*time.Second {
+					t.Errorf("the step took %s", took)
+				}
+				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				if tt.end != "" {
+					if got := w.end(t, key, receipt); got != tt.end {
+						t.Errorf("the run is %s, want %s", got, tt.end)
+					}
+					return
+				}
+				h := w.head(t, key)
+				if !result.Retry || !h.Ready() || h.Run.AvailableAt != 0 || h.Run.Attempts != tt.tries {
+					t.Errorf("result %+v, %d attempts; want it claimable at once after %d", result, h.Run.Attempts, tt.tries)
+				}
+				if diff := cmp.Diff(tt.calls, h.Run.Calls); diff != "" {
+					t.Errorf("calls (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// cut takes one step that has so much time.
+func (w *world) cut(t *testing.T, d time.Duration, whole bool) (run.Stepped, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	return w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key), Whole: whole}, nil)
+}
+
+// A host that stops says nothing about the run: however often it does, the run
+// goes on where it was, and no claim is counted.
+func TestGracefulStopsAreNoAttempts(t *testing.T) {
+	tests := []struct {
+		name    string
+		options options
+		text    string
+		end     string
+	}{
+		{"in the model", options{}, "slow: 60", `done 1 {"type":"natural_end"}`},
+		{"in a tool", options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}}, "hi", `done 2 {"type":"natural_end"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, tt.options)
+				receipt := w.submit(t, key, tt.text, mailbox.ModeQueue)
+				for range 7 {
+					ctx, cancel := context.WithCancel(t.Context())
+					time.AfterFunc(3*time.Second, cancel)
+					began := time.Now()
+					result, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key), Whole: true}, nil)
+					if err != nil || !result.Retry || time.Since(began) != 3*time.Second {
+						t.Fatalf("result %+v, %v after %s; want it given back after 3s", result, err, time.Since(began))
+					}
+					if h := w.head(t, key); h.Run.Attempts != 0 || h.Run.Lost != 0 || h.Run.ModelFailed != 0 || h.Run.AvailableAt != 0 {
+						t.Fatalf("the run is %+v, want nothing counted", h.Run)
+					}
+				}
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); !strings.HasPrefix(got, tt.end) {
+					t.Errorf("the run is %s, want %s", got, tt.end)
+				}
+			})
+		})
+	}
+}
+
+// nap is a tool that takes 6 s and can be interrupted.
+var nap = toolFunc{name: "nap", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+	select {
+	case <-ctx.Done():
+		return tool.Result{}, ctx.Err()
+	case <-time.After(6 * time.Second):
+		return tool.Text("rested"), nil
+	}
+}}
+
+// A cancelled run stops within one look at the head, 2 s, whatever it waits for.
+func TestCancelStopsTheStepWithinOnePoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "slow: 600", mailbox.ModeQueue)
+		head := w.take(t, key)
+		time.AfterFunc(3*time.Second, func() {
+			if _, err := w.box.Cancel(context.Background(), key, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+		})
+		began := time.Now()
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Done || time.Since(began) != 4*time.Second {
+			t.Errorf("the step is %s, %v after %s; want it done after 4s", stepped.Outcome, err, time.Since(began))
+		}
+		log := w.log(t, key) // what the model had said is the run's last message
+		if len(log) != 2 || !strings.HasPrefix(log[1], "assistant: w1 w2 w3") || !strings.HasSuffix(log[1], " w40") {
+			t.Errorf("the log is %q", log)
+		}
+	})
+}
+
+// A slow step keeps its claim: the lease of 30 s is renewed once less than a
+// third of it is left.
+func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "slow: 600", mailbox.ModeQueue)
+		head := w.take(t, key)
+		var renewed []time.Duration
+		began := time.Now()
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) == 0 {
+				renewed = append(renewed, time.Since(began))
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]time.Duration{22 * time.Second, 44 * time.Second}, renewed); diff != "" {
+			t.Errorf("renewals (-want +got):\n%s", diff)
+		}
+		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 1 {"type":"natural_end"}`) {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// A sink that panics is a reader that went away.
+func TestPanickingSinkDoesNotStopTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, func(core.Event) error { panic("boom") })
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// A claim that was lost is fenced at every write.
+func TestLostClaimStopsTheStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		head := w.take(t, key)
+		if err := w.box.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
+			t.Fatal(err)
+		}
+		w.take(t, key)
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); !errors.Is(err, thread.ErrFenced) {
+			t.Errorf("the step returns %v, want ErrFenced", err)
+		}
+	})
+}
