@@ -29,6 +29,8 @@ type round struct {
 	entries  []*thread.Entry // result of each call; nil while it has none
 	payloads [][]byte        // as they are, or will be, stored
 	stored   []bool          // readable under this claim's fence, or marked done in the head
+	fresh    []bool          // stored by this claim's own put, not adopted
+	hooked   []bool          // AfterToolExecute has seen it, or never will
 	schema   uint16          // the highest of the results that were met in the log: another program may have written them
 }
 
@@ -39,7 +41,7 @@ func newRound(turn core.Message, base uint64) *round {
 	n := len(turn.ToolCalls)
 	return &round{
 		turn: turn, base: base, hooks: make([]effect, n),
-		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n),
+		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n), fresh: make([]bool, n), hooked: make([]bool, n),
 	}
 }
 
@@ -101,17 +103,24 @@ func (r *round) effectsOf(i int) (effects []state.Effect) {
 }
 
 // statuses are the calls as the step leaves them: a result that is stored makes
-// its call done.
-func (r *round) statuses(calls []thread.CallStatus) []thread.CallStatus {
+// its call done. With hooks only one that AfterToolExecute has seen does: what
+// the hook asks for runs with the write that makes the call done, and would be
+// lost if that came first. progress reports whether this claim stored a result
+// that is left out for it.
+func (r *round) statuses(calls []thread.CallStatus, hooks bool) (left []thread.CallStatus, progress bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	calls = slices.Clone(calls)
-	for i := range calls {
-		if r.stored[i] {
-			calls[i] = thread.CallDone
+	left = slices.Clone(calls)
+	for i := range left {
+		switch {
+		case !r.stored[i]:
+		case hooks && !r.hooked[i]:
+			progress = progress || r.fresh[i] && left[i] != thread.CallDone
+		default:
+			left[i] = thread.CallDone
 		}
 	}
-	return calls
+	return left, progress
 }
 
 // answered reports whether a call has come to a result that the head does not
@@ -300,7 +309,7 @@ func blockedFor(reason string) *core.Termination {
 // write: from then on a claim that finds no result knows only that they may
 // have run.
 func (p *step) mark(ctx context.Context, runnable []int) error {
-	calls := p.round.statuses(p.head.Run.Calls)
+	calls, _ := p.round.statuses(p.head.Run.Calls, p.hooked())
 	marked := false
 	for _, i := range runnable {
 		if t, ok := p.agent.Tools[p.round.turn.ToolCalls[i].Name]; ok && t.Spec().Delivery == tool.AtMostOnce {
@@ -375,6 +384,7 @@ func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks b
 		}
 	}
 	if !hooks || result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
+		p.round.hooked[i] = true
 		return nil
 	}
 	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
@@ -386,9 +396,15 @@ func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks b
 	if p.head.Run.Calls[i] != thread.CallDone {
 		p.round.hooks[i] = after.Command.Effects
 	}
+	p.round.hooked[i] = true
 	after.Command.Effects = nil
 	d.merge(after)
 	return nil
+}
+
+// hooked reports whether results wait for AfterToolExecute.
+func (p *step) hooked() bool {
+	return p.agent != nil && p.agent.Engine.Listens(core.PhaseAfterToolExecute)
 }
 
 func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
