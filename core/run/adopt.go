@@ -22,7 +22,11 @@ func (p *step) openRound(ctx context.Context) error {
 
 // adopt takes over results that an earlier claim stored: the same bytes under
 // our fence, so that no paused worker can change them, and no second run. What
-// the head marks done is readable for ever already.
+// the head marks done is readable for ever already, and its absence is damage.
+//
+// At a sequence without a done call anything may stand: a result of the claim
+// before, or an orphan of a commit that was refused, since the sequences were
+// reserved by another turn then. The message id tells them apart.
 func (p *step) adopt(ctx context.Context) error {
 	r, base := p.round, p.head.Run.Base
 	last := base + uint64(len(r.entries)) - 1

@@ -10,7 +10,9 @@ import (
 )
 
 // mergeRound applies what the calls ask for, in call order, each on what those
-// before it made of the state, with the hooks after it.
+// before it made of the state, with the hooks after it. It begins when every call
+// has its result, adopted or new, and works from the results alone: a takeover
+// comes to the same state, whoever ran which tool.
 func (p *step) mergeRound(ctx context.Context) error {
 	for i, entry := range p.round.entries {
 		if err := p.mergeCall(ctx, i, *entry, true); err != nil {

@@ -37,7 +37,7 @@ func newRound(turn core.Message, base uint64) *round {
 	}
 }
 
-// record is the log record of a result.
+// record is the log record of a result. The caller holds mu, or the round alone.
 func (r *round) record(i int) store.Record {
 	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.payloads[i]}
 }
@@ -56,7 +56,8 @@ func (r *round) unstored() (records []store.Record) {
 }
 
 // keep notes a result. alone reports whether something may still run or wait
-// after it, so that it has to be stored now.
+// after it, so that it has to be stored now. Of calls that end at the same time
+// exactly one is the last.
 func (r *round) keep(i int, entry thread.Entry, payload []byte) (alone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +65,9 @@ func (r *round) keep(i int, entry thread.Entry, payload []byte) (alone bool) {
 	return slices.Contains(r.entries, nil)
 }
 
-// tell marks a result as stored and announces results in call order.
+// tell marks a result as stored and announces results in call order, each as soon
+// as those before it are stored: a reader never sees what a crash could take
+// back, nor an order that a replay would not repeat.
 func (r *round) tell(i int, events *emitter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +98,8 @@ func (r *round) effectsOf(i int) (effects []state.Effect) {
 }
 
 // statuses are the calls as the step leaves them: a result that is stored makes
-// its call done.
+// its call done. One that is only in memory does not, since a done call must be
+// readable by anyone who sees the head.
 func (r *round) statuses(calls []thread.CallStatus) []thread.CallStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()

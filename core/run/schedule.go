@@ -12,7 +12,12 @@ import (
 )
 
 // gate asks the gates about every call that has no result, in call order. A
-// block ends the run: the blocked call and those after it are not executed.
+// block ends the run: the blocked call and those after it are not executed, while
+// those before it were allowed and run. Nothing runs until every gate was asked,
+// so that what a gate says cannot depend on how fast a sibling is.
+//
+// A call that is marked as running when the step finds it was an earlier
+// claim's, and what became of it is not known.
 func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []int, err error) {
 	for i, call := range p.round.turn.ToolCalls {
 		if entry := p.round.entries[i]; entry != nil { // nothing stored is asked again, but it still ends the run
@@ -84,7 +89,9 @@ func (p *step) mark(ctx context.Context, runnable []int) error {
 }
 
 // executeAll runs calls at the same time. What one of them could not store
-// cancels none of the others.
+// cancels none of the others: their tools have begun, and each result that is
+// stored is one that does not run again. Only a lost claim or an ended run stops
+// them all, and a fatal tool when all have ended.
 func (p *step) executeAll(ctx context.Context, calls []int) error {
 	if len(calls) == 1 {
 		return env.Protect(func() error { return p.execute(ctx, calls[0]) })
