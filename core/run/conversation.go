@@ -39,7 +39,9 @@ type builder struct {
 	open bool    // its first message comes next
 }
 
-// build goes on from a conversation, which stays as it is.
+// build goes on from a conversation, which stays as it is. The messages are
+// clipped, so that the first append copies them instead of writing behind the
+// end of a slice that another step may share.
 func build(c *conversation) *builder {
 	b := &builder{conversation: *c, fold: state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
@@ -60,7 +62,8 @@ func (b *builder) enter(run core.ID, step int) {
 	}
 }
 
-// add folds the next entry in.
+// add folds the next entry in: the values first that ended with the run or step
+// before it, then its patch.
 func (b *builder) add(entry thread.Entry) error {
 	b.seq++
 	b.enter(entry.Run, entry.Step)
@@ -75,7 +78,8 @@ func (b *builder) add(entry thread.Entry) error {
 	return b.fold.Apply(entry.Patch, entry.Revision)
 }
 
-// keep takes everything of an entry but its patch.
+// keep takes everything of an entry but its patch, which a stored snapshot may
+// hold already. Totals are the newest turn's, plus the failed results behind it.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
@@ -164,7 +168,9 @@ func (c *conversation) bytes() int {
 }
 
 // cache keeps the conversations of the threads that this process stepped last,
-// up to a number of bytes.
+// up to a number of bytes. They are prefixes of committed logs, which never
+// change: an old one is only short. mu guards the tables; conversations are
+// shared without it.
 type cache struct {
 	mu    sync.Mutex
 	limit int
