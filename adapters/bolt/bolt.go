@@ -77,6 +77,12 @@ func Open(path string, options Options) (*Store, error) {
 // fail.
 func (s *Store) Close() error { return s.db.close() }
 
+// Check returns why the store as a whole can be used no more, nil while it can:
+// [ErrReplaced], or store.ErrCorrupt when the file was cut short or damaged where
+// every call needs it. Damage elsewhere concerns the calls that meet it. It reads
+// no record.
+func (s *Store) Check() error { return s.db.check() }
+
 // Stats is what a Store did since it was opened.
 type Stats struct {
 	Transactions int64 // write transactions that were committed

@@ -85,11 +85,8 @@ func (d *database) update(write func(tx *bbolt.Tx) error) (unknown bool, err err
 func (d *database) begin(writable bool) (tx *bbolt.Tx, err error) {
 	d.begins.Lock()
 	defer d.begins.Unlock()
-	if broken := d.broken.Load(); broken != nil {
-		return nil, *broken
-	}
-	if info, err := d.file.Stat(); err == nil && info.Size() < d.made.Size() { // the meta pages themselves may be gone
-		return nil, d.explain(core.Errorf(core.CodeCorrupt, "the file was cut to %d bytes while it was open", info.Size()))
+	if err := d.whole(); err != nil {
+		return nil, err
 	}
 	err = guard(func() (err error) { tx, err = d.db.Begin(writable); return err })
 	if panicked(err) {
@@ -115,6 +112,25 @@ func (d *database) rollback(tx *bbolt.Tx) {
 func (d *database) breakOff(cause error) {
 	err := d.explain(fmt.Errorf("the store cannot go on, restart the program: %w", cause))
 	d.broken.CompareAndSwap(nil, &err)
+}
+
+// whole checks that bbolt can be used.
+func (d *database) whole() error {
+	if broken := d.broken.Load(); broken != nil {
+		return *broken
+	}
+	if info, err := d.file.Stat(); err == nil && info.Size() < d.made.Size() { // the meta pages themselves may be gone
+		return d.explain(core.Errorf(core.CodeCorrupt, "the file was cut to %d bytes while it was open", info.Size()))
+	}
+	return nil
+}
+
+// check is whole and same.
+func (d *database) check() error {
+	if err := d.whole(); err != nil {
+		return err
+	}
+	return d.same()
 }
 
 // same checks that the path still names the file that is open.

@@ -267,6 +267,34 @@ func TestSubmissionBudget(t *testing.T) {
 	}
 }
 
+// TestInlineBudget: a run that is streamed from its submission on, of one text,
+// and the same of two steps, with a tool result of 2 KB.
+func TestInlineBudget(t *testing.T) {
+	tests := []struct {
+		name  string
+		calls func() func([]core.Message) int
+		want  budget
+	}{
+		{"of one text", func() func([]core.Message) int { return always(0) }, budget{write: 9, read: 2, rounds: 7}},
+		{"of two steps", everySecond, budget{write: 16, read: 2, rounds: 11}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, chatter{calls: tt.calls(), text: 500})
+			costs := make([]cost, 4)
+			for i := range costs {
+				costs[i] = b.measure(func() {
+					s := mailbox.Submission{Thread: theThread, AgentID: "demo", Messages: []core.Message{core.UserMessage("", noise(500))}}
+					if _, err := b.Stream(t.Context(), s, func(core.Event) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			tt.want.hold(t, "a run", mean(costs[1:]))
+		})
+	}
+}
+
 // TestWaitingStreamBudget: a stream whose run waits reads the head each time it
 // looks, and nothing else.
 func TestWaitingStreamBudget(t *testing.T) {

@@ -39,9 +39,8 @@
 //
 // # Reads
 //
-// The log is read forwards in pages of 1 MB, and backwards in pages that grow
-// with what the caller goes through: 16 records, then half as many as were read,
-// 256 at most.
+// The log is read in pages of 1 MB, forwards and backwards. Who may leave early
+// asks for a small range, since what lies behind it in the page is paid for.
 //
 // # Limits
 //

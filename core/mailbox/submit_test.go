@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,39 +19,88 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// backend is a store whose write of heads a test may replace.
+// backend is a store whose commits a test may replace.
 type backend struct {
 	store.Backend
-	set func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error)
-	put func(ctx context.Context, key core.ThreadKey, r store.Record) error
+	pointers []store.Pointer // as if they were stored
+	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
+	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
 
-func (b *backend) CompareAndSet(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-	if b.set != nil {
-		return b.set(ctx, key, next)
+func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if b.commit != nil {
+		return b.commit(ctx, key, c)
 	}
-	return b.Backend.CompareAndSet(ctx, key, next)
+	return b.Backend.Commit(ctx, key, c)
 }
 
-func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if b.put != nil {
-		return b.put(ctx, key, r)
+func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+	for _, p := range b.pointers {
+		if p.Name == name {
+			return p.Value, true, nil
+		}
 	}
-	return b.Backend.Put(ctx, key, r)
+	return b.Backend.Pointer(ctx, tenant, name)
 }
 
-// hints remembers what was sent.
+func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+	if b.overdue != nil {
+		return b.overdue(shard, until, after, limit), nil
+	}
+	return b.Backend.Overdue(ctx, shard, until, after, limit)
+}
+
+// lose makes the next commit lose its answer: it is applied, then happens comes,
+// and the caller reads an error.
+func (w *world) lose(t *testing.T, happens func(next thread.Head)) {
+	t.Helper()
+	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.commit = nil
+		if outcome, err := w.store.Backend.Commit(ctx, key, c); err != nil || !outcome.Written {
+			t.Errorf("write: %+v, %v", outcome, err)
+		}
+		happens(c.Head)
+		return store.Outcome{}, errors.New("connection reset by peer")
+	}
+}
+
+// before lets something happen between the next commit's look at the head and
+// its write.
+func (w *world) before(happens func()) {
+	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.commit = nil
+		happens()
+		return w.store.Backend.Commit(ctx, key, c)
+	}
+}
+
+// hints remembers what was sent, as thread and delay.
 type hints []string
-
-func (h *hints) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
-	*h = append(*h, fmt.Sprint(w.Thread, " ", delay))
-	return nil
-}
 
 type world struct {
 	*mailbox.Service
-	store *backend
-	hints *hints
+	store   *backend
+	hints   *hints
+	sent    []core.WakeUp
+	delays  []time.Duration
+	refuses error // of the queue
+}
+
+// queue is the Waker.
+func (w *world) queue(hint core.WakeUp, delay time.Duration) error {
+	if w.refuses != nil {
+		return w.refuses
+	}
+	*w.hints = append(*w.hints, fmt.Sprint(hint.Thread, " ", delay))
+	w.sent, w.delays = append(w.sent, hint), append(w.delays, delay)
+	return nil
+}
+
+type waker func(hint core.WakeUp, delay time.Duration) error
+
+// Wake implements mailbox.Waker.
+func (f waker) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	return f(hint, delay)
 }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
@@ -62,7 +110,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: w.hints, Logger: slog.New(slog.DiscardHandler),
+		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,23 +131,50 @@ func (w *world) submit(t *testing.T, s mailbox.Submission) mailbox.Receipt {
 	return receipt
 }
 
-// claim takes the thread and answers its head.
+var hint = core.WakeUp{Tenant: "t", Thread: "t1"}
+
+// claim takes the thread and returns its head.
 func (w *world) claim(t *testing.T) thread.Head {
 	t.Helper()
-	head, claimed, err := w.Claim(t.Context(), key)
+	head, claimed, err := w.Claim(t.Context(), hint, false)
 	if err != nil || !claimed {
 		t.Fatalf("claim: %v, %v", claimed, err)
 	}
 	return head
 }
 
-func (w *world) commit(t *testing.T, action thread.Action) thread.Head {
+func (w *world) commit(t *testing.T, change thread.Change) thread.Head {
 	t.Helper()
-	head, _, err := w.Commit(t.Context(), key, thread.Head{}, action)
+	head, _, err := w.Commit(t.Context(), key, thread.Head{}, change, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return head
+}
+
+// end ends the claimed run by itself.
+func (w *world) end(t *testing.T, head thread.Head) {
+	t.Helper()
+	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq})
+}
+
+// reads lets the claimed run read an inbox entry at its next sequence, and go on.
+func (w *world) reads(t *testing.T, head thread.Head, id core.ID) {
+	t.Helper()
+	entry := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{Role: core.RoleUser}, Input: id}
+	payload, err := thread.Records{}.EncodeEntry(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = w.Commit(t.Context(), key, thread.Head{}, thread.CommitStep{
+		Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Yield, Keep: true, Lease: 30_000, Seq: head.Seq + 1,
+		Consumed: []thread.InboxRef{{ID: id, Seq: head.Seq + 1}},
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		return []store.Record{{Name: store.LogName(head.Seq + 1), Fence: head.Claim.Fence, Payload: payload}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *world) status(t *testing.T, r mailbox.Receipt) string {
@@ -175,14 +250,8 @@ func TestSteeringARunThatJustEndedQueues(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
-	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-		if strings.HasPrefix(r.Name, "Q#") {
-			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
-		}
-		return w.store.Backend.Put(ctx, key, r)
-	}
+	w.before(func() { w.end(t, head) })
 	r := w.submit(t, input("two", mailbox.ModeSteer))
-	w.store.put = nil
 	if got := w.status(t, r); got != "created" || r.RunID == head.Run.ID {
 		t.Errorf("the input's run %s is %q", r.RunID, got)
 	}
@@ -209,14 +278,15 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 		}
 	}
 	again("waiting")
-	w.commit(t, thread.CommitStep{
-		Fence: head.Claim.Fence, Outcome: thread.Continue, Lease: 30_000, Seq: head.Seq,
-		Consumed: []thread.InboxRef{{ID: first.DispatchID}},
-	})
+	w.reads(t, head, first.DispatchID)
 	again("read")
-	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
+	now, err := w.Head(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.end(t, now)
 	again("over")
-	if now, err := w.Head(t.Context(), key); err != nil || now.Busy() {
+	if now, err = w.Head(t.Context(), key); err != nil || now.Busy() {
 		t.Errorf("head %+v, %v; want nothing queued", now, err)
 	}
 }
@@ -228,17 +298,7 @@ func TestInputWithLostAnswerIsReadOnce(t *testing.T) {
 		w := newWorld(t)
 		w.submit(t, input("one", ""))
 		head := w.claim(t)
-		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-			w.store.set = nil
-			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); !ok || err != nil {
-				t.Errorf("write: %v, %v", ok, err)
-			}
-			w.commit(t, thread.CommitStep{
-				Fence: head.Claim.Fence, Outcome: thread.Continue, Lease: 30_000, Seq: head.Seq,
-				Consumed: []thread.InboxRef{{ID: next.Inbox[0].ID}},
-			})
-			return thread.Head{}, false, errors.New("connection reset by peer")
-		}
+		w.lose(t, func(next thread.Head) { w.reads(t, head, next.Inbox[0].ID) })
 		r := w.submit(t, input("two", mailbox.ModeSteer))
 		now, err := w.Head(t.Context(), key)
 		if err != nil || len(now.Inbox) != 0 || r.RunID != head.Run.ID {
@@ -251,14 +311,7 @@ func TestInputWithLostAnswerIsReadOnce(t *testing.T) {
 func TestEnqueueWithLostAnswerIsQueuedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.store.set = func(ctx context.Context, key core.ThreadKey, next thread.Head) (thread.Head, bool, error) {
-			w.store.set = nil
-			if _, ok, err := w.store.Backend.CompareAndSet(ctx, key, next); !ok || err != nil {
-				t.Errorf("write: %v, %v", ok, err)
-			}
-			w.claim(t)
-			return thread.Head{}, false, errors.New("connection reset by peer")
-		}
+		w.lose(t, func(thread.Head) { w.claim(t) })
 		r := w.submit(t, input("one", ""))
 		now, err := w.Head(t.Context(), key)
 		if err != nil || len(now.Pending) != 0 || now.Run.ID != r.RunID {
@@ -276,7 +329,7 @@ func TestReceiptOfARetry(t *testing.T) {
 	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy {
 		t.Fatalf("submit: %v, want code busy", err)
 	}
-	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: head.Seq})
+	w.end(t, head)
 	first, err := w.Submit(t.Context(), s)
 	if err != nil || first.Duplicate {
 		t.Errorf("after a refusal: %+v, %v; want it to be the first", first, err)
@@ -306,12 +359,12 @@ func TestRetryHintsAgain(t *testing.T) {
 
 func TestClaimOfNothing(t *testing.T) {
 	w := newWorld(t)
-	if _, claimed, err := w.Claim(t.Context(), key); claimed || err != nil {
+	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 		t.Errorf("a thread that does not exist: %v, %v", claimed, err)
 	}
 	w.submit(t, input("one", ""))
 	w.commit(t, thread.Delete{Owner: "ann"})
-	if _, claimed, err := w.Claim(t.Context(), key); claimed || err != nil {
+	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 		t.Errorf("a deleted thread: %v, %v", claimed, err)
 	}
 	if _, err := w.Submit(t.Context(), input("two", "")); core.CodeOf(err) != core.CodeDeleted {
@@ -360,7 +413,7 @@ func TestSubmissionIsChecked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if err := tt.s.Check(); err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
-			t.Errorf("Check answers %v, want %s", err, tt.want)
+			t.Errorf("Check returns %v, want %s", err, tt.want)
 		}
 	}
 	if err := input("one", "").Check(); err != nil {

@@ -3,8 +3,11 @@ package mailbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // refusing is a queue that takes no hint.
@@ -22,8 +26,8 @@ func (r *refusing) Wake(context.Context, core.WakeUp, time.Duration) error {
 	return errors.New("no queue")
 }
 
-// TestASweepSaysWhatItCouldNotWake: the sweep is the last resort, so that a hint
-// which it loses is an error and does not count.
+// The sweep is the last resort, so that a hint which it loses is an error and
+// does not count.
 func TestASweepSaysWhatItCouldNotWake(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("hello", ""))
@@ -86,5 +90,75 @@ func TestASweepWakesAShardTogether(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{4, 2}, queue.batches); diff != "" {
 		t.Errorf("sizes of the batches (-want +got):\n%s", diff)
+	}
+}
+
+// Every overdue thread is woken once, however many there are and whoever cannot
+// be claimed: a page of a shard has 100, and some shards here have more.
+func TestSweepWakesEveryOverdueThreadPastItsPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 1600 {
+			s := input("hello", "")
+			s.Thread.Thread = strconv.Itoa(i)
+			w.submit(t, s)
+		}
+		w.sent = nil
+		woken, err := w.Sweep(t.Context())
+		if woken != 1600 || err != nil {
+			t.Errorf("woken %d, %v; want 1600", woken, err)
+		}
+		threads := map[string]bool{}
+		for _, h := range w.sent {
+			if threads[h.Thread] = true; !h.Sweep {
+				t.Errorf("the hint of %s does not say that it is the sweep's", h.Thread)
+			}
+		}
+		if len(threads) != 1600 {
+			t.Errorf("%d threads were woken, want 1600", len(threads))
+		}
+	})
+}
+
+// A shard of 250 threads is read in three pages, each behind the one before.
+func TestSweepPagesBehindTheLastThreadOfAPage(t *testing.T) {
+	w := newWorld(t)
+	var pages []string
+	w.store.overdue = func(shard int, until int64, after *store.Overdue, limit int) (page []store.Overdue) {
+		first := 0
+		if after != nil {
+			first = int(after.At)
+		}
+		if shard != 3 {
+			return nil
+		}
+		pages = append(pages, fmt.Sprintf("%d from %d", limit, first))
+		for i := first + 1; i <= min(first+limit, 250); i++ {
+			page = append(page, store.Overdue{Key: core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(i)}, At: int64(i)})
+		}
+		return page
+	}
+	if woken, err := w.Sweep(t.Context()); woken != 250 || err != nil {
+		t.Errorf("woken %d, %v; want 250", woken, err)
+	}
+	if diff := cmp.Diff([]string{"100 from 0", "100 from 100", "100 from 200"}, pages); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+func TestRewakeOfAThreadWithNothingToDo(t *testing.T) {
+	w := newWorld(t)
+	for _, h := range []core.WakeUp{hint, {Tenant: "t", Thread: "a#b"}} {
+		if woken, err := w.Rewake(t.Context(), h); woken || err != nil {
+			t.Errorf("%s: woken %v, %v; want neither", h.Key(), woken, err)
+		}
+	}
+	w.submit(t, input("one", ""))
+	*w.hints = nil
+	if woken, err := w.Rewake(t.Context(), hint); !woken || err != nil {
+		t.Errorf("a queued run: woken %v, %v", woken, err)
+	}
+	if diff := cmp.Diff(hints{"t1 1m0s"}, *w.hints); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }

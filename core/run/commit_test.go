@@ -39,13 +39,14 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 				if err := w.store.partly(ctx, key, c); err != nil {
 					t.Error(err)
 				}
-				w.store.dead = true
+				w.store.dead.Store(true)
 				return store.Outcome{}, errDead
 			}
 			if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err == nil {
 				t.Fatal("the step did not crash")
 			}
-			w.store.dead, w.store.commit = false, nil
+			w.store.dead.Store(false)
+			w.store.commit = nil
 			w.reclaim(t)
 			w.stepper = w.other(t, o)
 		}
@@ -199,9 +200,9 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 	})
 }
 
-// Two programs share a thread. What the newer one stored and did not live to
-// commit is adopted unread by nobody: the older one raises the head over it and
-// leaves the thread alone.
+// Two programs share a thread. A result that the newer one stored and did not
+// live to commit is nothing that the older one can put in force: it gives the
+// run back, uncounted, under a head that says what it takes to go on.
 func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
@@ -243,7 +244,8 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	})
 }
 
-// An older program's adoption raises the head when it can read what it adopts.
+// A program that reads what it adopts raises the head over it, so that one which
+// does not leaves the thread alone.
 func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0

@@ -6,7 +6,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // conversation is what is committed of a thread up to a sequence, as far as a
@@ -107,16 +106,14 @@ func (b *builder) note(p state.Patch) {
 	}
 }
 
-// done returns the conversation, cut to twice the window: what is older would
-// only take memory, and a cut for every step would only take time.
-func (b *builder) done(budget int) *conversation {
+// done returns the conversation with as many messages again as the window has:
+// what is older would only take memory, and a cut at every step only time.
+func (b *builder) done(w Window) *conversation {
 	c := b.conversation
 	c.snapshot = b.fold.Snapshot()
-	if budget <= 0 {
-		budget = window.DefaultBudget
-	}
-	if cut := window.Cut(c.messages, 2*budget); cut > 0 {
-		c.messages = append([]core.Message(nil), c.messages[cut:]...)
+	shown := len(c.messages) - w.Cut(c.messages)
+	if first := len(c.messages) - 2*shown; first > shown {
+		c.messages = append([]core.Message(nil), c.messages[first:]...)
 		c.size = 0
 		for _, m := range c.messages {
 			c.size += messageSize(m)
@@ -127,8 +124,18 @@ func (b *builder) done(budget int) *conversation {
 
 // messageSize is about what a message takes in memory, in bytes.
 func messageSize(m core.Message) int {
-	const fixed, bytesPerToken = 256, 4
-	return fixed + bytesPerToken*window.Tokens(m)
+	const message, block, call, result = 256, 80, 64, 128 // the structs
+	size := message + len(m.ID) + len(m.Model)
+	for _, b := range m.Content {
+		size += block + len(b.Text) + len(b.Echo) + len(b.Origin)
+	}
+	for _, c := range m.ToolCalls {
+		size += call + len(c.ID) + len(c.Name) + len(c.Arguments)
+	}
+	if r := m.ToolResult; r != nil {
+		size += result + len(r.CallID) + len(r.Name) + len(r.Data) + len(r.Message)
+	}
+	return size
 }
 
 func (c *conversation) bytes() int {

@@ -193,7 +193,7 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 		return thread.NackModel, p.env.Millis() + again.wait.Milliseconds()
 	case errors.Is(cause, thread.ErrStale):
 		return thread.NackGiven, 0
-	case core.CodeOf(cause) == core.CodeSchema: // this program would only take it again
+	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
 		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
 	case late:
 		return thread.NackFailed, 0

@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // turnID, callID and resultID derive ids from where a thing stands, so that the
@@ -109,7 +108,7 @@ func (p *step) inferFailed(ctx context.Context, err error) error {
 // prompt is the part of the conversation that the model is shown: the window,
 // and before it what the run was asked, if it is older.
 func (p *step) prompt() []core.Message {
-	messages := p.draft.messages[window.Cut(p.draft.messages, p.window):]
+	messages := p.draft.messages[p.window.Cut(p.draft.messages):]
 	opening := p.conversation.opening
 	if p.conversation.run != p.id || opening == nil {
 		return messages

@@ -35,24 +35,41 @@ type Agents interface {
 	Resolve(id string) (*agent.Resolved, error)
 }
 
+// Window chooses how much of a conversation a model is shown: the newest
+// messages, calls and results never parted. window.Newest implements it.
+type Window interface {
+	// Cut returns the index of the first message that is shown. It depends on the
+	// messages from there on only, so that it does not matter how many older ones
+	// are known.
+	Cut(messages []core.Message) int
+	// Measure returns a function that takes messages from the newest to the oldest.
+	// fits says that the window may begin with the message, room about how many
+	// older ones belong to it; 0: none.
+	Measure() func(m core.Message) (fits bool, room int)
+	// Tokens estimates what a message costs.
+	Tokens(m core.Message) int
+}
+
 // StopCheck looks at a turn, with or without tool calls: step counts from 1,
 // usage is the run's total. It returns nil to go on. A claim that takes an open
 // round over asks again; the same turn must have the same result.
 type StopCheck func(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination
 
-// Options configures a Stepper. Env, Store, Committer and Agents are required.
+// Options configures a Stepper. Env, Store, Committer, Agents and Window are
+// required.
 type Options struct {
 	Env       *env.Env
 	Store     Store
 	Committer Committer
 	Agents    Agents
+	Window    Window
 	Records   thread.Records // the schemas that the program reads and writes
 	Stop      []StopCheck    // the first that returns a termination ends the run
 	Logger    *slog.Logger   // nil: slog.Default
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
-	Window    int            // tokens of the conversation that a model is shown; 0: window.DefaultBudget
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
+	Snapshot  int            // turns of a thread between two stored snapshots of its state; 0: 16
 }
 
 const defaultCacheSize = 64 << 20
@@ -68,14 +85,16 @@ type Stepper struct {
 	log       *slog.Logger
 	lease     time.Duration
 	poll      time.Duration
-	window    int
+	window    Window
 	cache     *cache
+
+	snapshotEvery int
 }
 
 // New returns a Stepper.
 func New(o Options) (*Stepper, error) {
-	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil {
-		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer and Agents are required")
+	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil || o.Window == nil {
+		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer, Agents and Window are required")
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stop: o.Stop,
@@ -91,6 +110,9 @@ func New(o Options) (*Stepper, error) {
 		s.poll = 2 * time.Second
 	}
 	s.poll = min(s.poll, s.lease/6) // with a third of the lease left there are two looks to renew it
+	if s.snapshotEvery = o.Snapshot; s.snapshotEvery == 0 {
+		s.snapshotEvery = defaultSnapshot
+	}
 	if o.CacheSize == 0 {
 		o.CacheSize = defaultCacheSize
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// snapshotEvery is how many turns of a thread go by between two stored
+// defaultSnapshot is how many turns of a thread go by between two stored
 // snapshots of its state.
-const snapshotEvery = 16
+const defaultSnapshot = 16
 
 // maxSnapshotKeys bounds the snapshot that a step reads at once.
 const maxSnapshotKeys = 1000
@@ -119,7 +119,7 @@ func (p *step) unusable(ctx context.Context, err error) error {
 // later cold step time, nothing else.
 func (p *step) storeSnapshot(ctx context.Context) {
 	c := p.conversation
-	if c.turns < snapshotEvery {
+	if c.turns < p.snapshotEvery {
 		return
 	}
 	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: c.snapshot.Revision(), Keys: map[state.KeyPath]uint64{}}

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // step is one Step call: where the run stands in the store and in what way it
@@ -86,7 +85,7 @@ func (p *step) begin() {
 	if c.run != p.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	messages := c.messages[window.Cut(c.messages, p.window):]
+	messages := c.messages[p.window.Cut(c.messages):]
 	d.messages = messages[:len(messages):len(messages)]
 	p.draft = d
 }

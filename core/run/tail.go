@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // A log that is not cached is read backwards in ranges: first as many entries
@@ -24,20 +24,19 @@ const (
 type tail struct {
 	entries []thread.Entry // newest first
 	next    uint64         // sequence of the next older one; 0: there is none
-	gauge   *window.Gauge
-	inside  int  // so many entries are in the window
-	full    bool // no older one is
+	measure func(core.Message) (fits bool, room int)
+	room    int // about how many older messages are in the window
+	inside  int // so many entries are in the window
 }
 
-func (p *step) newTail() *tail { return &tail{next: p.head.Seq, gauge: window.NewGauge(p.window)} }
+func (p *step) newTail() *tail { return &tail{next: p.head.Seq, measure: p.window.Measure(), room: 1} }
 
 // missing is how many older entries to read next, so that the window and what
 // follows sequence asOf become whole; 0 when they are.
 func (t *tail) missing(asOf uint64) uint64 {
 	var n uint64
-	if !t.full {
-		room := t.gauge.Room()
-		n = uint64(min(max(room+room/8, leastTail), tailGrowth*max(len(t.entries), 1)))
+	if t.room > 0 {
+		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*max(len(t.entries), 1)))
 	}
 	if t.next > asOf {
 		n = max(n, t.next-asOf)
@@ -49,12 +48,12 @@ func (t *tail) missing(asOf uint64) uint64 {
 func (t *tail) add(entry thread.Entry) {
 	t.entries = append(t.entries, entry)
 	t.next--
-	if t.full {
+	if t.room == 0 {
 		return
 	}
 	fits := true
 	if entry.Message != nil {
-		fits, t.full = t.gauge.Add(*entry.Message)
+		fits, t.room = t.measure(*entry.Message)
 	}
 	if fits {
 		t.inside = len(t.entries)

@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // aLog is a log whose messages have as many tokens as tokens says, and which
@@ -50,7 +51,7 @@ func shortAfter(seq uint64) func(uint64) int {
 
 // readTails reads a log of so many records, whose state is known up to asOf.
 func readTails(l *aLog, seq, asOf uint64) (first uint64, entries int, err error) {
-	p := &step{Stepper: &Stepper{store: l, window: 32_000}}
+	p := &step{Stepper: &Stepper{store: l, window: window.Newest(32_000)}}
 	p.head.Seq = seq
 	t := p.newTail()
 	for n := uint64(firstTail); n > 0; n = t.missing(asOf) {

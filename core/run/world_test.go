@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // hints remembers what was sent: these tests step by hand.
@@ -43,14 +45,14 @@ type backend struct {
 	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
 	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
 	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-	spoiled []string // names of records that cannot be read any more
-	dead    bool     // the process has died: nothing of it reaches the store any more
+	spoiled []string    // names of records that cannot be read any more
+	dead    atomic.Bool // the process has died: nothing of it reaches the store any more
 }
 
 var errDead = fmt.Errorf("the process is gone: %w", context.Canceled)
 
 func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if b.dead {
+	if b.dead.Load() {
 		return errDead
 	}
 	if b.put != nil {
@@ -69,7 +71,7 @@ func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (sto
 }
 
 func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if b.dead {
+	if b.dead.Load() {
 		return store.Outcome{}, errDead
 	}
 	if b.commit != nil {
@@ -292,7 +294,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stop: o.stop,
-		Logger: o.logger, Window: o.window, CacheSize: o.cache,
+		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {
 		tb.Fatal(err)

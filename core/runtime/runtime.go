@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // Config is what a Runtime is built of. Env, Store, Waker and at least one
@@ -36,6 +37,9 @@ type Config struct {
 	// memory, in bytes; 0: 64 MiB.
 	Window    int
 	CacheSize int
+	// Snapshot is how many turns of a thread go by between two stored snapshots
+	// of its state; 0: 16.
+	Snapshot int
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.
 	Steps int
@@ -80,7 +84,7 @@ func Build(c Config) (*Runtime, error) {
 	}
 	stepper, err := run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: box, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
-		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize,
+		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -21,7 +21,7 @@ func newEngine(h *host) (engine, error) {
 	}
 	r, err := runtime.Build(runtime.Config{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Agents: h.world.parts(), Records: records,
-		Worker: h.name, Lease: lease, Logger: h.logger(),
+		Worker: h.name, Lease: lease, Logger: h.logger(), Snapshot: 2,
 	})
 	return engine{r}, err
 }

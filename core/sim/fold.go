@@ -17,6 +17,8 @@ type folded struct {
 	known   map[string]bool // what it had
 	// committed are the commands that were applied, with their run.
 	committed map[string]bool
+	revision  uint64
+	count     int
 }
 
 // takePatch folds a committed record and looks at the state.
@@ -67,6 +69,7 @@ func (th *threadState) takePatch(e thread.Entry) {
 			th.fail("the command of %s of run %s is gone from the state", name, e.Run)
 		}
 	}
+	f.revision, f.count = f.fold.Revision(), count
 	if f.known = seen; count != f.earlier+len(seen) {
 		th.fail("the commands of the thread came to %d, %d were applied", count, f.earlier+len(seen))
 	}
@@ -94,5 +97,20 @@ func (th *threadState) expectResult(e thread.Entry) {
 		if m.Key == trailKey.Name && strings.Contains(string(m.Update), name) {
 			th.folded.due = append(th.folded.due, name)
 		}
+	}
+}
+
+// checkSeen: a hook that runs before its step changes anything reads the
+// committed state.
+func (th *threadState) checkSeen(h *host, s state.Snapshot) {
+	f := &th.folded
+	if th.p.head.Claim.Worker != h.name {
+		return // its claim is lost, and it does not know yet
+	}
+	names, err := trailKey.Read(s)
+	count, failed := countKey.Read(s)
+	if err != nil || failed != nil || count != f.count || len(names) != len(f.known) || s.Revision() != f.revision {
+		th.fail("a hook reads %d commands of the run and %d of the thread at revision %d, the log says %d and %d at %d (%v %v)",
+			len(names), count, s.Revision(), len(f.known), f.count, f.revision, err, failed)
 	}
 }

@@ -83,6 +83,8 @@ func (p trail) hook(_ context.Context, c plugin.Context) (state.Command, error) 
 	switch {
 	case err != nil:
 		return command, err
+	case c.Phase == core.PhaseStepStart && c.Step > 1:
+		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
 	case c.Phase == core.PhaseBeforeToolExecute:
 		err = callsKey.Update(&command, name)
 	case c.Phase == core.PhaseAfterToolExecute:

@@ -215,7 +215,7 @@ type Nack struct {
 	Kind        NackKind
 	AvailableAt int64        // 0: at once
 	Calls       []CallStatus // as the step leaves them; nil: unchanged
-	Schema      uint16       // highest schema of an adopted result; 0: none was
+	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
 }
 
@@ -231,10 +231,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0
 		}
 		if c.Calls != nil {
-			if err := h.adopt(t, c.Schema); err != nil {
-				return Result{}, err
-			}
+			h.raise(t)
 		}
+		h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
 	}
 	if c.Kind != NackFailed {
 		h.uncount()

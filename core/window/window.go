@@ -23,58 +23,53 @@ func Tokens(m core.Message) int {
 	return frame + size/bytesPerToken
 }
 
-// Gauge fills up with messages from the newest to the oldest.
-type Gauge struct {
-	budget, tokens int
-	messages       int
-	begun          bool
-}
+// Newest is the window of the newest turns, up to a number of tokens; 0 or less
+// is [DefaultBudget]. The newest turn is always in it, however large it is.
+type Newest int
 
-// NewGauge returns an empty gauge; a budget of 0 or less is [DefaultBudget].
-func NewGauge(budget int) *Gauge {
-	if budget <= 0 {
-		budget = DefaultBudget
-	}
-	return &Gauge{budget: budget}
-}
-
-// Add takes the next older message. fits says that the window may begin with
-// it; full that no older message belongs to the window. The newest turn always
-// fits, however large it is.
-func (g *Gauge) Add(m core.Message) (fits, full bool) {
-	g.tokens += Tokens(m)
-	g.messages++
-	if m.Role == core.RoleTool { // it goes with the turn before it
-		return false, false
-	}
-	if g.begun && g.tokens > g.budget {
-		return false, true
-	}
-	g.begun = true
-	return true, g.tokens >= g.budget
-}
-
-// Room estimates how many messages more the window holds, if they are as large
-// as those before them; 0 when it is full or nothing is known.
-func (g *Gauge) Room() int {
-	if g.messages == 0 {
-		return 0
-	}
-	return max(0, (g.budget-g.tokens)*g.messages/g.tokens)
-}
+// Tokens implements run.Window.
+func (n Newest) Tokens(m core.Message) int { return Tokens(m) }
 
 // Cut returns the index of the first message of the window: 0 when all of them
 // fit.
-func Cut(messages []core.Message, budget int) int {
-	g, first := NewGauge(budget), len(messages)
+func (n Newest) Cut(messages []core.Message) int {
+	measure, first := n.Measure(), len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
-		fits, full := g.Add(messages[i])
+		fits, room := measure(messages[i])
 		if fits {
 			first = i
 		}
-		if full {
+		if room == 0 {
 			break
 		}
 	}
 	return first
+}
+
+// Measure returns a function that takes messages from the newest to the oldest.
+// fits says that the window may begin with the message; room estimates how many
+// older ones belong to it, if they are as large as those so far, and is 0 when
+// none does.
+func (n Newest) Measure() func(m core.Message) (fits bool, room int) {
+	budget := int(n)
+	if budget <= 0 {
+		budget = DefaultBudget
+	}
+	tokens, messages, begun := 0, 0, false
+	return func(m core.Message) (fits bool, room int) {
+		tokens += Tokens(m)
+		messages++
+		room = max(1, (budget-tokens)*messages/tokens)
+		if m.Role == core.RoleTool { // it goes with the turn before it
+			return false, room
+		}
+		if begun && tokens > budget {
+			return false, 0
+		}
+		begun = true
+		if tokens >= budget {
+			return true, 0
+		}
+		return true, room
+	}
 }

@@ -1,77 +1,133 @@
 package window_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/window"
 )
 
-// said is a message of so many tokens.
-func said(role core.Role, tokens int) core.Message {
-	return core.Message{Role: role, Content: []core.Block{{Text: strings.Repeat("four", tokens-8)}}}
+func user(n int) core.Message { return core.UserMessage("", strings.Repeat("x", n)) }
+
+func turn(n, calls int) core.Message {
+	m := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: strings.Repeat("y", n)}}}
+	for i := range calls {
+		m.ToolCalls = append(m.ToolCalls, core.ToolCall{ID: strconv.Itoa(i)})
+	}
+	return m
 }
 
-func user(tokens int) core.Message      { return said(core.RoleUser, tokens) }
-func assistant(tokens int) core.Message { return said(core.RoleAssistant, tokens) }
-func result(tokens int) core.Message    { return said(core.RoleTool, tokens) }
+func result(n int) core.Message {
+	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: strings.Repeat("z", n)}}
+}
 
 func TestTokensAreAFrameAndAQuarterOfTheBytes(t *testing.T) {
 	tests := []struct {
-		name    string
-		message core.Message
-		want    int
+		name string
+		m    core.Message
+		want int
 	}{
 		{"nothing", core.Message{}, 8},
-		{"text and what the provider wants back", core.Message{Content: []core.Block{{Text: "12345678"}, {Echo: []byte("1234")}}}, 11},
-		{"calls", core.Message{ToolCalls: []core.ToolCall{{Name: "echo", Arguments: []byte(`{"a":12}`)}}}, 11},
-		{"a result", core.Message{ToolResult: &core.ToolResult{Data: []byte(`"1234"`), Message: "12"}}, 10},
+		{"400 bytes of text", user(400), 108},
+		{"reasoning with its echo", core.Message{Content: []core.Block{{Text: strings.Repeat("a", 40), Echo: []byte(strings.Repeat("b", 40))}}}, 28},
+		{"a call", core.Message{ToolCalls: []core.ToolCall{{Name: "echo", Arguments: []byte(`{"text":"abcd"}`)}}}, 12},
+		{"a result", core.Message{ToolResult: &core.ToolResult{Data: []byte(`"1234567890"`), Message: "1234"}}, 12},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := window.Tokens(tt.message); got != tt.want {
-				t.Errorf("%d tokens, want %d", got, tt.want)
-			}
-		})
+		if got := window.Tokens(tt.m); got != tt.want {
+			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
+		}
 	}
 }
 
-func TestCutKeepsTheNewestWholeTurns(t *testing.T) {
+// Each message of 368 bytes costs 100 tokens.
+func TestCut(t *testing.T) {
 	tests := []struct {
 		name     string
 		messages []core.Message
 		budget   int
 		want     int
 	}{
-		{"nothing is cut from nothing", nil, 100, 0},
-		{"what fits stays", []core.Message{user(50), assistant(50)}, 100, 0},
-		{"what is over the budget goes", []core.Message{user(50), assistant(50), user(50)}, 100, 1},
-		{"a message that is too large ends the window", []core.Message{user(10), assistant(91), user(10)}, 100, 2},
-		{"results stay with their turn", []core.Message{user(10), assistant(50), result(20), result(20), user(20)}, 100, 4},
-		{"a turn stays with its results", []core.Message{user(10), assistant(40), result(20), result(20), user(20)}, 100, 1},
-		{"the newest turn stays, however large", []core.Message{user(10), assistant(50), result(200), result(200)}, 100, 1},
-		{"no budget is the default", []core.Message{user(10), assistant(31_991), user(9)}, 0, 1},
+		{"nothing", nil, 100, 0},
+		{"everything fits", []core.Message{user(368), turn(368, 0)}, 200, 0},
+		{"the newest that fit", []core.Message{user(368), turn(368, 0), user(368), turn(368, 0)}, 299, 2},
+		{"exactly the budget", []core.Message{user(368), turn(368, 0), user(368), turn(368, 0)}, 300, 1},
+		{"the newest fits however large it is", []core.Message{user(368), turn(368, 0), user(36800)}, 100, 2},
+		{"so does a newest turn with its results", []core.Message{user(368), turn(0, 2), result(36800), result(36800)}, 100, 1},
+		{"results go with their turn", []core.Message{user(368), turn(368, 2), result(368), result(368), user(368)}, 399, 4},
+		{"results that fit do not part from a turn that does not", []core.Message{turn(368, 1), result(0), user(0)}, 50, 2},
+		{"a budget of 0 is 32,000 tokens", []core.Message{user(4 * 31_000), user(4 * 31_000)}, 0, 1},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := window.Cut(tt.messages, tt.budget); got != tt.want {
-				t.Errorf("begins at %d, want %d", got, tt.want)
-			}
-		})
+		if got := window.Newest(tt.budget).Cut(tt.messages); got != tt.want {
+			t.Errorf("%s: the window begins at %d, want %d", tt.name, got, tt.want)
+		}
 	}
 }
 
+// A window never begins with a result, never holds more than its budget but for
+// its newest turn, and a larger budget never shows less. A conversation that was
+// cut before to a larger budget has the same window.
+func TestWindowOfAnyConversation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(0, 2000)
+		var messages []core.Message
+		for range rapid.IntRange(0, 20).Draw(t, "rounds") {
+			if rapid.Bool().Draw(t, "user") {
+				messages = append(messages, user(size.Draw(t, "size")))
+			}
+			calls := rapid.IntRange(0, 3).Draw(t, "calls")
+			messages = append(messages, turn(size.Draw(t, "size"), calls))
+			for range calls {
+				messages = append(messages, result(size.Draw(t, "size")))
+			}
+		}
+		budget := rapid.IntRange(1, 3000).Draw(t, "budget")
+		more := budget + rapid.IntRange(0, 3000).Draw(t, "more")
+		first := window.Newest(budget).Cut(messages)
+		if len(messages) == 0 {
+			return
+		}
+		if first >= len(messages) {
+			t.Fatalf("the window is empty")
+		}
+		if messages[first].Role == core.RoleTool {
+			t.Fatalf("the window begins with a result at %d", first)
+		}
+		newest := len(messages) - 1
+		for messages[newest].Role == core.RoleTool {
+			newest--
+		}
+		tokens := 0
+		for _, m := range messages[first:] {
+			tokens += window.Tokens(m)
+		}
+		if tokens > budget && first != newest {
+			t.Fatalf("a window of %d tokens begins at %d, the budget is %d and the newest turn at %d", tokens, first, budget, newest)
+		}
+		wide := window.Newest(more).Cut(messages)
+		if wide > first {
+			t.Fatalf("a budget of %d shows from %d, one of %d from %d", budget, first, more, wide)
+		}
+		if again := wide + window.Newest(budget).Cut(messages[wide:]); again != first {
+			t.Fatalf("cut to %d first, the window begins at %d instead of %d", more, again, first)
+		}
+	})
+}
+
 func TestRoomIsEstimatedByTheMeanOfWhatIsIn(t *testing.T) {
-	g := window.NewGauge(100)
+	measure := window.Newest(100).Measure()
 	var got []int
-	for _, m := range []core.Message{user(10), user(20), result(45), assistant(20), user(10)} {
-		got = append(got, g.Room())
-		g.Add(m)
+	for _, m := range []core.Message{user(8), user(48), result(148), turn(48, 0), user(8)} {
+		_, room := measure(m)
+		got = append(got, room)
 	}
-	if diff := cmp.Diff([]int{0, 9, 4, 1, 0}, append(got[:4:4], g.Room())); diff != "" {
-		t.Errorf("room before each message and at the end (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int{9, 4, 1, 1, 0}, got); diff != "" {
+		t.Errorf("room behind each message (-want +got):\n%s", diff)
 	}
 }

@@ -37,21 +37,21 @@ type host struct {
 	queue   *queue
 	stop    context.CancelFunc
 	wait    sync.WaitGroup
-	purge   func(context.Context, int) (int, error) // of the store's file
-	file any
-	closers []func() error
+	file    *bolt.Store // nil: the store is in memory
+	broken  chan error  // gets one error: why the file can be used no more
 	log     *slog.Logger
 }
 
 // newHost opens the store, takes back the claims of the process before, wakes
 // what is due and starts the queue's workers.
 func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger) (*host, error) {
-	h := &host{queue: newQueue(e, log), log: log}
+	h := &host{queue: newQueue(e, log), broken: make(chan error, 1), log: log}
 	backend, claimed, err := h.openStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	if err := h.build(e, s, backend, log); err != nil {
+		h.close()
 		return nil, err
 	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
@@ -79,7 +79,6 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 	if err != nil {
 		return nil, nil, err
 	}
-	h.closers, h.purge = append(h.closers, file.Close), file.Purge
 	h.file = file
 	claimed, err := file.Claimed(ctx)
 	if err != nil {
@@ -100,7 +99,8 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	}
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: inject.Parts(parts), Logger: log,
-		Worker: "dev", Lease: s.Lease, Steps: s.Steps, FollowInterval: followInterval,
+		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		FollowInterval: followInterval,
 	})
 	if err != nil {
 		return err
@@ -114,17 +114,23 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 // purgeLimit bounds how many expired records one sweep erases.
 const purgeLimit = 1000
 
-// repair wakes overdue threads and erases what has expired.
+// repair wakes overdue threads and erases what has expired. A file that was
+// taken away or is damaged as a whole is the only error then.
 func (h *host) repair(ctx context.Context) error {
-	_, err := h.runtime.Sweep(ctx)
-	if h.purge != nil {
-		_, purgeErr := h.purge(ctx, purgeLimit)
-		err = errors.Join(err, purgeErr)
+	if h.file == nil {
+		_, err := h.runtime.Sweep(ctx)
+		return err
 	}
-	return err
+	if err := h.file.Check(); err != nil {
+		return err
+	}
+	_, err := h.runtime.Sweep(ctx)
+	_, purgeErr := h.file.Purge(ctx, purgeLimit)
+	return errors.Join(err, purgeErr)
 }
 
-// sweep repairs until ctx is done.
+// sweep repairs until ctx is done, or until the file can be used no more. One
+// that was only moved may come back.
 func (h *host) sweep(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -133,10 +139,18 @@ func (h *host) sweep(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := h.repair(ctx); err != nil && ctx.Err() == nil {
-				h.log.Error("sweep failed", "error", err)
+		}
+		err := h.repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if h.file != nil {
+			if broken := h.file.Check(); broken != nil && !errors.Is(broken, bolt.ErrReplaced) {
+				h.broken <- broken
+				return
 			}
 		}
+		h.log.Error("sweep failed", "error", err)
 	}
 }
 
@@ -151,9 +165,10 @@ func (h *host) rest() {
 // close stops the workers and closes the store.
 func (h *host) close() {
 	h.rest()
-	for _, c := range h.closers {
-		if err := c(); err != nil {
-			h.log.Error("close", "error", err)
-		}
+	if h.file == nil {
+		return
+	}
+	if err := h.file.Close(); err != nil {
+		h.log.Error("close", "error", err)
 	}
 }

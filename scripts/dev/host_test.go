@@ -23,8 +23,14 @@ import (
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
 
-// serveHost runs the real host over HTTP on a file; it answers its address.
+// serveHost runs the real host over HTTP on a file; it returns its address.
 func serveHost(tb testing.TB, data string) string {
+	url, _ := serveOpenHost(tb, data)
+	return url
+}
+
+// serveOpenHost is serveHost for tests that look into the host.
+func serveOpenHost(tb testing.TB, data string) (string, *host) {
 	tb.Helper()
 	s, err := settings.Read(nil)
 	if err != nil {
@@ -40,7 +46,7 @@ func serveHost(tb testing.TB, data string) string {
 		server.Close()
 		h.close()
 	})
-	return server.URL
+	return server.URL, h
 }
 
 func post(tb testing.TB, url, body string) (int, string) {

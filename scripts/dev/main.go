@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,9 +25,19 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := start(ctx, os.Environ()); err != nil {
-		fmt.Fprintln(os.Stderr, "dev:", err)
+		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
 		os.Exit(1)
 	}
+}
+
+// firstLine is an error for a person: of several, such as one for each part of a
+// damaged file, the first.
+func firstLine(err error) string {
+	line, rest, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return line
+	}
+	return fmt.Sprintf("%s (and %d more)", line, 1+strings.Count(rest, "\n"))
 }
 
 // checkAuth refuses what would leave the host open unawares: it authenticates
@@ -80,7 +91,8 @@ const (
 	lastWords = 3 * time.Second
 )
 
-// serve answers requests until ctx is done. Streams that outlast the grace are
+// serve answers requests until ctx is done, or the host's file can be used no
+// more, which is its error then. Streams that outlast the grace are
 // told that their run goes on, as it does at the next start.
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -93,6 +105,13 @@ func serve(ctx context.Context, listener net.Listener, h *host, grace time.Durat
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
+		return err
+	case err := <-h.broken:
+		h.log.Error("the host ends", "error", err)
+		h.rest()
+		end(runtime.ErrStopping)
+		_ = shutdown(server, lastWords) // what matters has been said
+		_ = server.Close()
 		return err
 	case <-ctx.Done():
 	}

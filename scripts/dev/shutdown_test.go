@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/app/settings"
 )
@@ -21,17 +24,17 @@ import (
 // served is a host behind the server that the command runs.
 type served struct {
 	url   string
+	host  *host
 	stop  context.CancelFunc // what a signal does
 	ended chan error
 }
 
 func serveUntilStopped(t *testing.T, data string) served {
 	t.Helper()
-	s, err := settings.Read(nil)
+	s, err := settings.Read([]string{"REVEILLE_DATA=" + data, "REVEILLE_SWEEP_INTERVAL=50ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Data = data
 	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +44,7 @@ func serveUntilStopped(t *testing.T, data string) served {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	running := served{url: "http://" + listener.Addr().String(), stop: stop, ended: make(chan error, 1)}
+	running := served{url: "http://" + listener.Addr().String(), host: h, stop: stop, ended: make(chan error, 1)}
 	go func() {
 		err := serve(ctx, listener, h, time.Millisecond)
 		h.close()
@@ -112,4 +115,67 @@ func TestStoppingHostEndsItsStreams(t *testing.T) {
 	if err := <-second.ended; err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestRestartsDoNotCountAgainstARun: a host that stops in an orderly way gives
+// its runs back, as often as it likes. Five lost claims would end them.
+func TestRestartsDoNotCountAgainstARun(t *testing.T) {
+	const restarts = 6
+	data := filepath.Join(t.TempDir(), "data.db")
+	key := core.ThreadKey{Tenant: localTenant, Thread: "t1"}
+	for n := range restarts {
+		life := serveUntilStopped(t, data)
+		if n == 0 {
+			status, body := post(t, life.url+"/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"slow: 20"}]}`)
+			if status != http.StatusAccepted {
+				t.Fatal(status, body)
+			}
+		}
+		claimed(t, life.host, key)
+		life.stop()
+		if err := <-life.ended; err != nil {
+			t.Fatal(err)
+		}
+		file, err := bolt.Open(data, bolt.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, err := file.Head(t.Context(), key)
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if head.Run.Attempts != 0 || head.Run.Lost != 0 || head.Run.ModelLost != 0 || head.Run.ModelFailed != 0 || head.Claim.Fence != 0 {
+			t.Fatalf("after %d restarts the run has %d attempts, lost %d claims and %d calls, failed %d calls, claim of fence %d; want none",
+				n+1, head.Run.Attempts, head.Run.Lost, head.Run.ModelLost, head.Run.ModelFailed, head.Claim.Fence)
+		}
+	}
+	last := serveUntilStopped(t, data)
+	_, chunks := get(t, last.url+"/v1/ai-sdk/chat/t1/stream")
+	if !strings.HasSuffix(chunks, "data: [DONE]\n\n") {
+		t.Errorf("the last host streams\n%s", chunks)
+	}
+	want := []string{"user: slow: 20", "assistant: w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15 w16 w17 w18 w19 w20"}
+	if diff := cmp.Diff(want, said(t, last.url, "t1")); diff != "" {
+		t.Error(diff)
+	}
+	last.stop()
+	if err := <-last.ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claimed waits until a worker of the host has the thread.
+func claimed(t *testing.T, h *host, key core.ThreadKey) {
+	t.Helper()
+	for range 500 {
+		head, err := h.file.Head(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Claim.Fence != 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("nobody claims the thread")
 }

@@ -28,7 +28,7 @@ func Runtime(c *cloud.Cloud, models map[string]agent.ModelBinding) (*runtime.Run
 	}
 	return runtime.Build(runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: inject.Parts(parts), Logger: c.Logger,
-		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps,
+		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 	})
 }
 

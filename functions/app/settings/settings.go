@@ -28,6 +28,10 @@ type Settings struct {
 	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
 	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
 
+	// CacheSize is how many bytes of conversations a process keeps in memory: a
+	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
+	CacheSize int
+
 	OpenAIKey     string // OPENAI_API_KEY
 	OpenAIBaseURL string // OPENAI_BASE_URL
 }
@@ -37,6 +41,9 @@ const (
 	AuthNone    = "none"    // everybody is one anonymous user of one tenant
 	AuthGateway = "gateway" // the claims that API Gateway or the Function URL verified
 )
+
+// smallestCache is what even the smallest function spends on conversations.
+const smallestCache = 8 << 20
 
 // variable is one name of the environment.
 type variable struct {
@@ -64,6 +71,11 @@ func variables() []variable {
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
 		{"REVEILLE_QUEUE_URL", "", "a queue URL", text(func(s *Settings) *string { return &s.QueueURL })},
 		{"REVEILLE_STREAM_URL", "", "a base URL", text(func(s *Settings) *string { return &s.StreamURL })},
+		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
+			megabytes, err := strconv.ParseUint(v, 10, 20)
+			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
+			return err
+		}},
 		{"OPENAI_API_KEY", "", "a key", text(func(s *Settings) *string { return &s.OpenAIKey })},
 		{"OPENAI_BASE_URL", "", "a base URL", text(func(s *Settings) *string { return &s.OpenAIBaseURL })},
 	}

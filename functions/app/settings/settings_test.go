@@ -15,7 +15,7 @@ func TestReadDefaults(t *testing.T) {
 	}
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Model: "gpt-5-mini", Steps: 1,
-		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo,
+		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -26,7 +26,7 @@ func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
 		"REVEILLE_ADDR=:8080", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_STEPS_PER_INVOCATION=100",
 		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_QUEUE_URL=q",
-		"REVEILLE_STREAM_URL=s", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=b", "REVEILLE_OWN=1",
+		"REVEILLE_STREAM_URL=s", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=b", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestReadValues(t *testing.T) {
 	want := Settings{
 		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", QueueURL: "q",
-		StreamURL: "s", OpenAIKey: "k=k", OpenAIBaseURL: "b",
+		StreamURL: "s", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "b",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -52,6 +52,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a lease too short", "REVEILLE_LEASE=999ms", `environment variable REVEILLE_LEASE is "999ms", allowed: a duration from 1s to 15m`},
 		{"a lease without unit", "REVEILLE_LEASE=30", `environment variable REVEILLE_LEASE is "30", allowed: a duration from 1s to 15m`},
 		{"an unknown level", "REVEILLE_LOG_LEVEL=loud", `environment variable REVEILLE_LOG_LEVEL is "loud", allowed: debug, info, warn, error`},
+		{"a memory that is no number", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1GB", `environment variable AWS_LAMBDA_FUNCTION_MEMORY_SIZE is "1GB", allowed: a number of megabytes`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -60,5 +61,25 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("error %v\nwant  %s", err, test.want)
 			}
 		})
+	}
+}
+
+func TestCacheIsAQuarterOfTheMemory(t *testing.T) {
+	tests := []struct {
+		megabytes string
+		want      int
+	}{
+		{"1", 8388608},
+		{"31", 8388608},
+		{"32", 8388608},
+		{"36", 9437184},
+		{"128", 33554432},
+		{"10240", 2684354560},
+	}
+	for _, test := range tests {
+		got, err := Read([]string{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + test.megabytes})
+		if err != nil || got.CacheSize != test.want {
+			t.Errorf("of %s MB: %d bytes, error %v, want %d", test.megabytes, got.CacheSize, err, test.want)
+		}
 	}
 }

@@ -1,0 +1,203 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// withSchemas is the service of a program that reads and writes such records.
+func (w *world) withSchemas(t *testing.T, reads, writes uint16) *mailbox.Service {
+	t.Helper()
+	box, err := mailbox.New(mailbox.Options{
+		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+		Records: thread.Records{Schemas: thread.Schemas{Reads: reads, Writes: writes}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+// A program that is too old for a thread leaves it unwritten, and its hint comes
+// back six times, then no more: the sweep has the thread.
+func TestOlderProgramSendsTheHintOnSixTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		newer, older := w.withSchemas(t, 2, 2), w.withSchemas(t, 1, 1)
+		if _, err := newer.Submit(t.Context(), input("one", "")); err != nil {
+			t.Fatal(err)
+		}
+		before, err := w.Head(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*w.hints = nil
+		next := hint
+		for range 10 {
+			sent := len(w.sent)
+			if _, claimed, err := older.Claim(t.Context(), next, false); claimed || err != nil {
+				t.Fatalf("claimed %v, %v", claimed, err)
+			}
+			if len(w.sent) == sent {
+				break
+			}
+			next = w.sent[sent]
+		}
+		want := hints{"t1 30s", "t1 1m0s", "t1 2m0s", "t1 4m0s", "t1 5m0s", "t1 5m0s"}
+		if diff := cmp.Diff(want, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+		after, err := w.Head(t.Context(), key)
+		if err != nil || after.Version != before.Version {
+			t.Errorf("the head went from version %d to %d, %v; want it unwritten", before.Version, after.Version, err)
+		}
+		swept := hint
+		swept.Sweep = true
+		*w.hints = nil
+		if _, claimed, err := older.Claim(t.Context(), swept, false); claimed || err != nil || len(*w.hints) != 0 {
+			t.Errorf("the sweep's hint: claimed %v, %v, and %q was sent; want nothing", claimed, err, *w.hints)
+		}
+		if _, claimed, err := newer.Claim(t.Context(), hint, false); !claimed || err != nil {
+			t.Errorf("the newer program: claimed %v, %v", claimed, err)
+		}
+	})
+}
+
+// Where there is nothing to claim, a newer program's thread is like any other.
+func TestOlderProgramHasNothingToSayAboutAnIdleThread(t *testing.T) {
+	w := newWorld(t)
+	newer, older := w.withSchemas(t, 2, 2), w.withSchemas(t, 1, 1)
+	if _, err := newer.Submit(t.Context(), input("one", "")); err != nil {
+		t.Fatal(err)
+	}
+	if _, claimed, err := newer.Claim(t.Context(), hint, false); !claimed || err != nil {
+		t.Fatal(claimed, err)
+	}
+	*w.hints = nil
+	if _, claimed, err := older.Claim(t.Context(), hint, false); claimed || err != nil || len(*w.hints) != 0 {
+		t.Errorf("claimed %v, %v, and %q was sent; want nothing", claimed, err, *w.hints)
+	}
+}
+
+// A claim that failed is not the queue's failure, which would hide its message
+// for minutes: it is acknowledged once a hint in 5 to 30 s is sent.
+func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.submit(t, input("one", ""))
+		writes := 0
+		w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			writes++
+			return store.Outcome{}, errors.New("connection refused")
+		}
+		*w.hints, w.sent, w.delays = nil, nil, nil
+		began := time.Now()
+		swept := hint
+		swept.Sweep = true
+		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil {
+			t.Errorf("claimed %v, %v; want neither", claimed, err)
+		}
+		if writes != 7 || time.Since(began) > 7*time.Second {
+			t.Errorf("%d writes in %s, want 7 within 7s", writes, time.Since(began))
+		}
+		if len(w.sent) != 1 || w.delays[0] < 5*time.Second || w.delays[0] > 30*time.Second || w.sent[0].Sweep {
+			t.Errorf("hints %+v after %s; want one of the queue's own in 5s to 30s", w.sent, w.delays)
+		}
+		w.refuses = errors.New("no queue")
+		if _, _, err := w.Claim(t.Context(), hint, false); err == nil || !errors.Is(err, w.refuses) {
+			t.Errorf("without a queue: %v, want the item to fail", err)
+		}
+	})
+}
+
+// A head that cannot be read will not be read at the next try either.
+func TestClaimOfADamagedThreadFailsForGood(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+		return store.Outcome{}, store.ErrCorrupt
+	}
+	*w.hints = nil
+	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || core.CodeOf(err) != core.CodeCorrupt || len(*w.hints) != 0 {
+		t.Errorf("claimed %v, %v, and %q was sent; want code corrupt and no hint", claimed, err, *w.hints)
+	}
+}
+
+// A run that lost two claims may be what takes its process down: who has other
+// work sends its hint on, a little later.
+func TestSuspectIsLeftToAProcessOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.submit(t, input("one", ""))
+		for range 2 {
+			w.claim(t)
+			if err := w.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.sent, w.delays = nil, nil
+		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
+			t.Errorf("beside other work: claimed %v, %v; want neither", claimed, err)
+		}
+		if len(w.sent) != 1 || w.delays[0] < 500*time.Millisecond || w.delays[0] > 3*time.Second {
+			t.Errorf("hints %+v after %s; want one in 0.5s to 3s", w.sent, w.delays)
+		}
+		if head, claimed, err := w.Claim(t.Context(), hint, true); !claimed || err != nil || head.Run.Attempts != 3 {
+			t.Errorf("alone: claimed %v, %v, %d attempts; want the third", claimed, err, head.Run.Attempts)
+		}
+	})
+}
+
+// A hint that comes too early sends itself again for when there is something to
+// do; a sweep's does not, since the next sweep comes anyway.
+func TestEarlyHintComesBackInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.submit(t, input("one", ""))
+		head := w.claim(t)
+		w.commit(t, thread.Nack{Fence: head.Claim.Fence, AvailableAt: time.Now().Add(20 * time.Second).UnixMilli()})
+		*w.hints = nil
+		time.Sleep(5 * time.Second)
+		for _, sweep := range []bool{false, true} {
+			early := hint
+			early.Sweep = sweep
+			if _, claimed, err := w.Claim(t.Context(), early, false); claimed || err != nil {
+				t.Errorf("claimed %v, %v", claimed, err)
+			}
+		}
+		if diff := cmp.Diff(hints{"t1 15s"}, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+		time.Sleep(15 * time.Second)
+		w.claim(t)
+	})
+}
+
+// What one thread cannot do holds up no other.
+func TestReclaimGoesOnPastADamagedThread(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	w.claim(t)
+	*w.hints = nil
+	if err := w.Reclaim(t.Context(), []core.ThreadKey{{Tenant: "t", Thread: "a#b"}, key}); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := w.Head(t.Context(), key); err != nil || head.Claim.Fence != 0 || head.Run.Lost != 1 {
+		t.Errorf("head %+v, %v; want the claim taken back and counted as lost", head, err)
+	}
+	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}

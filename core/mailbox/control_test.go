@@ -1,0 +1,126 @@
+package mailbox_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// text is what stands in the stored input at a revision.
+func (w *world) text(t *testing.T, id core.ID, revision uint32) string {
+	t.Helper()
+	r, ok, err := w.store.Get(t.Context(), key, store.InputName(id, revision))
+	if err != nil || !ok {
+		t.Fatalf("input at revision %d: %v, found %v", revision, err, ok)
+	}
+	in, err := thread.Records{}.DecodeQueued(r.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Messages[0].Text()
+}
+
+func TestEdit(t *testing.T) {
+	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
+	tests := []struct {
+		name     string
+		submit   func(t *testing.T, w *world) core.ID
+		revision uint32
+	}{
+		{"a queued run", func(t *testing.T, w *world) core.ID { return w.submit(t, input("old", "")).DispatchID }, 1},
+		{"an inbox entry", func(t *testing.T, w *world) core.ID {
+			w.submit(t, input("one", ""))
+			w.claim(t)
+			return w.submit(t, input("old", mailbox.ModeSteer)).DispatchID
+		}, 1},
+		{"over what a refused edit left behind", func(t *testing.T, w *world) core.ID {
+			id := w.submit(t, input("old", "")).DispatchID
+			for revision := uint32(1); revision <= 3; revision++ {
+				orphan := store.Record{Name: store.InputName(id, revision), Payload: []byte(`{"schema":1}`)}
+				if err := w.store.Backend.Put(t.Context(), key, orphan); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return id
+		}, 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			id := tt.submit(t, w)
+			if err := w.Edit(t.Context(), key, id, say("new")); err != nil {
+				t.Fatal(err)
+			}
+			head, err := w.Head(t.Context(), key)
+			if revision, ok := head.Queues(id); err != nil || !ok || revision != tt.revision {
+				t.Errorf("the head queues revision %d, found %v, %v; want %d", revision, ok, err, tt.revision)
+			}
+			if got := w.text(t, id, tt.revision); got != "new" {
+				t.Errorf("the input says %q", got)
+			}
+		})
+	}
+	w := newWorld(t)
+	if err := w.Edit(t.Context(), key, core.ID{1}, say("new")); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("what was never submitted: %v, want code not_found", err)
+	}
+	if err := w.Edit(t.Context(), key, core.ID{1}, nil); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("no messages: %v, want code invalid", err)
+	}
+}
+
+func TestRetract(t *testing.T) {
+	w := newWorld(t)
+	first := w.submit(t, input("one", ""))
+	w.claim(t)
+	steered := w.submit(t, input("two", mailbox.ModeSteer))
+	if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil {
+		t.Fatal(err)
+	}
+	head, err := w.Head(t.Context(), key)
+	if err != nil || len(head.Inbox) != 0 || w.status(t, first) != "running" {
+		t.Errorf("inbox %v, %v, and the run is %q", head.Inbox, err, w.status(t, first))
+	}
+	if err := w.Retract(t.Context(), key, steered.DispatchID); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("again: %v, want code not_found", err)
+	}
+}
+
+// Only what the log confirms was read, and only what the head has passed has
+// ended: records of refused writes say both otherwise.
+func TestOrphanAuditsAreNotBelieved(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	s := input("two", mailbox.ModeSteer)
+	s.Key = "k"
+	steered := w.submit(t, s)
+	audit := func(name string, version uint64, a thread.AuditRecord) {
+		payload, err := thread.Records{}.EncodeAudit(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: name, Fence: 1, Version: version, Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := w.Head(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	audit(store.ReadName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	audit(store.EndedName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Status: core.DispatchCancelled})
+	if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil { // it ends for real
+		t.Fatal(err)
+	}
+	retry := w.submit(t, s)
+	if !retry.Duplicate || retry.DispatchID != steered.DispatchID {
+		t.Errorf("the retry's receipt is %+v, want a duplicate", retry)
+	}
+	if now, err = w.Head(t.Context(), key); err != nil || len(now.Inbox) != 0 {
+		t.Errorf("inbox %v, %v; want it empty", now.Inbox, err)
+	}
+}

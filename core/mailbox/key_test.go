@@ -1,0 +1,162 @@
+package mailbox_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// A first try that is paused before its write and its retry store a message
+// once, also when a step has read it before the first goes on.
+func TestPausedFirstTryAndItsRetryStoreTheMessageOnce(t *testing.T) {
+	for _, pointed := range []bool{false, true} { // the first try has, or has not, stored its key
+		t.Run(fmt.Sprint("the key is stored: ", pointed), func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			head := w.claim(t)
+			s := input("two", mailbox.ModeSteer)
+			s.Key = "k"
+			var retry mailbox.Receipt
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.commit = nil
+				if pointed {
+					w.store.pointers = c.Pointers
+				}
+				retry = w.submit(t, s)
+				w.reads(t, head, retry.DispatchID)
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			first := w.submit(t, s)
+			if first.RunID != head.Run.ID || first.DispatchID != retry.DispatchID || !first.Duplicate {
+				t.Errorf("the first try's receipt is %+v, the retry's %+v; want a duplicate of it", first, retry)
+			}
+			if now, err := w.Head(t.Context(), key); err != nil || len(now.Inbox) != 0 || len(now.Pending) != 0 {
+				t.Errorf("inbox %v, pending %v, %v; want nothing left to read", now.Inbox, now.Pending, err)
+			}
+		})
+	}
+}
+
+// A request that was refused has not used up its key: with other content it is
+// a first try, where a used one would be a conflict.
+func TestRefusedRequestDoesNotUseUpItsKey(t *testing.T) {
+	tests := []struct {
+		name    string
+		refused func(*mailbox.Submission)
+		code    core.Code
+	}{
+		{"busy", func(s *mailbox.Submission) { s.Mode = mailbox.ModeReject }, core.CodeBusy},
+		{"another owner's thread", func(s *mailbox.Submission) { s.User = "bob" }, core.CodeForbidden},
+		{"nobody's", func(s *mailbox.Submission) { s.User = "" }, core.CodeForbidden},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			s := input("two", "")
+			s.Key = "k"
+			refused := s
+			tt.refused(&refused)
+			if r, err := w.Submit(t.Context(), refused); core.CodeOf(err) != tt.code || r != (mailbox.Receipt{}) {
+				t.Fatalf("submit: %+v, %v; want code %s and no receipt", r, err, tt.code)
+			}
+			s.Messages = []core.Message{core.UserMessage("", "something else")}
+			if r, err := w.Submit(t.Context(), s); err != nil || r.Duplicate {
+				t.Errorf("the key's next use: %+v, %v; want it to be the first", r, err)
+			}
+			s.Messages = []core.Message{core.UserMessage("", "and else again")}
+			if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
+				t.Errorf("other content under the used key: %v, want code conflict", err)
+			}
+		})
+	}
+}
+
+// Whoever guesses a key on another's thread reads nothing of what it stands for.
+func TestKeyOfAnotherOwnerSaysNothing(t *testing.T) {
+	w := newWorld(t)
+	s := input("one", "")
+	s.Key = "k"
+	w.submit(t, s)
+	for _, text := range []string{"one", "two"} { // the same content and another
+		guess := input(text, "")
+		guess.User, guess.Key = "bob", "k"
+		if r, err := w.Submit(t.Context(), guess); core.CodeOf(err) != core.CodeForbidden || r != (mailbox.Receipt{}) {
+			t.Errorf("%s: %+v, %v; want code forbidden and no receipt", text, r, err)
+		}
+	}
+}
+
+// Keys are remembered for 48 hours, run ids for good, input for 400 days: it
+// must outlive the longest wait for the run before it.
+func TestHowLongThingsAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		s := input("one", "")
+		s.Key = "k"
+		var lives []time.Duration
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			for _, p := range c.Pointers {
+				lives = append(lives, p.TTL)
+			}
+			for _, r := range c.Records {
+				lives = append(lives, time.Duration(r.Expires-time.Now().Unix())*time.Second)
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		w.submit(t, s)
+		if diff := cmp.Diff([]time.Duration{48 * time.Hour, 0, 9600 * time.Hour}, lives); diff != "" {
+			t.Errorf("lives of key, run id and input (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The thread was idle when an interrupt looked, and is not when it writes: it
+// interrupts all the same.
+func TestInterruptOfAThreadThatWasIdleWhenItLooked(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		t.Run(fmt.Sprint("inline ", inline), func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("zero", ""))
+			w.end(t, w.claim(t))
+			var other mailbox.Receipt
+			w.before(func() {
+				other = w.submit(t, input("one", ""))
+				w.claim(t)
+			})
+			s := input("two", mailbox.ModeInterrupt)
+			var err error
+			if inline {
+				_, _, _, err = w.SubmitAndClaim(t.Context(), s)
+			} else {
+				_, err = w.Submit(t.Context(), s)
+			}
+			if got := w.status(t, other); err != nil || got != "done superseded" {
+				t.Errorf("the other run is %q, %v; want it superseded", got, err)
+			}
+		})
+	}
+}
+
+// An inline interrupt of an idle thread is an inline run.
+func TestInlineInterruptOfAnIdleThreadIsClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		_, head, claimed, err := w.SubmitAndClaim(t.Context(), input("one", mailbox.ModeInterrupt))
+		if err != nil || !claimed || head.Claim.Fence != 1 {
+			t.Errorf("claimed %v under fence %d, %v", claimed, head.Claim.Fence, err)
+		}
+		// Nobody is to take the run from under its stream: lease and 5 s.
+		if diff := cmp.Diff(hints{"t1 35s"}, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+	})
+}

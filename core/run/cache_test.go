@@ -1,0 +1,86 @@
+package run
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func cacheKey(n int) core.ThreadKey { return core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(n)} }
+
+// talked is a conversation of about so many bytes.
+func talked(seq uint64, bytes int) *conversation {
+	b := build(&conversation{incarnation: 1})
+	b.seq = seq
+	b.keep(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
+	return b.done(all{})
+}
+
+// all is a window of everything.
+type all struct{ Window }
+
+func (all) Cut([]core.Message) int { return 0 }
+
+func head(seq uint64) *thread.Head { return &thread.Head{Incarnation: 1, Seq: seq} }
+
+func TestCacheIsBoundedByBytes(t *testing.T) {
+	c := newCache(1 << 20)
+	for i := range 1000 {
+		c.put(cacheKey(i), talked(1, 100_000))
+		if c.used > c.limit {
+			t.Fatalf("%d bytes are used after %d threads, at most %d", c.used, i+1, c.limit)
+		}
+	}
+	for i, want := range map[int]bool{0: false, 989: false, 990: true, 999: true} { // 10 of about 101 KB
+		if got := c.get(cacheKey(i), head(1)) != nil; got != want {
+			t.Errorf("thread %d is kept: %v, want %v", i, got, want)
+		}
+	}
+	if c.put(cacheKey(1), talked(1, 2<<20)); c.get(cacheKey(1), head(1)) != nil {
+		t.Error("a conversation that is larger than the cache is kept")
+	}
+	for i := range 1000 {
+		c.mu.Lock()
+		if c.byKey[cacheKey(i)] != nil {
+			c.remove(cacheKey(i))
+		}
+		c.mu.Unlock()
+	}
+	if c.used != 0 || len(c.order) != 0 {
+		t.Errorf("the empty cache uses %d bytes for %d threads", c.used, len(c.order))
+	}
+}
+
+func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
+	c := newCache(250_000)
+	c.put(cacheKey(1), talked(1, 100_000))
+	c.put(cacheKey(2), talked(1, 100_000))
+	c.get(cacheKey(1), head(1))
+	c.put(cacheKey(3), talked(1, 100_000))
+	for i, want := range map[int]bool{1: true, 2: false, 3: true} {
+		if got := c.get(cacheKey(i), head(1)) != nil; got != want {
+			t.Errorf("thread %d is kept: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// What is cached is a prefix of the log: never another incarnation's, never
+// ahead of the head, and never replaced by a shorter one.
+func TestCacheHoldsCommittedPrefixes(t *testing.T) {
+	c := newCache(1 << 20)
+	c.put(cacheKey(1), talked(5, 10))
+	c.put(cacheKey(1), talked(3, 10))
+	if got := c.get(cacheKey(1), head(7)); got == nil || got.seq != 5 {
+		t.Errorf("the cache holds %+v, want the conversation up to 5", got)
+	}
+	if got := c.get(cacheKey(1), head(4)); got != nil {
+		t.Errorf("for a head at 4 the cache returns a conversation up to %d", got.seq)
+	}
+	c.put(cacheKey(1), talked(5, 10))
+	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 7}); got != nil {
+		t.Error("the cache returns another incarnation's conversation")
+	}
+}

@@ -1,0 +1,286 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// seeded is an Env whose ids come in the same order in every world.
+func seeded() *env.Env {
+	e := env.System()
+	random := rand.New(rand.NewPCG(1, 2))
+	var mu sync.Mutex
+	e.Random = func(b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+	}
+	return e
+}
+
+// talk is a model that calls a tool now and then, and notes what it was asked.
+func talk(requests *[]string) modelFunc {
+	n := 0
+	return func(ctx context.Context, r model.Request) iterator {
+		b, _ := json.Marshal(r)
+		*requests = append(*requests, string(b))
+		n++
+		deltas := text(fmt.Sprint("turn ", n, strings.Repeat(" word", n%7*10)))
+		if n%3 != 0 {
+			deltas = calls("echo", `{"text":"a"}`, "echo", fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("b", n%5*40)))
+		}
+		return answers(deltas, deltas)(ctx, model.Request{})
+	}
+}
+
+// What a model is asked and what a step writes are the same byte for byte,
+// whether the step found the conversation in memory or read it from the log, and
+// however little of it.
+func TestColdStepAsksAndWritesWhatAWarmOneDoes(t *testing.T) {
+	type outcome struct {
+		requests []string
+		records  []string
+	}
+	play := func(t *testing.T, cold bool) (o outcome) {
+		synctest.Test(t, func(t *testing.T) {
+			var saw []string
+			opts := options{
+				model: talk(&o.requests), env: seeded(), window: 300,
+				plugins: []plugin.Plugin{counters(&saw, inThread, inRun)},
+			}
+			w := newWorld(t, opts)
+			for i := range 30 {
+				w.submit(t, key, fmt.Sprint("question ", i), mailbox.ModeQueue)
+				for steps := 0; w.head(t, key).DueAt != 0; steps++ {
+					if steps == 1 && i%2 == 0 {
+						w.submit(t, key, fmt.Sprint("besides ", i), mailbox.ModeSteer)
+					}
+					if cold {
+						w.stepper = w.other(t, opts)
+					}
+					w.step(t, key)
+				}
+			}
+			for seq := uint64(1); seq <= w.head(t, key).Seq; seq++ {
+				o.records = append(o.records, string(w.record(t, store.LogName(seq)).Payload))
+			}
+			o.records = append(o.records, string(w.record(t, store.SnapshotName).Payload))
+			o.requests = append(o.requests, saw...)
+		})
+		return o
+	}
+	warm, cold := play(t, false), play(t, true)
+	if diff := cmp.Diff(warm.requests, cold.requests); diff != "" {
+		t.Errorf("requests (-warm +cold):\n%s", diff)
+	}
+	if diff := cmp.Diff(warm.records, cold.records); diff != "" {
+		t.Errorf("records (-warm +cold):\n%s", diff)
+	}
+	if len(warm.requests) < 100 || len(warm.records) < 150 {
+		t.Errorf("only %d requests and %d records were compared", len(warm.requests), len(warm.records))
+	}
+}
+
+// A step that fails leaves the committed prefix in memory: its retry reads what
+// is new and nothing else.
+func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		for range 200 {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+		}
+		w.stepper = w.other(t, options{agents: gone{}}) // a cold process, which cannot even resolve the agent
+		var readsOf []int
+		read := func(step func()) {
+			before := w.store.reads
+			step()
+			readsOf = append(readsOf, w.store.reads-before)
+		}
+		w.submit(t, key, "and this", mailbox.ModeQueue)
+		read(func() { w.step(t, key) })
+		w.submit(t, key, "and that", mailbox.ModeQueue)
+		read(func() { w.step(t, key) })
+		// 400 messages are far from filling the window: the first reads them all, the
+		// second one new record, and both their input and no run record.
+		if diff := cmp.Diff([]int{402, 2}, readsOf); diff != "" {
+			t.Errorf("records read (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// However long a thread is, a cold step reads its window, the stored state and
+// the little that came after it.
+func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
+	body := strings.Repeat("x", 2<<10) // with the frame 520 tokens: 62 fill the window of 32,000
+	say := func(n int) modelFunc {
+		turns := 0
+		return func(ctx context.Context, _ model.Request) iterator {
+			if turns++; turns%n == 0 {
+				return answers(text(body))(ctx, model.Request{})
+			}
+			return answers(calls("large", "{}"))(ctx, model.Request{})
+		}
+	}
+	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(body), nil }}
+	tests := []struct {
+		name  string
+		turns int // of each run
+		runs  int
+		input string
+		reads int
+	}{
+		{"5,000 runs of 2 messages", 1, 5000, body, 99},
+		{"one run of 10,000 messages", 5000, 1, "hi", 189},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var saw []string
+				o := options{model: say(tt.turns), tools: []tool.Tool{large}, plugins: []plugin.Plugin{counters(&saw, inThread)}}
+				w := newWorld(t, o)
+				for range tt.runs {
+					w.submit(t, key, tt.input, mailbox.ModeQueue)
+					for steps := 0; w.head(t, key).DueAt != 0 && steps < tt.turns-1; steps++ {
+						w.step(t, key)
+					}
+					if tt.turns == 1 {
+						w.step(t, key)
+					}
+				}
+				if tt.turns == 1 {
+					w.submit(t, key, "hi", mailbox.ModeQueue)
+				}
+				o.model = sequence(func(int) []model.Delta { return text("ok") })
+				w.stepper = w.other(t, o)
+				before := w.store.reads
+				head := w.take(t, key)
+				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.store.reads - before; got != tt.reads {
+					t.Errorf("%d records were read of %d, want %d", got, head.Seq, tt.reads)
+				}
+			})
+		})
+	}
+}
+
+// A snapshot is a manifest and one value for each key, which are not stored at
+// once. Where the process died between the two, a value is newer than the
+// manifest: what happened to its key until then is in it already.
+func TestTornSnapshotIsReadKeyByKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}
+		w := newWorld(t, o)
+		manifests, values := 0, 0
+		var mu sync.Mutex
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case r.Name == store.SnapshotName:
+				if manifests++; manifests > 1 {
+					return core.Errorf(core.CodeInvalid, "the process died here")
+				}
+			case strings.HasPrefix(r.Name, store.SnapshotName):
+				values++
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		for range 40 {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+		}
+		if manifests < 2 || values < 4 {
+			t.Fatalf("%d manifests and %d values were put, want a torn snapshot", manifests, values)
+		}
+		w.stepper = w.other(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		if got := saw[len(saw)-1]; got != "step 1, revision 121: in_thread 121 in_run 1" {
+			t.Errorf("after a torn snapshot a hook sees %q", got)
+		}
+	})
+}
+
+// The snapshot is a cache: damaged, ahead of the head or gone, the log says the
+// same.
+func TestSnapshotIsNeverNeeded(t *testing.T) {
+	orphan := thread.Records{}
+	ahead, err := orphan.Encode("state snapshot", map[string]any{"as_of": 1000, "revision": 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name    string
+		payload []byte
+	}{
+		{"damaged", []byte("\x00")},
+		{"of a later holder", ahead},
+		{"without its values", []byte(`{"schema":1,"as_of":2,"revision":3,"keys":{"/thread/nothing":2}}`)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var saw []string
+				o := options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}
+				w := newWorld(t, o)
+				for range 20 {
+					w.submit(t, key, "hi", mailbox.ModeQueue)
+					w.step(t, key)
+				}
+				if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.SnapshotName, Fence: 21, Payload: tt.payload}); err != nil {
+					t.Fatal(err)
+				}
+				w.stepper = w.other(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.step(t, key)
+				if got := saw[len(saw)-1]; got != "step 1, revision 61: in_thread 61 in_run 1" {
+					t.Errorf("a hook sees %q", got)
+				}
+			})
+		})
+	}
+}
+
+// Runs that all end through RunEnd have their state stored like others.
+func TestStateOfRunsThatCloseIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		var seen closed
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()}}
+		w := newWorld(t, o)
+		for range 32 {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+		}
+		var manifest struct {
+			AsOf uint64 `json:"as_of"`
+		}
+		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 {
+			t.Errorf("the stored state is as of %d, %v; want 96", manifest.AsOf, err)
+		}
+	})
+}
