@@ -7,7 +7,6 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 func cacheKey(n int) core.ThreadKey { return core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(n)} }
@@ -17,8 +16,13 @@ func talked(seq uint64, bytes int) *conversation {
 	b := build(&conversation{incarnation: 1})
 	b.seq = seq
 	b.keep(thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleUser, Content: []core.Block{{Text: strings.Repeat("x", bytes)}}}})
-	return b.done(window.Newest(1 << 30))
+	return b.done(all{})
 }
+
+// all is a window of everything.
+type all struct{ Window }
+
+func (all) Cut([]core.Message) int { return 0 }
 
 func head(seq uint64) *thread.Head { return &thread.Head{Incarnation: 1, Seq: seq} }
 

@@ -249,7 +249,7 @@ func TestRunEndIsSkippedAtTheThirdClaimOfAClosingRun(t *testing.T) {
 		w := &world{}
 		*w = *newWorld(t, options{plugins: []plugin.Plugin{hooks(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
 			ran++
-			w.store.dead = true // and the process with it
+			w.store.dead.Store(true) // and the process with it
 			return state.Command{}, nil
 		})}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -259,7 +259,7 @@ func TestRunEndIsSkippedAtTheThirdClaimOfAClosingRun(t *testing.T) {
 				t.Fatal("the run does not end")
 			}
 			_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, nil)
-			w.store.dead = false
+			w.store.dead.Store(false)
 			if err != nil {
 				w.reclaim(t)
 			}

@@ -150,8 +150,8 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		input string
 		reads int
 	}{
-		{"1,000 runs of 2 messages", 1, 1000, body, 99},
-		{"one run of 2,000 messages", 1000, 1, "hi", 189},
+		{"5,000 runs of 2 messages", 1, 5000, body, 99},
+		{"one run of 10,000 messages", 5000, 1, "hi", 189},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,7 +195,10 @@ func TestTornSnapshotIsReadKeyByKey(t *testing.T) {
 		o := options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}
 		w := newWorld(t, o)
 		manifests, values := 0, 0
+		var mu sync.Mutex
 		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
 			switch {
 			case r.Name == store.SnapshotName:
 				if manifests++; manifests > 1 {

@@ -39,13 +39,14 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 				if err := w.store.partly(ctx, key, c); err != nil {
 					t.Error(err)
 				}
-				w.store.dead = true
+				w.store.dead.Store(true)
 				return store.Outcome{}, errDead
 			}
 			if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err == nil {
 				t.Fatal("the step did not crash")
 			}
-			w.store.dead, w.store.commit = false, nil
+			w.store.dead.Store(false)
+			w.store.commit = nil
 			w.reclaim(t)
 			w.stepper = w.other(t, o)
 		}
@@ -201,7 +202,7 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 
 // Two programs share a thread. A result that the newer one stored and did not
 // live to commit is nothing that the older one can put in force: it gives the
-// run back, uncounted, and not at once, since it would only take it again.
+// run back, uncounted, under a head that says what it takes to go on.
 func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
@@ -231,8 +232,8 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 			t.Fatalf("the older program's step is %+v, %v; want it given back", stepped, err)
 		}
 		h := w.head(t, key)
-		if h.Schema != 1 || h.Run.Attempts != 1 || h.Run.AvailableAt != began.Add(30*time.Second).UnixMilli() {
-			t.Errorf("schema %d, %d attempts, available at %d; want schema 1, the lost claim alone, in 30 s", h.Schema, h.Run.Attempts, h.Run.AvailableAt)
+		if h.Schema != 2 || h.Run.Attempts != 1 || h.Run.AvailableAt != began.Add(30*time.Second).UnixMilli() {
+			t.Errorf("schema %d, %d attempts, available at %d; want schema 2, the lost claim alone, in 30 s", h.Schema, h.Run.Attempts, h.Run.AvailableAt)
 		}
 		time.Sleep(30 * time.Second)
 		w.withRecords(t, newer)

@@ -27,7 +27,7 @@ func (w *world) crash(t *testing.T, n int) {
 	writes := 0
 	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		if writes++; writes >= n {
-			w.store.dead = true
+			w.store.dead.Store(true)
 			return store.Outcome{}, errDead
 		}
 		return w.store.Backend.Commit(ctx, key, c)
@@ -35,7 +35,8 @@ func (w *world) crash(t *testing.T, n int) {
 	if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); !errors.Is(err, errDead) {
 		t.Fatalf("the step did not crash: %v", err)
 	}
-	w.store.dead, w.store.commit = false, nil
+	w.store.dead.Store(false)
+	w.store.commit = nil
 	w.reclaim(t)
 }
 

@@ -108,13 +108,13 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 		},
 		{
 			"commit B of the claim that adopts it", func(t *testing.T, w *world) {
-				time.AfterFunc(3*time.Second, func() { w.store.dead = true })
+				time.AfterFunc(3*time.Second, func() { w.store.dead.Store(true) })
 				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 				defer cancel()
 				if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil); err == nil {
 					t.Fatal("the process did not die")
 				}
-				w.store.dead = false
+				w.store.dead.Store(false)
 				w.reclaim(t)
 			},
 			[]string{"tool 1: []", "tool 2: []"},

@@ -350,7 +350,7 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 					w.stepper = w.other(t, options{})
 				}
 				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-					if strings.HasPrefix(name, tt.lost) && w.store.get != nil {
+					if strings.HasPrefix(name, tt.lost) {
 						return store.Record{}, false, nil
 					}
 					return w.store.Backend.Get(ctx, key, name)

@@ -32,25 +32,27 @@ func (p *step) load(ctx context.Context) error {
 }
 
 // read reads the run's record and the conversation, at the same time when both
-// are missing.
+// are missing. A record that is lost does not stop the other read: what is known
+// of a run that ends for it must not depend on which of the two was faster.
 func (p *step) read(ctx context.Context, cached *conversation) error {
 	if cached != nil && p.known(cached) {
 		return p.catchUp(ctx, cached)
 	}
+	var lost, err error
 	group, shared := p.env.Group(ctx)
 	group.Go(func(ctx context.Context) error {
-		if err := p.recall(ctx); err != nil || cached != nil || p.head.Seq < p.record.FirstSeq+firstTail {
-			return err
+		lost = env.Protect(func() error { return p.recall(ctx) })
+		if lost != nil || cached != nil || p.head.Seq < p.record.FirstSeq+firstTail {
+			return nil
 		}
 		return p.readOpening(ctx) // in a long run the window hardly reaches so far back
 	})
-	var err error
 	if cached != nil {
 		err = p.catchUp(shared, cached)
 	} else {
 		err = p.readBack(shared)
 	}
-	if err := errors.Join(group.Wait(), err); err != nil {
+	if err := errors.Join(group.Wait(), lost, err); err != nil {
 		return err
 	}
 	return p.findOpening(ctx)

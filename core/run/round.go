@@ -29,7 +29,7 @@ type round struct {
 	entries  []*thread.Entry // result of each call; nil while it has none
 	payloads [][]byte        // as they are, or will be, stored
 	stored   []bool          // readable under this claim's fence, or marked done in the head
-	schema   uint16          // the highest of the adopted results, which another program may have written
+	schema   uint16          // the highest of the results that were met in the log: another program may have written them
 }
 
 // effect is what a hook asked for on behalf of a call.
@@ -161,6 +161,7 @@ func (p *step) adopt(ctx context.Context) error {
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
 		done := p.head.Run.Calls[i] == thread.CallDone
+		r.schema = max(r.schema, schemaOf(record.Payload))
 		entry, err := p.records.DecodeEntry(record.Payload)
 		if err != nil && (done || core.CodeOf(err) != core.CodeCorrupt) {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
@@ -169,7 +170,6 @@ func (p *step) adopt(ctx context.Context) error {
 			continue // an orphan of something that was never committed
 		}
 		r.keep(i, entry, record.Payload)
-		r.schema = max(r.schema, schemaOf(record.Payload))
 		if !done {
 			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		}
@@ -189,9 +189,10 @@ func (p *step) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adopted is the highest schema of the results that this claim has taken over,
-// 0 when there are none: the head that covers them must say it, so that a
-// program which cannot read them leaves the thread alone.
+// adopted is the highest schema of the results that this claim has met in the
+// log, 0 when there are none: the head must say it, so that a program which
+// cannot read them leaves the thread alone. One that is too new for this program
+// goes into the nack.
 func (p *step) adopted() uint16 {
 	if p.round == nil {
 		return 0
@@ -199,7 +200,8 @@ func (p *step) adopted() uint16 {
 	return p.round.schema
 }
 
-// schemaOf is the schema number of a payload; 0 when it has none.
+// schemaOf is the schema number of a payload, also of one that this program
+// does not understand; 0 when it has none.
 func schemaOf(payload []byte) uint16 {
 	var frame struct {
 		Schema uint16 `json:"schema"`

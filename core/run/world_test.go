@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,14 +45,14 @@ type backend struct {
 	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
 	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
 	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-	spoiled []string // names of records that cannot be read any more
-	dead    bool     // the process has died: nothing of it reaches the store any more
+	spoiled []string    // names of records that cannot be read any more
+	dead    atomic.Bool // the process has died: nothing of it reaches the store any more
 }
 
 var errDead = fmt.Errorf("the process is gone: %w", context.Canceled)
 
 func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if b.dead {
+	if b.dead.Load() {
 		return errDead
 	}
 	if b.put != nil {
@@ -70,7 +71,7 @@ func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (sto
 }
 
 func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if b.dead {
+	if b.dead.Load() {
 		return store.Outcome{}, errDead
 	}
 	if b.commit != nil {

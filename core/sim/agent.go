@@ -23,7 +23,10 @@ func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 		w.at(w.random.between(0, d+1), h.kill)
 		w.current().park(context.Background(), nil)
 	case FaultPausedBefore, FaultPausedAfter:
-		d += lease + w.random.between(0, 2*lease)
+		pause := lease + w.random.between(0, 2*lease)
+		if d += pause; w.random.chance(0.5) {
+			h.freeze(pause)
+		}
 	case FaultNone:
 	}
 	return w.sleep(ctx, d)

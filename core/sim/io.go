@@ -113,6 +113,7 @@ func (h *host) ask(ctx context.Context, requests ...request) error {
 func (w *World) send(h *host, r request, answer func(error)) {
 	soon := w.random.between(3*time.Millisecond, 15*time.Millisecond)
 	pause := lease + w.random.between(0, 2*lease)
+	whole := w.random.chance(0.5) // the process, or this request alone
 	do := func() {
 		w.note(h, r)
 		r.do()
@@ -147,10 +148,16 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	case FaultThrottled:
 		w.at(soon, func() { reply(store.ErrThrottled) })
 	case FaultPausedBefore:
+		if whole {
+			h.freeze(pause)
+		}
 		w.at(pause, alive(func() { do(); reply(nil) }))
 	case FaultPausedAfter:
 		w.at(soon, alive(func() {
 			do()
+			if whole {
+				h.freeze(pause)
+			}
 			w.at(pause, func() { reply(nil) })
 		}))
 	case FaultLate:

@@ -31,7 +31,8 @@ type host struct {
 	engine  engine
 	tasks   []*task
 	dead    bool
-	ending  bool // told to stop: takes nothing new
+	ending  bool          // told to stop: takes nothing new
+	frozen  time.Duration // nothing in it moves until then
 	onDeath []func()
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -170,6 +171,9 @@ func (h *host) terminate() {
 		h.kill()
 	})
 }
+
+// freeze stops the process for a while: its claims run out, and it does not know.
+func (h *host) freeze(d time.Duration) { h.frozen = max(h.frozen, h.world.now+d) }
 
 // lost calls f when the process dies.
 func (h *host) lost(f func()) { h.onDeath = append(h.onDeath, f) }

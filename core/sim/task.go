@@ -49,6 +49,15 @@ func (w *World) resume(t *task) {
 	if t.host.dead || t.over {
 		return
 	}
+	if left := t.host.frozen - w.now; left > 0 {
+		wait := t.waits
+		w.at(left, func() {
+			if t.waits == wait {
+				w.resume(t)
+			}
+		})
+		return
+	}
 	t.parked, t.called, t.done, t.gone = false, false, nil, nil
 	t.waits++
 	was := w.task

@@ -1,7 +1,7 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(storeMutants, mailboxMutants, headMutants)
+var mutants = concat(stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants)
 
 func concat(lists ...[]mutant) (all []mutant) {
 	for _, list := range lists {
@@ -113,8 +113,8 @@ var headMutants = []mutant{
 	{
 		Name: "the turn consumes nothing",
 		File: "core/thread/commit.go",
-		Old:  "	before, err := h.consume(c.Consumed)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
-		New:  "	before, err := h.consume(nil)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		Old:  "	before, err := h.consume(c.Consumed, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
+		New:  "	before, err := h.consume(nil, c.Seq)\n	if err != nil {\n		return Result{}, err\n	}\n	h.Seq = c.Seq\n",
 	},
 	{
 		Name: "an edited entry is consumed at its old revision",
@@ -148,9 +148,9 @@ var headMutants = []mutant{
 	},
 	{
 		Name: "a natural end ignores the inbox",
-		File: "core/thread/commit.go",
-		Old:  "case c.Outcome == Done && c.Natural && len(h.Inbox) > 0:",
-		New:  "case false:",
+		File: "core/thread/calls.go",
+		Old:  "if c.Natural && len(h.Inbox) > 0 {",
+		New:  "if false {",
 	},
 	{
 		Name: "the fast path skips a listening RunEnd",
@@ -197,8 +197,8 @@ var headMutants = []mutant{
 	{
 		Name: "a claim that is given back counts",
 		File: "core/thread/claim.go",
-		Old:  "if c.Kind != NackFailed && h.Run.Attempts > 0 {",
-		New:  "if false {",
+		Old:  "	if c.Kind != NackFailed {\n		h.uncount()",
+		New:  "	if false {\n		h.uncount()",
 	},
 	{
 		Name: "progress does not reset attempts",
@@ -232,4 +232,138 @@ var headMutants = []mutant{
 // hintMutant forgets the hint of one transition.
 func hintMutant(of, file, before, after string) mutant {
 	return mutant{"the hint of " + of + " is forgotten", file, before, after}
+}
+
+// stepMutants are errors of the stepper.
+var stepMutants = []mutant{
+	{
+		Name: "a stored result is adopted without being put again",
+		File: "core/run/round.go",
+		Old:  "		if !done {\n			again = append(",
+		New:  "		if false {\n			again = append(",
+	},
+	{
+		Name: "stored results are not adopted",
+		File: "core/run/round.go",
+		Old:  "if err != nil || !p.isResult(entry, i) {",
+		New:  "if err != nil || !done || !p.isResult(entry, i) {",
+	},
+	{
+		Name: "the as-of of a state snapshot's values is ignored",
+		File: "core/run/snapshot.go",
+		Old:  "	if len(s.newer) > 0 {",
+		New:  "	if false {",
+	},
+	{
+		Name: "a state snapshot is stored under an older as-of",
+		File: "core/run/snapshot.go",
+		Old:  "next := manifest{Run: c.run, Step: c.step, AsOf: c.seq,",
+		New:  "next := manifest{Run: c.run, Step: c.step, AsOf: c.seq - 1,",
+	},
+	{
+		Name: "RunEnd is skipped",
+		File: "core/run/end.go",
+		Old:  "	if !p.listens() || p.conversation.unread {",
+		New:  "	if true {",
+	},
+	{
+		Name: "RunEnd runs twice",
+		File: "core/run/end.go",
+		Old:  "	before := p.draft\n	if err := p.phase(",
+		New:  "	before := p.draft\n	_ = p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t})\n	p.draft = before\n	if err := p.phase(",
+	},
+	{
+		Name: "the record of a closing run is believed as it is cached",
+		File: "core/run/load.go",
+		Old:  "if c.record.ID != p.id || p.head.Run.Status == thread.Closing && p.head.End(&c.record) == nil {",
+		New:  "if c.record.ID != p.id {",
+	},
+	{
+		Name: "a run's own ending is not kept in its record",
+		File: "core/run/commit.go",
+		Old:  "	case thread.Close:\n		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}\n",
+		New:  "	case thread.Close:\n",
+	},
+	{
+		Name: "the intents of a call are applied twice",
+		File: "core/run/round.go",
+		Old:  "			applied.Command.Effects = nil // they run when the call is done, from the result\n			d.merge(applied)\n",
+		New:  "			applied.Command.Effects = nil\n			d.merge(applied)\n			if applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents); err == nil {\n				applied.Command.Effects = nil\n				d.merge(applied)\n			}\n",
+	},
+	{
+		Name: "the last result is lost with a refused commit",
+		File: "core/run/guard.go",
+		Old:  "	if err := p.storeResults(ctx); err != nil && stops(err) {\n		return Stepped{}, errors.Join(err, cause)\n	}\n",
+		New:  "",
+	},
+	{
+		Name: "the effects of calls that a nack moves to done are lost",
+		File: "core/run/effects.go",
+		Old:  "if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {",
+		New:  "if status == thread.CallDone || !over {",
+	},
+	{
+		Name: "the effects of calls that are found done run again",
+		File: "core/run/effects.go",
+		Old:  "if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {",
+		New:  "if !over && now.Run.Calls[i] != thread.CallDone {",
+	},
+	{
+		Name: "an at-most-once tool is not marked before it starts",
+		File: "core/run/round.go",
+		Old:  "	if !marked {",
+		New:  "	if true {",
+	},
+	{
+		Name: "the watch does not see a lost claim",
+		File: "core/run/guard.go",
+		Old:  "	return fence == held || fence == held+1 && p.refencing.Load()",
+		New:  "	return fence == held || true",
+	},
+	{
+		Name: "a commit ends when the watch finds its claim gone",
+		File: "core/run/commit.go",
+		Old:  "p.env.WithDeadline(context.WithoutCancel(ctx), until)",
+		New:  "p.env.WithDeadline(ctx, until)",
+	},
+	{
+		Name: "a stopped host's step counts as an attempt",
+		File: "core/run/guard.go",
+		Old:  "		return thread.NackGiven, 0 // the host stops",
+		New:  "		return thread.NackFailed, 0",
+	},
+	{
+		Name: "the lease is not renewed",
+		File: "core/run/guard.go",
+		Old:  "if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {",
+		New:  "if true {",
+	},
+}
+
+// runtimeMutants are errors of the facade.
+var runtimeMutants = []mutant{
+	{
+		Name: "a suspect runs beside the others of its batch",
+		File: "core/runtime/work.go",
+		Old:  "if suspect >= 0 && i != suspect {",
+		New:  "if false {",
+	},
+	{
+		Name: "the hints of the others of a suspect's batch are forgotten",
+		File: "core/runtime/work.go",
+		Old:  "return r.mailbox.Wake(shared, hint, aloneDelay)",
+		New:  "return nil",
+	},
+	{
+		Name: "a local suspect waits for nobody",
+		File: "core/runtime/turns.go",
+		Old:  "		if t.running > 0 || t.waiting[0] != n {",
+		New:  "		if false {",
+	},
+	{
+		Name: "a thread that is no suspect any more stands in the suspects' queue",
+		File: "core/runtime/turns.go",
+		Old:  "	t.forget(n) // it may have been one until another hint brought progress\n",
+		New:  "",
+	},
 }
