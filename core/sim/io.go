@@ -186,7 +186,7 @@ func (w *World) draw(p Point) Fault {
 	}
 	rate := w.Faults
 	if p == PointDue {
-		rate /= 4 // there are many, and nothing hangs on one
+		rate /= 2 // there are many, and nothing hangs on one
 	}
 	fault := FaultNone
 	switch {
