@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -220,8 +219,8 @@ func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 		return
 	}
 	for run, final := range th.ended {
-		if r.Name == store.RunName(run) && !bytes.Equal(final, r.Payload) {
-			w.fail(p, "the final record of run %s changes from %s to %s", run, final, r.Payload)
+		if !bytes.Equal(final.payload, r.Payload) && r.Name == store.RunName(run) {
+			w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
 		}
 	}
 }
@@ -269,7 +268,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		th.fail("run %s ended, its record says %s (%v)", run, r.Payload, err)
 		return
 	}
-	th.ended[run] = r.Payload
+	th.ended[run] = final{r.Payload, record.Dispatch}
 	end := *record.Termination
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
 		th.fail("run %s was ended as %+v, its record says %+v", run, *why, end)
@@ -336,10 +335,8 @@ func (th *threadState) fate(id core.ID, in *input) string {
 		return "read"
 	}
 	for _, run := range []core.ID{in.run, id} {
-		if final := th.ended[run]; final != nil {
-			if slices.Contains(th.runs(run), id) {
-				return "the run that ended"
-			}
+		if final, ok := th.ended[run]; ok && final.dispatch == id {
+			return "the run that ended"
 		}
 	}
 	r, ok := th.p.record(store.EndedName(id))
@@ -351,13 +348,4 @@ func (th *threadState) fate(id core.ID, in *input) string {
 		th.fail("audit %s is unreadable: %v", r.Name, err)
 	}
 	return "ended " + string(audit.Status)
-}
-
-// runs lists the dispatches that brought a run.
-func (th *threadState) runs(run core.ID) []core.ID {
-	record, err := th.w.checks.DecodeRun(th.ended[run])
-	if err != nil {
-		return nil
-	}
-	return []core.ID{record.Dispatch}
 }

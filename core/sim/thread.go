@@ -23,7 +23,7 @@ type threadState struct {
 	byText  map[string]*input  // every one that a client made, by its message's id
 	reads   map[string]int     // committed messages, by the id
 	cut     map[core.ID]bool   // stood before an interrupt
-	ended   map[core.ID][]byte // final run records
+	ended   map[core.ID]final
 	seen    map[core.ID][]core.Termination
 	killed  map[core.ID]int // claims that a run's own poison took
 	effects map[string]int
@@ -33,6 +33,12 @@ type threadState struct {
 
 	hints, maxHints int
 	claimed         time.Duration
+}
+
+// final is the record of a run that is over.
+type final struct {
+	payload  []byte
+	dispatch core.ID
 }
 
 // input is what a client submits.
@@ -49,7 +55,7 @@ type input struct {
 func newThreadState(w *World, i int, p *partition) *threadState {
 	return &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID][]byte{},
+		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
 		starts: map[string]int{}, results: map[string]string{},
 	}
