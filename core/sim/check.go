@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -26,6 +27,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	th.checkClaim(a, b)
 	th.checkInterrupt(a, b)
+	th.checkGivenBack(&a, &b)
 	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
 		th.reveal(a, b, seq)
 	}
@@ -104,6 +106,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	if !ok {
 		th.fail("sequence %d is visible and missing", seq)
 		th.entries = append(th.entries, thread.Entry{})
+		th.states = append(th.states, th.folded.fold.Snapshot())
 		return
 	}
 	th.fixed[seq] = true
@@ -133,6 +136,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 		th.checkResult(m, seq)
 	}
 	th.takePatch(entry)
+	th.takeShown(entry, seq)
 }
 
 // checkRead: input is read once, at the revision that the head has.
@@ -208,10 +212,13 @@ func (th *threadState) fix(seq uint64) {
 
 // checkPut is run at every put that changes something.
 func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
+	th := p.state
+	if strings.HasPrefix(r.Name, store.SnapshotName) {
+		th.checkSnapshot(r)
+	}
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {
 		return
 	}
-	th := p.state
 	if seq, ok := store.LogSeq(r.Name); ok {
 		if th.fixed[seq] {
 			w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
@@ -275,6 +282,12 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 	}
 	if a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn && (end.Type == core.TerminationCancelled || end.Type == core.TerminationSuperseded) {
 		th.fail("run %s ended itself, its record says %+v", run, end)
+	}
+	if end.Code == string(core.CodeCorrupt) {
+		th.fail("run %s ends as corrupt, nothing here is: %s", run, end.Detail)
+	}
+	if record.Skipped && a.Run.Attempts < 3 {
+		th.fail("RunEnd of run %s is skipped at the closing run's claim %d", run, a.Run.Attempts)
 	}
 	th.checkRunEnd(record, end)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {

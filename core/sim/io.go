@@ -132,7 +132,11 @@ func (w *World) send(h *host, r request, answer func(error)) {
 			answer(err)
 		}
 	}
-	switch fault := w.draw(r.point); fault {
+	fault := w.draw(r.point)
+	if fault != FaultNone && r.point == PointLogPut {
+		h.unstored = w.now
+	}
+	switch fault {
 	case FaultCrashBefore:
 		w.at(soon, func() { h.kill() })
 	case FaultCrashAfter:
