@@ -67,7 +67,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		w.Stats.Refences++
 		return
 	}
-	th.claimed = w.now
+	th.claimed, th.fence = w.now, b.Claim.Fence
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
 		if a.Live(w.millis() + 300) {
@@ -109,6 +109,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 		th.states = append(th.states, th.folded.fold.Snapshot())
 		return
 	}
+	th.checkFence(r, seq)
 	th.fixed[seq] = true
 	if r.Fence > b.Fence {
 		th.fail("sequence %d is visible under fence %d, the thread's is %d", seq, r.Fence, b.Fence)
@@ -204,10 +205,21 @@ func (th *threadState) fix(seq uint64) {
 	if th.fixed[seq] {
 		return
 	}
-	if _, ok := th.p.record(store.LogName(seq)); !ok {
+	r, ok := th.p.record(store.LogName(seq))
+	if !ok {
 		th.fail("the call at %d is done and has no result", seq)
 	}
+	th.checkFence(r, seq)
 	th.fixed[seq] = true
+}
+
+// checkFence: what becomes visible was put under the claim that makes it
+// visible, also when an earlier one had stored it: a put of a claim between the
+// two, which is still on its way, would change it.
+func (th *threadState) checkFence(r store.Record, seq uint64) {
+	if !th.fixed[seq] && r.Fence < th.fence {
+		th.fail("sequence %d becomes visible as it was put under fence %d, its claim has %d", seq, r.Fence, th.fence)
+	}
 }
 
 // checkPut is run at every put that changes something.

@@ -38,7 +38,8 @@ type threadState struct {
 	completed []completion // under the claim that stands
 
 	hints, maxHints int
-	claimed         time.Duration
+	claimed         time.Duration // when the newest claim was taken
+	fence           uint64        // its first one
 }
 
 // final is the record of a run that is over.
