@@ -107,6 +107,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
+		th.checkHolds(h)
 		m.finish(s, nonce, yield)
 	}
 }
@@ -187,9 +188,10 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 	}
 	th.complete(ctx, h, call)
+	th.checkHolds(h)
 	result := tool.Text(key)
 	if name := t.spec.Name; name == "note" || name == "mail" {
-		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {
+		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
 			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
 				return tool.Result{}, err
 			}

@@ -68,8 +68,12 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		return
 	}
 	th.claimed, th.fence = w.now, b.Claim.Fence
+	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
+		if a.Claim.Worker != b.Claim.Worker {
+			th.lost[a.Claim.Worker] = w.now
+		}
 		if a.Live(w.millis() + 300) {
 			th.fail("%s claims while the claim of %s is live for %d ms more", b.Claim.Worker, a.Claim.Worker, a.Claim.Lease-w.millis())
 		}

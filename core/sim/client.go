@@ -25,7 +25,9 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 		if over || tries > maxTries {
 			return
 		}
-		tries++
+		if tries++; tries > 1 {
+			w.again++
+		}
 		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
 		h := w.local
 		if !w.Local {
@@ -65,7 +67,7 @@ func refused(err error) bool {
 
 // newInput makes what a client says.
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
-	in := &input{name: fmt.Sprintf("m%d.%d", th.i, len(th.byText)), agent: agent, mode: string(mode)}
+	in := &input{name: fmt.Sprintf("m%d.%d-%d", th.i, len(th.byText), th.w.Seed), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
 	th.byText[in.name] = in
 	return in
@@ -104,7 +106,7 @@ func (w *World) newcomer(th *threadState, k int) {
 		in.supersede = th.taken()
 	}
 	inline := !w.Local && w.random.chance(0.2)
-	if inline {
+	if in.inline = inline; inline {
 		w.Stats.Inline++
 	}
 	w.submit(th, in, inline)

@@ -57,12 +57,20 @@ func (w *World) checkCounts() {
 		return
 	}
 	var want expect
+	inline := 0
 	for _, th := range w.threads {
 		for _, in := range th.byText {
 			e := w.expected(in)
 			want.inferences += e.inferences
 			want.tools += e.tools
+			if in.inline { // one hint for its safety, if it was not queued
+				inline += e.inferences - 1
+			}
 		}
+	}
+	least, most := want.inferences-inline, want.inferences+w.again
+	if w.Stats.Hints < least || w.Stats.Hints > most {
+		w.violate("%d hints were sent, %d to %d are needed", w.Stats.Hints, least, most)
 	}
 	if got := (expect{w.Stats.Inferences, w.Stats.Executions}); got != want {
 		w.violate("models and tools were called %+v times, %+v are needed", got, want)
@@ -101,4 +109,13 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 		}
 	}
 	th.completed = th.completed[:0]
+}
+
+// checkHolds: a model or a tool that has come to its end was not at work long
+// after another process had taken its claim. Who cannot look is excused.
+func (th *threadState) checkHolds(h *host) {
+	lost, ok := th.lost[h.name]
+	if late := th.w.now - max(lost, h.blind); ok && late > th.w.poll()+time.Second {
+		th.fail("%s still works, %s after its claim was taken over", h.name, late)
+	}
 }

@@ -33,6 +33,7 @@ type host struct {
 	dead     bool
 	ending   bool          // told to stop: takes nothing new
 	frozen   time.Duration // nothing in it moves until then
+	blind    time.Duration // until when a fault may keep it from seeing that a claim is lost
 	unstored time.Duration // when a fault last struck a log record that it put
 	onDeath  []func()
 	ctx      context.Context
@@ -174,7 +175,10 @@ func (h *host) terminate() {
 }
 
 // freeze stops the process for a while: its claims run out, and it does not know.
-func (h *host) freeze(d time.Duration) { h.frozen = max(h.frozen, h.world.now+d) }
+func (h *host) freeze(d time.Duration) {
+	h.frozen = max(h.frozen, h.world.now+d)
+	h.blind = max(h.blind, h.frozen)
+}
 
 // lost calls f when the process dies.
 func (h *host) lost(f func()) { h.onDeath = append(h.onDeath, f) }

@@ -35,7 +35,8 @@ type threadState struct {
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
 	failures  map[modelStep]int
-	completed []completion // under the claim that stands
+	completed []completion             // under the claim that stands
+	lost      map[string]time.Duration // when the claim of a worker was taken over
 
 	hints, maxHints int
 	claimed         time.Duration // when the newest claim was taken
@@ -50,13 +51,14 @@ type final struct {
 
 // input is what a client submits.
 type input struct {
-	name  string // of its message
-	agent string
-	text  string
-	mode  string
-	over  string // how a reader saw it end
-	run   core.ID
-	id    core.ID
+	name   string // of its message
+	agent  string
+	text   string
+	mode   string
+	over   string // how a reader saw it end
+	inline bool
+	run    core.ID
+	id     core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.
 	supersede uint64
 }
@@ -66,7 +68,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
 		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{},
+		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{}, lost: map[string]time.Duration{},
 	}
 	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
 	return th
