@@ -24,6 +24,7 @@ func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 		w.current().park(context.Background(), nil)
 	case FaultPausedBefore, FaultPausedAfter:
 		pause := lease + w.random.between(0, 2*lease)
+		h.hindered = max(h.hindered, w.now+d+pause)
 		if d += pause; w.random.chance(0.5) {
 			h.freeze(pause)
 		}

@@ -71,6 +71,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
+		th.checkRenewed(a)
 		if a.Claim.Worker != b.Claim.Worker {
 			th.lost[a.Claim.Worker] = w.now
 		}

@@ -119,3 +119,12 @@ func (th *threadState) checkHolds(h *host) {
 		th.fail("%s still works, %s after its claim was taken over", h.name, late)
 	}
 }
+
+// checkRenewed: nobody loses a claim to the clock whose process is well.
+func (th *threadState) checkRenewed(a thread.Head) {
+	h := th.w.hosts[a.Claim.Worker]
+	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
+	if h != nil && !h.dead && !h.ending && max(h.blind, h.hindered) < until-lease-time.Second {
+		th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
+	}
+}

@@ -136,8 +136,11 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	if fault != FaultNone && r.point == PointLogPut {
 		h.unstored = w.now
 	}
-	if fault != FaultNone && (r.point == PointHead || r.point == PointCommit) {
-		h.blind = max(h.blind, w.now+pause)
+	if fault != FaultNone {
+		h.hindered = max(h.hindered, w.now+pause)
+		if r.point == PointHead || r.point == PointCommit {
+			h.blind = max(h.blind, w.now+pause)
+		}
 	}
 	switch fault {
 	case FaultCrashBefore:

@@ -34,6 +34,7 @@ type host struct {
 	ending   bool          // told to stop: takes nothing new
 	frozen   time.Duration // nothing in it moves until then
 	blind    time.Duration // until when a fault may keep it from seeing that a claim is lost
+	hindered time.Duration // until when one may keep it at something else
 	unstored time.Duration // when a fault last struck a log record that it put
 	onDeath  []func()
 	ctx      context.Context

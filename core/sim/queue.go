@@ -117,6 +117,9 @@ func (w *World) handOut(hints []core.WakeUp) {
 		}
 		w.carry(h, hint, visibility)
 	}
+	for _, hint := range hints {
+		w.partition(hint.Key()).state.held++
+	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
@@ -128,6 +131,9 @@ func (w *World) handOut(hints []core.WakeUp) {
 			again(hints[i])
 		}
 	}, func(ok bool) {
+		for _, hint := range hints {
+			w.partition(hint.Key()).state.held--
+		}
 		if !ok {
 			for _, hint := range hints {
 				again(hint)
@@ -139,6 +145,8 @@ func (w *World) handOut(hints []core.WakeUp) {
 // rewake is the consumer of the dead-letter queue: it tells the mailbox of a
 // hint that nobody could work on.
 func (w *World) rewake(hint core.WakeUp) {
+	th := w.partition(hint.Key()).state
+	th.hints++
 	w.at(w.random.between(time.Second, 4*time.Minute), func() {
 		h := w.sandbox(roleSweep)
 		h.invoke(sweepTimeout, func(ctx context.Context) {
@@ -146,7 +154,7 @@ func (w *World) rewake(hint core.WakeUp) {
 				_, err := h.engine.Rewake(ctx, hint)
 				return err
 			})
-		}, func(bool) {})
+		}, func(bool) { th.hints-- })
 	})
 }
 

@@ -38,9 +38,9 @@ type threadState struct {
 	completed []completion             // under the claim that stands
 	lost      map[string]time.Duration // when the claim of a worker was taken over
 
-	hints, maxHints int
-	claimed         time.Duration // when the newest claim was taken
-	fence           uint64        // its first one
+	hints, held int           // under way, and with an invocation
+	claimed     time.Duration // when the newest claim was taken
+	fence       uint64        // its first one
 }
 
 // final is the record of a run that is over.
