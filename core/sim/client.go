@@ -67,11 +67,14 @@ func refused(err error) bool {
 
 // newInput makes what a client says.
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
-	in := &input{name: fmt.Sprintf("m%d.%d-%d", th.i, len(th.byText), th.w.Seed), agent: agent, mode: string(mode)}
+	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
 	th.byText[in.name] = in
 	return in
 }
+
+// inputName is the name of the thread's n-th input.
+func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.Seed) }
 
 // submission is the request for it; its Key makes each try the same.
 func (th *threadState) submission(in *input) mailbox.Submission {

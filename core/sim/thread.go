@@ -23,6 +23,7 @@ type threadState struct {
 	inputs  map[core.ID]*input // accepted, by the id of their dispatch
 	byText  map[string]*input  // every one that a client made, by its message's id
 	reads   map[string]int     // committed messages, by the id
+	readBy  map[string]core.ID // and the run that has read them
 	cut     map[core.ID]bool   // stood before an interrupt
 	ended   map[core.ID]final
 	seen    map[core.ID][]core.Termination
@@ -47,6 +48,7 @@ type threadState struct {
 type final struct {
 	payload  []byte
 	dispatch core.ID
+	end      core.TerminationType
 }
 
 // input is what a client submits.
@@ -66,7 +68,7 @@ type input struct {
 func newThreadState(w *World, i int, p *partition) *threadState {
 	th := &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
+		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
 		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{}, lost: map[string]time.Duration{},
 	}

@@ -116,6 +116,9 @@ func New(c Config) *World {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
+	if !w.innocent() {
+		w.at(w.stop+5*time.Second, w.askAgain)
+	}
 	return w
 }
 
