@@ -67,7 +67,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program()}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r)}
 	if w.now < w.stop && w.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
@@ -82,9 +82,11 @@ func (w *World) newHost(r role) *host {
 }
 
 // program draws what a new process understands and writes.
-func (w *World) program() thread.Schemas {
+func (w *World) program(r role) thread.Schemas {
 	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 2, Writes: 1}, thread.Schemas{Reads: 2, Writes: 2}
 	switch {
+	case w.Old && w.now < w.stop && r == roleAPI:
+		return two
 	case !w.Mixed, w.Old && w.now < w.stop:
 		return one
 	case w.now >= w.stop:

@@ -20,7 +20,8 @@ const (
 	visibility = 240 * time.Second // after which a message that was not acknowledged comes again
 	gather     = 200 * time.Millisecond
 	batchSize  = 10
-	tooMany    = 60 // hints of one thread under way
+	tooMany    = 60                 // hints of one thread under way
+	oldSettles = 1700 * time.Second // the tries of every hint that nobody may take are over
 )
 
 // waker is a process's way to the queue.
@@ -67,6 +68,9 @@ func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	w.Stats.Hints++
 	if th.hints++; th.hints > tooMany {
 		w.fail(th.p, "%d hints are under way", th.hints)
+	}
+	if most := 2; w.Old && w.now > oldSettles && w.now < w.stop && th.hints > most {
+		w.fail(th.p, "%d hints are under way where nobody can claim, %d at most", th.hints, most)
 	}
 	w.at(delay, func() {
 		if w.Local && from != w.local {
