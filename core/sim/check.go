@@ -72,6 +72,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
 		th.checkRenewed(a)
+		th.checkApart(b)
 		if a.Claim.Worker != b.Claim.Worker {
 			th.lost[a.Claim.Worker] = w.now
 		}

@@ -135,3 +135,32 @@ func (th *threadState) checkRenewed(a thread.Head) {
 		th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
 	}
 }
+
+// checkApart: a run that takes its process down goes alone once two of its
+// claims without progress are lost: no other run loses more to it.
+func (th *threadState) checkApart(b thread.Head) {
+	w := th.w
+	if w.Faults > 0 || w.Poison != 1 && w.Poison != 3 || w.poisonOf(th, th.textOf(b.Run.Dispatch)) != 0 {
+		return
+	}
+	most := uint8(2)
+	if w.Poison == 3 { // the claim under which it begins to close has made progress, and is lost besides
+		most = 3
+	}
+	if uint8(b.Run.Lost) > most {
+		th.fail("innocent run %s has lost %d claims", b.Run.ID, b.Run.Lost)
+	}
+}
+
+// checkAcknowledged: whoever is done with a hint leaves nothing that could be
+// claimed now, or another hint.
+func (w *World) checkAcknowledged(h *host, hint core.WakeUp) {
+	if w.Faults > 0 || w.Poison < 0 || w.Mixed || w.Late || w.Ambiguous || h.ending {
+		return
+	}
+	p := w.partition(hint.Key())
+	late := w.millis() - max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
+	if p.head.DueAt != 0 && late > 100 && p.state.hints <= p.state.returning && p.state.held <= 1 {
+		w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)
+	}
+}

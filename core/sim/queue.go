@@ -69,8 +69,8 @@ func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	if th.hints++; th.hints > tooMany {
 		w.fail(th.p, "%d hints are under way", th.hints)
 	}
-	if most := 2; w.Old && w.now > oldSettles && w.now < w.stop && th.hints > most {
-		w.fail(th.p, "%d hints are under way where nobody can claim, %d at most", th.hints, most)
+	if w.Old && w.Faults == 0 && w.now > oldSettles && w.now < w.stop && th.hints > 2 {
+		w.fail(th.p, "%d hints are under way where nobody can claim", th.hints)
 	}
 	w.at(delay, func() {
 		if w.Local && from != w.local {
@@ -119,6 +119,9 @@ func (w *World) handOut(hints []core.WakeUp) {
 			w.rewake(hint) // from the dead-letter queue
 			return
 		}
+		th := w.partition(hint.Key()).state
+		th.returning++
+		w.at(visibility, func() { th.returning-- })
 		w.carry(h, hint, visibility)
 	}
 	for _, hint := range hints {
@@ -127,6 +130,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
+				w.checkAcknowledged(h, hints[i])
 				continue
 			}
 			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {
@@ -151,7 +155,9 @@ func (w *World) handOut(hints []core.WakeUp) {
 func (w *World) rewake(hint core.WakeUp) {
 	th := w.partition(hint.Key()).state
 	th.hints++
+	th.returning++
 	w.at(w.random.between(time.Second, 4*time.Minute), func() {
+		th.returning--
 		h := w.sandbox(roleSweep)
 		h.invoke(sweepTimeout, func(ctx context.Context) {
 			w.attempt(h, "rewake", func() error {
