@@ -83,4 +83,11 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 7}); got != nil {
 		t.Error("the cache returns another incarnation's conversation")
 	}
+	renewed := talked(2, 10)
+	renewed.incarnation = 2
+	c.put(cacheKey(1), talked(5, 10))
+	c.put(cacheKey(1), renewed)
+	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 2}); got != renewed {
+		t.Error("the longer conversation of an earlier incarnation kept the new one out")
+	}
 }
