@@ -127,7 +127,9 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, err
 		}
 	}
-	record, err := u.inputRecord(u.AgentID, u.Messages, u.run, u.dispatch, 0)
+	record, err := u.inputRecord(thread.Queued{
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede,
+	}, 0)
 	if err != nil {
 		return Receipt{}, head, err
 	}

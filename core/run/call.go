@@ -136,6 +136,9 @@ func (p *step) storeResult(ctx context.Context, i int) error {
 	if err := p.put(ctx, record); err != nil {
 		return err
 	}
+	p.round.mu.Lock()
+	p.round.fresh[i] = true
+	p.round.mu.Unlock()
 	p.round.tell(i, &p.events)
 	return nil
 }

@@ -134,7 +134,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	d, from := &p.draft, p.head.Seq
 	_, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitTurn{
-			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed,
+			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed, Cut: d.cut,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
@@ -223,7 +223,7 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	result, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitStep{
 			Fence: p.fence, From: from, Outcome: asked, Natural: end.natural, Listens: p.listens(),
-			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed,
+			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed, Cut: d.cut,
 			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {

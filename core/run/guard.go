@@ -186,11 +186,12 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	kind, at := p.nackKind(cause, over, late)
 	p.log.WarnContext(ctx, "step was given back and will be tried again", append(p.attrs(), "kind", kind, "at", at, "error", cause)...)
 	var calls []thread.CallStatus
+	progress := false
 	if p.round != nil && p.head.Run.Cursor == thread.CursorTools {
-		calls = p.round.statuses(p.head.Run.Calls)
+		calls, progress = p.round.statuses(p.head.Run.Calls, p.hooked())
 	}
 	_, err := p.commit(ctx, func() thread.Change {
-		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Schema: p.adopted(), ModelFailed: p.modelFailed}
+		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Progress: progress, Schema: p.adopted(), ModelFailed: p.modelFailed}
 	}, nil)
 	if err != nil {
 		return Stepped{}, errors.Join(err, cause)

@@ -82,11 +82,15 @@ func (p *step) readOpening(ctx context.Context) error {
 	if first == 0 || first > p.head.Seq {
 		return nil
 	}
-	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, first, first)
-	if err != nil {
-		return err
+	for seq := first; seq <= min(first+1, p.head.Seq); seq++ { // a record that takes the log's tail back may come first
+		entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, seq, seq)
+		if err != nil {
+			return err
+		}
+		if p.opening = entries[0].Message; p.opening != nil {
+			break
+		}
 	}
-	p.opening = entries[0].Message
 	return nil
 }
 
@@ -218,6 +222,9 @@ func (p *step) hear(ctx context.Context) error {
 				return err
 			}
 			p.input = &input
+		}
+		if err := p.supersede(ctx, p.input.Supersede); err != nil {
+			return err
 		}
 		p.say(p.head.Run.Dispatch, p.input.Messages)
 	}

@@ -44,6 +44,7 @@ func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks b
 		}
 	}
 	if !hooks || result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
+		p.round.hooked[i] = true
 		return nil
 	}
 	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
@@ -55,6 +56,7 @@ func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks b
 	if p.head.Run.Calls[i] != thread.CallDone {
 		p.round.hooks[i] = after.Command.Effects
 	}
+	p.round.hooked[i] = true
 	after.Command.Effects = nil
 	d.merge(after)
 	return nil
@@ -65,4 +67,9 @@ func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall,
 		return context.Cause(ctx)
 	}
 	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
+}
+
+// hooked reports whether results wait for AfterToolExecute.
+func (p *step) hooked() bool {
+	return p.agent != nil && p.agent.Engine.Listens(core.PhaseAfterToolExecute)
 }

@@ -23,6 +23,8 @@ type round struct {
 	entries  []*thread.Entry // result of each call; nil while it has none
 	payloads [][]byte        // as they are, or will be, stored
 	stored   []bool          // readable under this claim's fence, or marked done in the head
+	fresh    []bool          // stored by this claim's own put, not adopted
+	hooked   []bool          // AfterToolExecute has seen it, or never will
 	schema   uint16          // the highest of the results that were met in the log: another program may have written them
 }
 
@@ -33,7 +35,7 @@ func newRound(turn core.Message, base uint64) *round {
 	n := len(turn.ToolCalls)
 	return &round{
 		turn: turn, base: base, hooks: make([]effect, n),
-		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n),
+		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n), fresh: make([]bool, n), hooked: make([]bool, n),
 	}
 }
 
@@ -99,17 +101,24 @@ func (r *round) effectsOf(i int) (effects []state.Effect) {
 
 // statuses are the calls as the step leaves them: a result that is stored makes
 // its call done. One that is only in memory does not, since a done call must be
-// readable by anyone who sees the head.
-func (r *round) statuses(calls []thread.CallStatus) []thread.CallStatus {
+// readable by anyone who sees the head. With hooks only one that AfterToolExecute has seen does: what
+// the hook asks for runs with the write that makes the call done, and would be
+// lost if that came first. progress reports whether this claim stored a result
+// that is left out for it.
+func (r *round) statuses(calls []thread.CallStatus, hooks bool) (left []thread.CallStatus, progress bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	calls = slices.Clone(calls)
-	for i := range calls {
-		if r.stored[i] {
-			calls[i] = thread.CallDone
+	left = slices.Clone(calls)
+	for i := range left {
+		switch {
+		case !r.stored[i]:
+		case hooks && !r.hooked[i]:
+			progress = progress || r.fresh[i] && left[i] != thread.CallDone
+		default:
+			left[i] = thread.CallDone
 		}
 	}
-	return calls
+	return left, progress
 }
 
 // answered reports whether a call has come to a result that the head does not

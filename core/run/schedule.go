@@ -74,7 +74,7 @@ func blockedFor(reason string) *core.Termination {
 // write: from then on a claim that finds no result knows only that they may
 // have run.
 func (p *step) mark(ctx context.Context, runnable []int) error {
-	calls := p.round.statuses(p.head.Run.Calls)
+	calls, _ := p.round.statuses(p.head.Run.Calls, p.hooked())
 	marked := false
 	for _, i := range runnable {
 		if t, ok := p.agent.Tools[p.round.turn.ToolCalls[i].Name]; ok && t.Spec().Delivery == tool.AtMostOnce {

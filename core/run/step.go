@@ -54,6 +54,7 @@ type loaded struct {
 type draft struct {
 	entries  []thread.Entry    // log records after head.Seq, in order
 	consumed []thread.InboxRef // inbox entries among them
+	cut      uint64            // the log is taken back from here on; 0: it is not
 	messages []core.Message    // the conversation, with those of entries
 	snapshot state.Snapshot    // the state, with patches
 	patches  []state.Patch     // what hooks changed since the last entry that has a patch
