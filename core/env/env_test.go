@@ -152,8 +152,8 @@ func TestPointsAreListedOnce(t *testing.T) {
 		}
 		seen[p] = true
 	}
-	if len(seen) != 20 {
-		t.Errorf("%d points, want 20", len(seen))
+	if len(seen) != 17 {
+		t.Errorf("%d points, want 17", len(seen))
 	}
 }
 

@@ -63,7 +63,7 @@ func TestAnEventAdvancesARunByOneStep(t *testing.T) {
 		t.Errorf("the batch answered %s", got)
 	}
 	h := w.head(t, "t1")
-	if h.Run.ID != receipt.RunID || h.Run.Step != 1 || h.Run.Cursor != thread.CursorInfer || !h.Run.Ready || h.Claim.Fence != 0 {
+	if h.Run.ID != receipt.RunID || h.Run.Step != 1 || h.Run.Cursor != thread.CursorInfer || !h.Ready() || h.Claim.Fence != 0 {
 		t.Errorf("after one event the head is %+v", h)
 	}
 	want := []string{"user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`}
@@ -168,7 +168,7 @@ func TestAStreamNearItsDeadlineYields(t *testing.T) {
 		t.Errorf("a stream that was cut short must end with an error:\n%s", body)
 	}
 	h := w.head(t, "t1")
-	if !h.Open() || h.Claim.Fence != 0 || !h.Run.Ready {
+	if !h.Open() || h.Claim.Fence != 0 || !h.Ready() {
 		t.Fatalf("the run was not handed back: %+v", h)
 	}
 	w.finish(t, "t1")
@@ -186,7 +186,7 @@ func TestAStepFunctionStopsSteppingNearItsDeadline(t *testing.T) {
 	if _, err := w.host.Invoke(t.Context(), "step", eventFor(t, core.WakeUp{Tenant: tenant, Thread: "t1", Dispatch: receipt.DispatchID})); err != nil {
 		t.Fatal(err)
 	}
-	if h := w.head(t, "t1"); h.Run.Step != 1 || !h.Run.Ready {
+	if h := w.head(t, "t1"); h.Run.Step != 1 || !h.Ready() {
 		t.Errorf("want one step and a yield, the head is %+v", h)
 	}
 	w.finish(t, "t1")

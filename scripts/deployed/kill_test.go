@@ -25,8 +25,8 @@ var passed = []struct {
 	point env.Point
 	times int
 }{
-	{env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2}, {env.PointPutTurn, 2}, {env.PointCommitTurn, 1},
-	{env.PointTool, 2}, {env.PointPutResult, 2}, {env.PointCommitStep, 2}, {env.PointContinue, 1},
+	{env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2}, {env.PointCommitTurn, 1},
+	{env.PointTool, 2}, {env.PointPutResult, 1}, {env.PointCommitStep, 2}, {env.PointContinue, 1},
 }
 
 func TestAKilledStepIsRedelivered(t *testing.T) {

@@ -61,7 +61,7 @@ func TestTheSweepFindsWhatNobodyWoke(t *testing.T) {
 	}{
 		{"a hint that was lost", func(*testing.T, *world) {}, 4 * time.Minute, `{"woken":1}`},
 		{"a worker that died", func(t *testing.T, w *world) {
-			if _, claimed, err := w.box.Claim(t.Context(), key("t1")); !claimed || err != nil {
+			if _, claimed, err := w.box.Claim(t.Context(), core.WakeUp{Tenant: tenant, Thread: "t1"}, true); !claimed || err != nil {
 				t.Fatalf("claimed %v, %v", claimed, err)
 			}
 		}, 4 * time.Minute, `{"woken":1}`},

@@ -144,7 +144,7 @@ func (w *world) head(tb testing.TB, id string) thread.Head {
 // messages lists who said what.
 func (w *world) messages(tb testing.TB, id string) []string {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, key(id), 1, w.head(tb, id).Seq)
+	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key(id), 1, w.head(tb, id).Seq)
 	if err != nil {
 		tb.Fatal(err)
 	}

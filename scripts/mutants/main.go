@@ -14,8 +14,8 @@
 //
 // Mutants that cannot be told from the program are listed with a reason in
 // equivalent.txt and do not count. What no operator makes, but once escaped the
-// tests, stands in named.txt by hand: these are run beside every sample. The last line is the score; the exit status
-// is 1 when it is under 95 %.
+// tests, stands in named.txt by hand: these are run beside every sample. The last
+// line is the score; the exit status is 1 when it is under 95 %.
 package main
 
 import (

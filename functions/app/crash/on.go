@@ -13,7 +13,7 @@ import (
 
 // The variables of the test build.
 const (
-	KillAt    = "REVEILLE_KILL_AT"    // point and side: "W5.before"
+	KillAt    = "REVEILLE_KILL_AT"    // point and side: "W6.before"
 	KillCount = "REVEILLE_KILL_COUNT" // at which passing of it in a process; default 1
 	KillOnce  = "REVEILLE_KILL_ONCE"  // a file that is made before the kill and prevents a second one; default none
 	KeyFile   = "REVEILLE_KEY_FILE"   // gets the idempotency key of every execution of a tool
