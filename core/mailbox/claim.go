@@ -59,7 +59,8 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 }
 
 // leaveToNewer sends a hint on to a newer program, a limited number of times;
-// then the thread is the sweep's.
+// then the thread is the sweep's. Without the limit the hints of a long rollback
+// would circulate for as long as it lasts, more of them with every write.
 func (s *Service) leaveToNewer(ctx context.Context, hint core.WakeUp, why error) error {
 	if hint.Sweep || hint.Tries >= schemaTries {
 		return nil

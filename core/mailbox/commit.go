@@ -71,6 +71,14 @@ type takenError struct{ pointers []store.Pointer }
 
 func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + " holds another value" }
 
+// run is the loop: look (unless the caller or a refusal brought the head), see
+// whether the last try was applied after all, apply, write. It ends with the
+// head that has the change in it, or with an error that says it has not; the
+// error of an outcome that stays unknown is the store's last.
+//
+// A plan is made anew only for another version of the head. For the same one it
+// is sent as it was: the try before may still be on its way to the store, and
+// two different ones must not meet there.
 func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	c.id = c.env.NewID()
 	fresh, failures, refusals := head.Exists() || c.read, 0, 0
@@ -128,7 +136,8 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 	}
 }
 
-// apply makes the plan for a head.
+// apply makes the plan for a head. The commit id is the same for every plan of
+// one commit: it says who wrote, not which try.
 func (c *commit) apply(head thread.Head) error {
 	change := c.choose(head)
 	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
@@ -198,7 +207,9 @@ func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.Ref
 }
 
 // pause counts a failure and waits before the next look, but not before the
-// first. It returns the failure when there were too many, or when it is no use.
+// first: a lost answer is most likely one of a write that was applied, and the
+// head still says so; a throttled store is left alone at once. It returns the
+// failure when there were too many, or when it is no use.
 func (c *commit) pause(ctx context.Context, failures *int, failure error) error {
 	*failures++
 	if *failures > maxFailures || !retryable(failure) {

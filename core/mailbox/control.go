@@ -57,9 +57,10 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if err != nil {
 		return err
 	}
+	in.Messages = messages
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
 		_, _, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
-			record, err := s.inputRecord(in.AgentID, messages, in.Run, id, revision)
+			record, err := s.inputRecord(in, revision)
 			return []store.Record{record}, err
 		})
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {

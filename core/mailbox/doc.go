@@ -1,8 +1,43 @@
 // Package mailbox is the queue of dispatches: it submits input, hands claims to
 // workers, commits what they did and repairs what nobody woke.
 //
-// The HEAD of a thread is the truth; a wake-up is a hint that may be lost. Every
-// change goes through [Service.Commit], which runs thread.Apply and one
-// compare-and-set, settles ambiguous answers, stores what must come before the
-// head and sends what comes after it.
+// # One write decides
+//
+// The HEAD of a thread is the truth. Every change of it goes through
+// [Service.Commit]: thread.Apply says what the change makes of the head, then
+// one call of the store writes pointers, records and head, if the head is still
+// the one that Apply was given. A refusal brings the head that won, and the
+// change is tried on that; so a change is chosen for a head, never once and for
+// all (input for a run that has just ended is queued instead). What a refused
+// write leaves behind is an orphan: nothing that is read by its name is believed
+// unless head, run record or log confirm it.
+//
+// A write whose answer is lost is settled by its commit id, which the head
+// keeps; a holder's is kept apart, so that nobody else's write hides it. Until
+// then the same bytes go out again, and it makes no difference which of the
+// tries was applied.
+//
+// # A hint is only a hint
+//
+// A wake-up may be lost, doubled, late or forged; it costs at most one useless
+// look at the head. What must hold is the other direction: work that can be
+// claimed has a hint on its way, or is found by the sweep.
+//
+//   - Each write that leaves something to do sends one, after it, in the name of
+//     whoever wrote; a duplicate request does too, since the first may have died
+//     between its write and its hint.
+//   - A hint that comes too early sends itself again, and so does one whose claim
+//     failed, met a suspect beside other work, or a newer program's thread. The
+//     message of the queue is acknowledged then: as an item failure it would be
+//     hidden for minutes.
+//   - The sweep's hints never renew themselves, or each sweep would add another.
+//
+// # Requests that come twice
+//
+// A submission with a key has the same ids at every try: the key's pointer is
+// stored with the write that accepts it, never before, so that a refused request
+// has not used up its key. Without transactions a pointer may be stored by a try
+// that went no further; the next one goes on under its ids. A try that was
+// paused, and that another overtook, finds its dispatch among the dedupe keys of
+// the head. The owner is checked before a key says anything.
 package mailbox

@@ -62,7 +62,8 @@ func bodyHash(s Submission) (string, error) {
 		Agent    string
 		Messages []core.Message
 		Mode     Mode
-	}{s.AgentID, s.Messages, s.Mode})
+		Tail     uint64 `json:",omitempty"`
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}
@@ -84,14 +85,13 @@ func createdAt(id core.ID) int64 {
 // inputRecord is the stored form of a submission or of one revision of it.
 // Everything in it follows from the submission and the ids, so that a retry
 // puts the same bytes.
-func (s *Service) inputRecord(agent string, messages []core.Message, run, dispatch core.ID, revision uint32) (store.Record, error) {
-	in := thread.Queued{
-		Run: run, Dispatch: dispatch, AgentID: agent, CreatedAt: createdAt(dispatch),
-		Messages: make([]core.Message, 0, len(messages)),
-	}
+func (s *Service) inputRecord(in thread.Queued, revision uint32) (store.Record, error) {
+	in.CreatedAt = createdAt(in.Dispatch)
+	messages := in.Messages
+	in.Messages = make([]core.Message, 0, len(messages))
 	for i, m := range messages {
 		if m.ID == "" {
-			m.ID = dispatch.String() + "." + strconv.Itoa(i)
+			m.ID = in.Dispatch.String() + "." + strconv.Itoa(i)
 		}
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)
@@ -101,7 +101,7 @@ func (s *Service) inputRecord(agent string, messages []core.Message, run, dispat
 		return store.Record{}, err
 	}
 	return store.Record{
-		Name: store.InputName(dispatch, revision), Payload: payload,
+		Name: store.InputName(in.Dispatch, revision), Payload: payload,
 		Expires: (in.CreatedAt + inputLife.Milliseconds()) / 1000,
 	}, nil
 }

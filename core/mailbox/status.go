@@ -128,7 +128,8 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 }
 
 // read finds the run that read an inbox entry: what the audit says, if the log
-// confirms it.
+// confirms it. A step that was refused has left an audit that names a sequence
+// where something else stands, or nothing yet.
 func (s *Service) read(ctx context.Context, key core.ThreadKey, head thread.Head, id core.ID) (by core.ID, ok bool, err error) {
 	audit, _, ok, err := s.audit(ctx, key, store.ReadName(id))
 	if err != nil || !ok || audit.Read > head.Seq {

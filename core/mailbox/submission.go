@@ -37,6 +37,10 @@ type Submission struct {
 	// same content returns the first receipt, with other content it is
 	// core.CodeConflict. Empty: every submission is new.
 	Key string
+	// Supersede is the sequence of the thread's log from which on everything is
+	// taken back before the run begins: to say an earlier message again, or
+	// another in its place. 0: nothing. It counts only for input that opens a run.
+	Supersede uint64
 }
 
 // Check validates a submission before anything is stored.

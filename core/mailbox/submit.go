@@ -61,7 +61,9 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	return receipt, head, err
 }
 
-// look reads the head and, at the same time, what the Key stands for.
+// look reads the head and, at the same time, what the Key stands for. Neither
+// read confirms the other: the head may be older than the pointer, in which case
+// the write is refused and the commit's loop goes on with a newer one.
 func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	if u.Key == "" {
 		return u.Head(ctx, u.Thread)
@@ -112,7 +114,9 @@ func open(head thread.Head, user string) error {
 	return nil
 }
 
-// try makes the submission durable under its ids, or finds that it is.
+// try makes the submission durable under its ids, or finds that it is. The
+// receipt names the run that will read the input, or has: of steered input
+// another run than the one that was submitted.
 func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
 	if err := open(head, u.User); err != nil {
@@ -123,7 +127,9 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, err
 		}
 	}
-	record, err := u.inputRecord(u.AgentID, u.Messages, u.run, u.dispatch, 0)
+	record, err := u.inputRecord(thread.Queued{
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede,
+	}, 0)
 	if err != nil {
 		return Receipt{}, head, err
 	}

@@ -21,7 +21,7 @@ const sweepPage = 100
 // threads which nobody can claim hold up no others. It returns how many it
 // woke, and of each shard the first thing that went wrong.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
-	var random [8]byte
+	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
 	until := s.env.Millis()

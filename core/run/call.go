@@ -15,7 +15,15 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// execute runs one call behind its first phase and keeps its result.
+// execute runs one call behind its first phase and keeps its result. It runs
+// beside the other calls of its round: nothing here may touch the step's draft,
+// which the calls are merged into one after the other when all have ended. So
+// BeforeToolExecute sees the state as it was when the round began, and what it
+// changes goes with the call's own intents.
+//
+// The tool may have acted when it returns, so from then on the result is worth
+// more than the time that is left: it is kept even when the context is over,
+// unless the claim is, when another worker decides about the call.
 func (p *step) execute(ctx context.Context, i int) error {
 	call := p.round.turn.ToolCalls[i]
 	before, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
@@ -42,6 +50,9 @@ func (p *step) execute(ctx context.Context, i int) error {
 	}
 	intents := before.Command
 	intents.Append(result.Command)
+	// A command that cannot be stored is found here, where it costs the call its
+	// intents. Found at the merge, or by the encoder, it would cost the run, or
+	// run the tool again with every try.
 	if err := p.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
 		result, intents = tool.Failed("execution failed: "+err.Error()), before.Command
 	}
@@ -58,7 +69,9 @@ func (p *step) call(i int, snapshot state.Snapshot) tool.Call {
 	}
 }
 
-// key is the call's idempotency key; the provider's call ids can repeat.
+// key is the call's idempotency key: run, sequence of the turn, index. Provider
+// call ids can be missing or repeat within a thread; a sequence holds one turn
+// for good, whichever claim runs its calls.
 func (p *step) key(i int) string {
 	return fmt.Sprintf("%s/%d/%d", p.id, p.round.base-1, i)
 }
@@ -69,8 +82,12 @@ func (p *step) key(i int) string {
 const largeResult = 64 << 10
 
 // answer keeps the result of call i. It is stored at its reserved sequence at
-// once when something may still run or wait after it: a sibling or a hook. The
-// last one travels with commit B.
+// once when something may still run or wait after it: a sibling or a hook, whose
+// time a crash would make the tool pay for with a second execution. The last one
+// travels with commit B, which follows at once: a write less for each round.
+//
+// A result that the store or the encoder will never take becomes an error result
+// here, once: the model reads why, and the tool does not run again.
 func (p *step) answer(ctx context.Context, i int, result tool.Result, status core.ResultStatus) error {
 	result.Status = status
 	err := p.keep(ctx, i, result)
@@ -94,7 +111,8 @@ func (p *step) keep(ctx context.Context, i int, result tool.Result) error {
 	return p.storeResult(ctx, i)
 }
 
-// resultEntry is the log record of the result of call i.
+// resultEntry is the log record of the result of call i. Its message id derives
+// from the place, so that a result is recognised when it is adopted.
 func (p *step) resultEntry(i int, result tool.Result) thread.Entry {
 	call := p.round.turn.ToolCalls[i]
 	result.CallID, result.Name = call.ID, call.Name
@@ -108,7 +126,8 @@ func (p *step) resultEntry(i int, result tool.Result) thread.Entry {
 	return entry
 }
 
-// storeResult puts the result of call i alone.
+// storeResult puts the result of call i alone. The fence is read here and not
+// when the result was made: the step may have taken the next one meanwhile.
 func (p *step) storeResult(ctx context.Context, i int) error {
 	p.round.mu.Lock()
 	record := p.round.record(i)
@@ -117,12 +136,18 @@ func (p *step) storeResult(ctx context.Context, i int) error {
 	if err := p.put(ctx, record); err != nil {
 		return err
 	}
+	p.round.mu.Lock()
+	p.round.fresh[i] = true
+	p.round.mu.Unlock()
 	p.round.tell(i, &p.events)
 	return nil
 }
 
 // storeResults puts what a refused or abandoned commit B would have carried, so
-// that no other claim runs those calls again.
+// that no other claim runs those calls again. It is asked before everything that
+// leaves the round behind: a nack, a failure, a close. The refused commit may
+// have stored the result under this very fence; equal bytes are a success then,
+// and other bytes (of a commit before it) want the next fence.
 func (p *step) storeResults(ctx context.Context) error {
 	if p.round == nil {
 		return nil
@@ -149,7 +174,8 @@ func (p *step) storeResults(ctx context.Context) error {
 	return nil
 }
 
-// answerOpen gives every call that has no result one that says why.
+// answerOpen is for a round that is not to run at all: it gives every call
+// that has no result one that says why.
 func (p *step) answerOpen(ctx context.Context, status core.ResultStatus, reason string) error {
 	for i := range p.round.entries {
 		if p.round.entries[i] == nil {
@@ -162,7 +188,8 @@ func (p *step) answerOpen(ctx context.Context, status core.ResultStatus, reason 
 }
 
 // refuse answers a call that no gate is asked about: its tool does not exist or
-// its arguments are invalid.
+// its arguments are invalid. A person would otherwise be asked to approve what
+// cannot run.
 func (p *step) refuse(ctx context.Context, i int) (refused bool, err error) {
 	call := p.round.turn.ToolCalls[i]
 	t, ok := p.agent.Tools[call.Name]

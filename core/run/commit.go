@@ -25,7 +25,14 @@ const commitTime = 15 * time.Second
 
 // commit applies a change under the step's claim. Where records that an earlier
 // try of this claim has left behind stand in the way, it takes the next fence:
-// change is asked again then.
+// change is asked again then, since it names the fence.
+//
+// Only the step's goroutine commits, but the watch renews the lease beside it.
+// Both may lose a race to the other; the committer's loop then tries the same
+// change on the newer head, which differs in nothing that the change is about.
+//
+// Effects of calls run here, at the one place that every write of a holder goes
+// through, because each of them may be the one that moves a call to done.
 //
 // What has begun is seen through, though the host stops: else nobody would know
 // what it came to. Nor may the watch stop it, which finds the claim gone as soon
@@ -61,7 +68,9 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 	}
 }
 
-// stamped adds fence and version to what build makes.
+// stamped adds fence and version to what build makes. build is called for every
+// head that the change is tried on, and under a new fence after a refence, so
+// that nothing of either may be fixed before.
 func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.Record, error) {
 	if build == nil {
 		return nil
@@ -81,7 +90,9 @@ func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.R
 }
 
 // refence takes the next fence, under which other bytes may go where this claim
-// has put some.
+// has put some. The watch may read the head between the write and the moment
+// when the step knows its new fence, hence refencing: one fence more is no lost
+// claim then.
 func (p *step) refence(ctx context.Context, head thread.Head) error {
 	p.refencing.Store(true)
 	defer p.refencing.Store(false)
@@ -123,7 +134,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	d, from := &p.draft, p.head.Seq
 	_, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitTurn{
-			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed,
+			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed, Cut: d.cut,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
@@ -142,7 +153,9 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 }
 
 // committed takes the draft into the conversation and begins the next one. The
-// effects of what was committed run now: nothing rolls them back.
+// effects of what was committed run now, after the cache knows of it: they may
+// take long or take the process down, and nothing rolls them back. They see the
+// state as it is after the commit.
 func (p *step) committed(ctx context.Context) {
 	p.recorded, p.modelFailed = true, 0
 	p.remember()
@@ -151,7 +164,10 @@ func (p *step) committed(ctx context.Context) {
 	p.runEffects(ctx, c, effects)
 }
 
-// remember makes the conversation that the commit came to, and caches it.
+// remember makes the conversation that the commit came to, and caches it: the
+// next step of the thread in this process reads nothing. It folds the entries
+// as a cold step would, instead of taking the draft's snapshot, so that warm and
+// cold cannot drift apart.
 func (p *step) remember() {
 	b := build(p.conversation)
 	for _, entry := range p.draft.entries {
@@ -179,8 +195,14 @@ func (p *step) finish(ctx context.Context, end ending) (Stepped, error) {
 	return p.commitStep(ctx, end)
 }
 
-// commitStep is commit B. What the head makes of it counts: see
-// [thread.CommitStep].
+// commitStep is commit B. What the head makes of it counts, see
+// [thread.CommitStep], and the run's record says that: it is built from the
+// result, since input may have come after the model's last look, or a listener
+// of RunEnd may turn the end into a close.
+//
+// The results go before the step record, in the order of the log; those that
+// were put alone are left out. The run's record is stored with its first commit,
+// which a takeover needs it from, and when the run ends.
 func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	d, from, calls := &p.draft, p.head.Seq, uint64(0)
 	if p.round != nil {
@@ -195,13 +217,13 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	asked := thread.Yield
 	if end.termination != nil {
 		asked = thread.Done
-		p.ending.Store(true)
+		p.ending.Store(true) // before the write: the watch may see its head first
 	}
 	var record thread.RunRecord
 	result, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitStep{
 			Fence: p.fence, From: from, Outcome: asked, Natural: end.natural, Listens: p.listens(),
-			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed,
+			Seq: from + uint64(len(d.entries)), Calls: p.allDone(), Consumed: d.consumed, Cut: d.cut,
 			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
@@ -226,7 +248,9 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 	return p.stepped(ctx, result)
 }
 
-// recordFor is the run's record for an outcome.
+// recordFor is the run's record for an outcome. The ending names the version of
+// the head that begins to close the run: a record that a refused commit has left
+// behind names a version that never did, and is not believed.
 func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
 	r := p.record
 	r.Steps, r.Usage = p.draft.totals.Steps, p.draft.totals.Usage
@@ -246,7 +270,8 @@ func (p *step) finalize(r *thread.RunRecord, t *core.Termination) {
 	r.Response = lastText(p.draft.messages, r.ID)
 }
 
-// stepped is what follows commit B.
+// stepped is what follows commit B: the reader first, then effects, then the
+// cache of the state, whose loss costs nothing.
 func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
 	if p.round != nil {
 		p.round.allStored(&p.events)
@@ -287,7 +312,8 @@ const (
 	putBase     = 50 * time.Millisecond
 )
 
-// put stores records beside each other; all must succeed.
+// put stores records beside each other; all must succeed. Each can be put again
+// as often as wanted, so that a failure of one leaves nothing to undo.
 func (p *step) put(ctx context.Context, records ...store.Record) error {
 	if len(records) == 0 {
 		return nil

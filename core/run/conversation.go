@@ -17,6 +17,7 @@ type conversation struct {
 	run         core.ID // of the newest entry
 	step        int     // of the newest entry that has one
 	messages    []core.Message
+	seqs        []uint64      // of messages
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
 	totals      thread.Totals    // of run
@@ -25,6 +26,7 @@ type conversation struct {
 	changed     map[state.KeyPath]bool
 	turns       int  // since that snapshot
 	size        int  // about, in bytes
+	short       bool // older messages belong to the window, which were not read
 	unread      bool // the thread cannot be read: nothing is known of it
 }
 
@@ -34,12 +36,16 @@ type builder struct {
 	fold *state.Fold
 	own  bool    // changed is the builder's own
 	kept core.ID // run of the entry kept last
+	open bool    // its first message comes next
 }
 
-// build goes on from a conversation, which stays as it is.
+// build goes on from a conversation, which stays as it is. The messages are
+// clipped, so that the first append copies them instead of writing behind the
+// end of a slice that another step may share.
 func build(c *conversation) *builder {
 	b := &builder{conversation: *c, fold: state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
+	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
 	return b
 }
 
@@ -56,7 +62,8 @@ func (b *builder) enter(run core.ID, step int) {
 	}
 }
 
-// add folds the next entry in.
+// add folds the next entry in: the values first that ended with the run or step
+// before it, then its patch.
 func (b *builder) add(entry thread.Entry) error {
 	b.seq++
 	b.enter(entry.Run, entry.Step)
@@ -71,17 +78,22 @@ func (b *builder) add(entry thread.Entry) error {
 	return b.fold.Apply(entry.Patch, entry.Revision)
 }
 
-// keep takes everything of an entry but its patch.
+// keep takes everything of an entry but its patch, which a stored snapshot may
+// hold already. Totals are the newest turn's, plus the failed results behind it.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
-		begins := !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
+		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
 		b.kept, b.totals, b.opening = entry.Run, thread.Totals{}, nil
-		if m := entry.Message; begins && m != nil && m.Role == core.RoleUser {
-			b.opening = m
-		}
+	}
+	if entry.Superseded != nil {
+		b.cut(entry.Superseded.From)
 	}
 	if m := entry.Message; m != nil {
-		b.messages = append(b.messages, *m)
+		if b.open && m.Role == core.RoleUser {
+			b.opening = m
+		}
+		b.open = false
+		b.messages, b.seqs = append(b.messages, *m), append(b.seqs, b.seq)
 		b.size += messageSize(*m)
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.totals.Failures++
@@ -90,6 +102,18 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Totals != nil {
 		b.totals = *entry.Totals
 	}
+}
+
+// cut drops the messages from a sequence on. What the window has room for then
+// may not have been read.
+func (b *builder) cut(from uint64) {
+	first := len(b.seqs)
+	for first > 0 && b.seqs[first-1] >= from {
+		first--
+		b.size -= messageSize(b.messages[first])
+	}
+	b.short = b.short || first < len(b.seqs) && (first == 0 && from > 1 || first > 0 && b.seqs[0] > 1)
+	b.messages, b.seqs = b.messages[:first:first], b.seqs[:first:first]
 }
 
 // note remembers which keys a patch touches.
@@ -113,7 +137,7 @@ func (b *builder) done(w Window) *conversation {
 	c.snapshot = b.fold.Snapshot()
 	shown := len(c.messages) - w.Cut(c.messages)
 	if first := len(c.messages) - 2*shown; first > shown {
-		c.messages = append([]core.Message(nil), c.messages[first:]...)
+		c.messages, c.seqs = append([]core.Message(nil), c.messages[first:]...), append([]uint64(nil), c.seqs[first:]...)
 		c.size = 0
 		for _, m := range c.messages {
 			c.size += messageSize(m)
@@ -144,7 +168,9 @@ func (c *conversation) bytes() int {
 }
 
 // cache keeps the conversations of the threads that this process stepped last,
-// up to a number of bytes.
+// up to a number of bytes. They are prefixes of committed logs, which never
+// change: an old one is only short. mu guards the tables; conversations are
+// shared without it.
 type cache struct {
 	mu    sync.Mutex
 	limit int
@@ -177,6 +203,9 @@ func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
 // put keeps a conversation, and drops those that were not used for the longest
 // time. One that is larger than the whole cache is not kept.
 func (c *cache) put(key core.ThreadKey, v *conversation) {
+	if v.short {
+		return
+	}
 	size := v.bytes()
 	c.mu.Lock()
 	defer c.mu.Unlock()

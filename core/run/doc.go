@@ -1,17 +1,110 @@
 // Package run is the step machine: one [Stepper.Step] takes a claimed run one
 // step further and commits what it did.
 //
-// A step is an inference and its tool round. It has two commits: A makes the
-// model's turn visible before any of its calls runs, B moves the head over the
-// results and hands the run on. In between, each result is stored at a sequence
-// that A reserved, so that whoever takes the run over adopts what is there and
-// runs only the rest; stop policies and gates are asked again and answer the
-// same.
+// # A step
 //
-// What goes wrong ends in one of four ways. A lost claim is store.ErrFenced:
-// stop. A run that was ended from outside is closed: every open call gets a
-// result. What no second try can mend (a refused request, a fatal tool, an
-// agent that is gone) ends the run with an error. Everything else is given back
-// with a growing pause, five times at most, or at once when only the time was
-// over.
+// A step is an inference and its tool round. Where a run stands is its cursor,
+// in the thread's head, so that any process can go on:
+//
+//	start -> infer -> tools -> infer -> ... -> done
+//
+// Step loads what is committed, hears what people said since the last step,
+// runs the phases before the inference, streams the inference, and then makes at
+// most two commits:
+//
+//   - Commit A makes the turn visible before any of its calls runs, and reserves
+//     the sequences of their results. A turn without calls has none.
+//   - Commit B moves the head over the results and over the step record, which
+//     holds what the hooks behind the turn changed, and hands the run on.
+//
+// Between the two each result is put at its reserved sequence as soon as its
+// tool returns, before any hook looks at it, except the last one of a round,
+// which travels with commit B. What the head makes of a commit counts, not what
+// the step wished: a natural end with unread input goes on, an end with open
+// calls or a listener of RunEnd begins to close the run instead of ending it.
+// The records of a commit are therefore built from the head that it comes to,
+// and built again for every head that it is tried on.
+//
+// # What survives what
+//
+// The head is the only thing that races, and only its compare-and-set decides.
+// Records are written before the head that covers them, under the fence of the
+// claim; a claim that was lost meets a higher fence, or a head that has moved,
+// and stops with store.ErrFenced. Four things follow:
+//
+//   - A crash before commit A costs an inference, one after it nothing that was
+//     stored. Whoever takes the run over adopts the stored results: it puts the
+//     same bytes again under its own fence, since the worker before it may only
+//     have paused, and runs the rest. Stop policies judge the same turn again
+//     and must come to the same; gates are asked about calls without a result.
+//   - A tool may run again when the process died between its return and the put
+//     of its result. One that must not (tool.AtMostOnce) is marked in the head
+//     just before it starts; without a result its call then reads "outcome
+//     unknown".
+//   - An answer that was lost on the way is settled by commit ids, in the
+//     committer: the same bytes go out until it is known whether they were
+//     applied.
+//   - A claim may come to other bytes at a sequence that it has used, when a
+//     commit was refused after its records were stored. The store tells them
+//     apart from a late write of another claim by the fence alone, so the step
+//     takes the next fence (thread.Refence) and writes under that.
+//
+// # State
+//
+// The log holds values: turn and step records carry the patch that their hooks
+// came to, results carry the intents of their tools until the round is merged.
+// Folding the log calls no code of any plugin. The intents of a round are
+// applied in call order, each on what those before it made of the state; one
+// that cannot be applied is dropped with a log line, and its result stands.
+//
+// Effects run after the write that makes visible what they came with: commit A
+// for the phases before it; for a call the write that moves it to done,
+// whichever that is (a nack, the close of a cancelled run, commit B of the claim
+// that adopted it); commit B for StepEnd; the close for RunEnd. A crash may lose
+// them, nothing runs them twice.
+//
+// # How a step goes wrong
+//
+// Every error ends in one of four ways, which remedy and giveBack choose:
+//
+//   - The claim is lost: stop, without another write.
+//   - The run was ended from outside (a cancel, an interrupt): close it.
+//   - No second try can mend it (a permanent model error, a fatal tool, a hook
+//     that failed, an agent that is gone, a record that is damaged, a turn over
+//     the store's limit, a whole invocation without progress): the run fails.
+//   - Everything else is given back to the mailbox by a nack. A failure and a
+//     deadline are attempts, five of which dead-letter the run; a host that
+//     stops, an input that was edited meanwhile and a record of a newer program
+//     are not, and model calls are counted apart.
+//
+// All ends, the natural one included, come through one door: see the comment at
+// the head of end.go.
+//
+// # Concurrency
+//
+// One goroutine is the step: it alone reads and writes the fields of step, but
+// for those that are named below. Beside it run
+//
+//   - the watch, which reads the head every two seconds, renews the lease past
+//     two thirds and cancels the step's context when the claim is lost or the
+//     run was ended. It shares the atomic fields of step (held, refencing,
+//     ending) and nothing else; heads that it writes differ from the step's own
+//     in version and lease only, which the committer's loop settles;
+//   - the calls of a round, side by side. They share the round and the emitter,
+//     each behind its own mutex, which is never held over I/O;
+//   - reads of a cold step that do not need each other.
+//
+// All of it goes through env.Group, so that the simulator runs one function at a
+// time in an order of its own choosing. What a step writes does not depend on
+// that order: ids derive from run, step and call index, results are merged and
+// announced in call order, and of several errors the first in call order counts.
+//
+// # Memory
+//
+// What is committed of a thread is kept in memory up to a number of bytes, as an
+// immutable conversation per thread. A step that finds its thread there reads
+// the log behind it, usually nothing; a cold one reads its window backwards, the
+// stored state (S#) and what follows it. Both ask the model the same and write
+// the same bytes: S# is a cache, and the window depends on the newest messages
+// only.
 package run

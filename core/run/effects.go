@@ -9,7 +9,8 @@ import (
 )
 
 // runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
-// what was committed stands.
+// what was committed stands, and nobody else will act on it. A failure is logged
+// and goes nowhere, for the same reason.
 func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state.Effect) {
 	if len(effects) == 0 || p.agent == nil {
 		return
@@ -34,7 +35,12 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 
 // callEffects runs the effects of the calls that a write has moved to done: the
 // intents of their results, and what AfterToolExecute asked for if it has run.
-// Effects of calls that were done before ran with the write that moved those.
+// Effects of calls that were done before ran with the write that moved those, in
+// whatever process that was: asking the two heads, instead of noting what this
+// step has run, is what makes a takeover run them exactly once.
+//
+// AfterToolExecute runs again for a call that is found done, to rebuild the
+// state, but its effects are left out there: see mergeCall.
 func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
 	if p.round == nil || len(was.Run.Calls) == 0 {
 		return

@@ -29,7 +29,10 @@ import (
 // the step that came to the end and by two claims after it.
 
 // fail ends the run with an error: its own input stays, everything else that
-// this step said is void.
+// this step said is void. What was steered to the run is not read either, it
+// becomes the next run. Results that tools came to are stored first, whatever
+// the failure was. The head advances over the round only when it is whole; with
+// an open call this becomes a close.
 func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
 	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "error", t.Detail)...)
 	if err := p.storeResults(ctx); err != nil {
@@ -74,7 +77,9 @@ func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
 }
 
-// reset forgets what the step has said and changed since its last commit.
+// reset forgets what the step has said and changed since its last commit. A
+// thread that could not be read has an empty conversation from then on, which is
+// marked, so that nothing is folded onto it, cached, or shown to a hook.
 func (p *step) reset() {
 	if p.conversation == nil {
 		p.conversation = &conversation{incarnation: p.head.Incarnation, run: p.id, unread: true}
@@ -83,7 +88,10 @@ func (p *step) reset() {
 	p.events.step = max(1, int(p.head.Run.Step))
 }
 
-// close writes what a closing run still owes, and makes its end final.
+// close writes what a closing run still owes, and makes its end final. The head
+// is read again: the write that began to close may be somebody else's, and its
+// reason and version decide which ending counts. Each part can be repeated by
+// another claim; RunEnd is the only one whose repetition shows.
 func (p *step) close(ctx context.Context) (Stepped, error) {
 	p.ending.Store(true)
 	if err := p.storeResults(ctx); err != nil {
@@ -244,7 +252,9 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 }
 
 // runEnd runs the phase RunEnd. The claims of a closing run are few: after
-// those that were lost, it may be a hook that takes the process down.
+// those that were lost, it may be a hook that takes the process down, and no run
+// stays open for its hooks. One that fails is logged, and what the phase changed
+// is dropped as a whole.
 func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
 	if !p.listens() || p.conversation.unread {
 		return p.listens(), nil
@@ -264,7 +274,8 @@ func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, e
 	return false, nil
 }
 
-// commitClose makes the end final.
+// commitClose makes the end final: results first, then what was said and what
+// RunEnd changed, in one commit with the run's record.
 func (p *step) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
 	d, from, calls := &p.draft, p.head.Seq, uint64(len(p.head.Run.Calls))
 	if len(d.patches) > 0 {

@@ -15,7 +15,9 @@ import (
 const maxRemedies = 4
 
 // run guards the step with a watch on the head and turns what goes wrong into
-// the right end.
+// the right end. A remedy is work like any other and is watched, too: a run that
+// fails may be cancelled while it does, and a close may lose its claim. It gets
+// a context of its own when the step's is over.
 func (p *step) run(ctx context.Context) (Stepped, error) {
 	p.deadline, _ = ctx.Deadline()
 	work := p.advance
@@ -35,8 +37,10 @@ func (p *step) run(ctx context.Context) (Stepped, error) {
 	return stepped, nil
 }
 
-// watched does the work beside the watch, whose error is the work's cause when
-// it stops the work.
+// watched does the work beside the watch. When the watch stops the work, its
+// error is the reason and the work's own, some cancelled call, says nothing. The
+// watch is waited for before the next piece of work begins, so that there is
+// never a second one, and none outlives the step.
 func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
 	p.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
@@ -58,6 +62,10 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 // watch looks at the head while the step runs: it renews the lease, and its
 // error stops the step when the run was ended or the claim lost. It reads the
 // head for itself: the step's own copy is the step's alone.
+//
+// It serves liveness only. A look that fails is left out, and a lost claim that
+// it sees too late is fenced at the next write anyway. A step that itself ends
+// the run (ending) must not be stopped by the closing head that it has made.
 func (p *step) watch(ctx context.Context) error {
 	for p.env.Sleep(ctx, p.poll) == nil {
 		head, err := p.committer.Head(ctx, p.Key)
@@ -99,6 +107,9 @@ func stops(err error) bool {
 }
 
 // remedy is what to do about an error but giving the claim back; nil: nothing.
+// The order matters: a lost claim beats everything, an end from outside beats a
+// failure of the step (a person's cancel makes a model call fail), and a failure
+// that says how the run ends beats the clock.
 func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
 	fail := func(t core.Termination) func(context.Context) (Stepped, error) {
 		if p.head.Run.Status == thread.Closing {
@@ -133,7 +144,9 @@ func (p *step) progressed() bool {
 const afterDeadline = 4 * time.Second
 
 // detached returns a context for storing what is done and handing back the rest
-// when ctx is over, or ends meanwhile.
+// when ctx is over, or ends meanwhile. The step's deadline lies five seconds
+// before the invocation's, of which this takes four. A host that stops waits as
+// long; while it does not, the work goes on under ctx, so that the stop is seen.
 func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	if _, ok := ctx.Deadline(); ok && (late || ctx.Err() == nil) {
@@ -173,11 +186,12 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	kind, at := p.nackKind(cause, over, late)
 	p.log.WarnContext(ctx, "step was given back and will be tried again", append(p.attrs(), "kind", kind, "at", at, "error", cause)...)
 	var calls []thread.CallStatus
+	progress := false
 	if p.round != nil && p.head.Run.Cursor == thread.CursorTools {
-		calls = p.round.statuses(p.head.Run.Calls)
+		calls, progress = p.round.statuses(p.head.Run.Calls, p.hooked())
 	}
 	_, err := p.commit(ctx, func() thread.Change {
-		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Schema: p.adopted(), ModelFailed: p.modelFailed}
+		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Progress: progress, Schema: p.adopted(), ModelFailed: p.modelFailed}
 	}, nil)
 	if err != nil {
 		return Stepped{}, errors.Join(err, cause)
@@ -186,6 +200,9 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 }
 
 // nackKind says whether a failure counts as an attempt, and when to try again.
+// Attempts judge the run, never the host: what says nothing about the run (a
+// stop, an edited input, a record that only a newer program reads) is not
+// counted, however often it happens.
 func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
 	var again *modelRetry
 	switch {

@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -207,22 +206,6 @@ func TestPanickingSinkDoesNotStopTheRun(t *testing.T) {
 		w.finish(t, key, func(core.Event) error { panic("boom") })
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
 			t.Errorf("the run is %s", got)
-		}
-	})
-}
-
-// A claim that was lost is fenced at every write.
-func TestLostClaimStopsTheStep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{})
-		w.submit(t, key, "echo: a", mailbox.ModeQueue)
-		head := w.take(t, key)
-		if err := w.box.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
-			t.Fatal(err)
-		}
-		w.take(t, key)
-		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); !errors.Is(err, thread.ErrFenced) {
-			t.Errorf("the step returns %v, want ErrFenced", err)
 		}
 	})
 }

@@ -53,6 +53,10 @@ func callsSoFar(failed, lost uint8) uint8 {
 }
 
 // infer streams one inference and returns the assistant turn, whose id is given.
+// Deltas are emitted as they come, before anything is stored: what a reader saw
+// of a turn that is never committed is announced as lost by the next attempt's
+// fence. When the context ends, what came is not an answer, whatever the adapter
+// makes of it; it stays in unfinished for the last words of a cancelled run.
 func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
 	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost)
 	request := model.Request{
@@ -87,7 +91,10 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 	return core.Message{}, p.inferFailed(ctx, err)
 }
 
-// inferFailed decides what a failed model call comes to.
+// inferFailed decides what a failed model call comes to. The retry is another
+// delivery's: the claim is free while the provider recovers, and a process that
+// stops meanwhile loses nothing. The longer of the provider's pause and ours
+// counts.
 func (p *step) inferFailed(ctx context.Context, err error) error {
 	p.modelFailed++
 	var failure *model.Error
@@ -106,7 +113,9 @@ func (p *step) inferFailed(ctx context.Context, err error) error {
 }
 
 // prompt is the part of the conversation that the model is shown: the window,
-// and before it what the run was asked, if it is older.
+// and before it what the run was asked, if it is older. Without that a long run
+// would forget its task. It is cut again here, behind begin, because the draft
+// has grown by what people said since.
 func (p *step) prompt() []core.Message {
 	messages := p.draft.messages[p.window.Cut(p.draft.messages):]
 	opening := p.conversation.opening
@@ -133,7 +142,10 @@ func modelError(err error) error {
 	return err
 }
 
-// turnBuilder collects the deltas of one inference.
+// turnBuilder collects the deltas of one inference into a turn, and emits them.
+// Blocks come in the order in which their kind changes; calls after all blocks,
+// in the order in which they start. Positions are those of the turn as it will
+// be committed, so that a reader who reconnects finds them in the record.
 type turnBuilder struct {
 	step   *step
 	number int

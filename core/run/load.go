@@ -82,11 +82,15 @@ func (p *step) readOpening(ctx context.Context) error {
 	if first == 0 || first > p.head.Seq {
 		return nil
 	}
-	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, first, first)
-	if err != nil {
-		return err
+	for seq := first; seq <= min(first+1, p.head.Seq); seq++ { // a record that takes the log's tail back may come first
+		entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, seq, seq)
+		if err != nil {
+			return err
+		}
+		if p.opening = entries[0].Message; p.opening != nil {
+			break
+		}
 	}
-	p.opening = entries[0].Message
 	return nil
 }
 
@@ -101,7 +105,9 @@ func (p *step) known(c *conversation) bool {
 }
 
 // recall reads the run's record, which its first commit stores, and before that
-// its input.
+// its input. A record that stands there before the first commit is an orphan of
+// a refused one and is not looked at, except in a closing run, which may have
+// stored it with the write that began to close.
 func (p *step) recall(ctx context.Context) error {
 	if p.head.Run.Cursor != thread.CursorStart || p.head.Run.Status == thread.Closing {
 		stored, ok, err := p.store.Get(ctx, p.Key, store.RunName(p.id))
@@ -129,7 +135,8 @@ func (p *step) recall(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads the log behind what is cached.
+// catchUp reads the log behind what is cached: what other processes committed
+// since. The cached conversation stays as it is for other readers.
 func (p *step) catchUp(ctx context.Context, cached *conversation) error {
 	if cached.seq == p.head.Seq {
 		p.conversation = cached
@@ -204,7 +211,9 @@ func (p *step) queued(ctx context.Context, id core.ID, revision uint32) (thread.
 }
 
 // hear takes what people said into the draft: the run's own input, and the
-// inbox as the claim found it. What comes later is the next step's.
+// inbox as the claim found it. What comes later is the next step's. The commit
+// names each entry with the revision that was read: one that was edited
+// meanwhile refuses it (thread.ErrStale), and the step is taken again.
 func (p *step) hear(ctx context.Context) error {
 	if p.head.Run.Cursor == thread.CursorStart {
 		if p.input == nil {
@@ -213,6 +222,9 @@ func (p *step) hear(ctx context.Context) error {
 				return err
 			}
 			p.input = &input
+		}
+		if err := p.supersede(ctx, p.input.Supersede); err != nil {
+			return err
 		}
 		p.say(p.head.Run.Dispatch, p.input.Messages)
 	}

@@ -58,7 +58,12 @@ func (s snapshot) skipUntil(f *state.Fold, seq *uint64) {
 }
 
 // readSnapshot reads the thread's stored state. It is a cache: whatever is
-// wrong with it, or missing, the log says the same, only longer.
+// wrong with it, or missing, the log says the same, only longer. Only a newer
+// program's is an error, since its log is one, too.
+//
+// The list may lag behind and its items be of different ages, so each value is
+// held against the manifest: an older one than the manifest says is not usable,
+// a newer one is (see skipUntil), as long as the head covers it.
 func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
 	if p.head.Seq == 0 {
 		return snapshot{}, nil
@@ -115,8 +120,13 @@ func (p *step) unusable(ctx context.Context, err error) error {
 }
 
 // storeSnapshot stores the state, when enough turns have gone by since the last
-// time. It comes after the commit that covers the state. A failure costs a
-// later cold step time, nothing else.
+// time. It comes after the commit that covers the state, and often after the
+// claim: a later claim's snapshot has the higher fence and refuses this one. A
+// failure costs a later cold step time, nothing else.
+//
+// Values go first and the manifest last, so that a manifest never names a value
+// that is not there. Only keys that changed are written again: a large one that
+// stands still costs nothing.
 func (p *step) storeSnapshot(ctx context.Context) {
 	c := p.conversation
 	if c.turns < p.snapshotEvery {

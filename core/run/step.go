@@ -54,6 +54,7 @@ type loaded struct {
 type draft struct {
 	entries  []thread.Entry    // log records after head.Seq, in order
 	consumed []thread.InboxRef // inbox entries among them
+	cut      uint64            // the log is taken back from here on; 0: it is not
 	messages []core.Message    // the conversation, with those of entries
 	snapshot state.Snapshot    // the state, with patches
 	patches  []state.Patch     // what hooks changed since the last entry that has a patch
@@ -78,7 +79,8 @@ func (d *draft) take(e *thread.Entry) {
 	d.patches = nil
 }
 
-// begin makes the draft that follows from what is committed.
+// begin makes the draft that follows from what is committed. Messages are clipped
+// for the same reason as in build.
 func (p *step) begin() {
 	c := p.conversation
 	d := draft{snapshot: c.snapshot, totals: c.totals}
@@ -98,7 +100,9 @@ func (p *step) enter(number int) {
 	}
 }
 
-// advance is the way through one step, from wherever the cursor stands.
+// advance is the way through one step, from wherever the cursor stands. What it
+// says and changes goes into the draft and is void if it returns an error: the
+// hooks of a step that is taken again run again, on the committed state.
 func (p *step) advance(ctx context.Context) (Stepped, error) {
 	if err := p.load(ctx); err != nil {
 		return Stepped{}, err
@@ -144,7 +148,8 @@ func (p *step) advance(ctx context.Context) (Stepped, error) {
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
-// and what the run came to.
+// and what the run came to: a cold step and a policy read the totals of a long
+// run from its newest turn.
 func (p *step) addTurn(turn core.Message) {
 	d := &p.draft
 	d.totals.Steps = p.events.step
@@ -159,7 +164,8 @@ func (p *step) addTurn(turn core.Message) {
 	d.add(entry)
 }
 
-// judge asks the stop policies about a turn.
+// judge asks the stop policies about a turn. They see the totals with this turn,
+// as they stand in its record, so that a takeover comes to the same.
 func (p *step) judge(turn core.Message) *core.Termination {
 	for _, check := range p.stop {
 		if termination := check(p.agent, p.events.step, turn, p.draft.totals.Usage); termination != nil {
@@ -177,7 +183,8 @@ func (p *step) announceStart() {
 	}
 }
 
-// phase runs a phase's hooks and takes what they changed into the draft.
+// phase runs a phase's hooks and takes what they changed into the draft. A hook's
+// error ends the run: it would fail again.
 func (p *step) phase(ctx context.Context, c plugin.Context) error {
 	result, err := p.agent.Engine.Phase(ctx, p.env, p.context(c))
 	if err != nil {

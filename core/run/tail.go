@@ -25,8 +25,9 @@ type tail struct {
 	entries []thread.Entry // newest first
 	next    uint64         // sequence of the next older one; 0: there is none
 	measure func(core.Message) (fits bool, room int)
-	room    int // about how many older messages are in the window
-	inside  int // so many entries are in the window
+	room    int    // about how many older messages are in the window
+	inside  int    // so many entries are in the window
+	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
 func (p *step) newTail() *tail { return &tail{next: p.head.Seq, measure: p.window.Measure(), room: 1} }
@@ -46,10 +47,18 @@ func (t *tail) missing(asOf uint64) uint64 {
 
 // add takes the next older entry.
 func (t *tail) add(entry thread.Entry) {
+	seq := t.next
 	t.entries = append(t.entries, entry)
 	t.next--
 	if t.room == 0 {
 		return
+	}
+	if t.passed != 0 && seq >= t.passed {
+		return
+	}
+	t.passed = 0
+	if entry.Superseded != nil {
+		t.passed = entry.Superseded.From
 	}
 	fits := true
 	if entry.Message != nil {

@@ -92,7 +92,12 @@ func TestFollowOfAQueuedRun(t *testing.T) {
 		var got events
 		done := make(chan error)
 		go func() {
-			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), got.sink)
+			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), func(e core.Event) error {
+				if e.Type == core.EventRunStart && (e.AgentID != "demo" || e.ThreadID != "t1") {
+					t.Errorf("the stream begins with %+v", e)
+				}
+				return got.sink(e)
+			})
 			done <- err
 		}()
 		synctest.Wait()

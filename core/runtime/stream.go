@@ -46,7 +46,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 // to itself: then the run is left to the queue, and turn is nil, as when other
 // work comes first.
 func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (receipt mailbox.Receipt, head thread.Head, n *turn, err error) {
-	n = &turn{turns: r.turns, since: r.env.Millis()}
+	n = &turn{turns: r.turns} // it does not wait
 	if !r.turns.try(n, false, false) {
 		receipt, err = r.mailbox.Submit(ctx, s)
 		return receipt, head, nil, err

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -255,6 +258,70 @@ func TestAStreamStartsNoRunBesideASuspect(t *testing.T) {
 			t.Errorf("stream (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Beside a suspect that has run for 10 s a new run may start, in a stream too.
+func TestAStreamStartsItsRunBesideALongSuspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		suspicious(t, r, "s")
+		process := r.process("w", r.store, func(c *runtime.Config) {
+			c.Agents.Models["m"] = binding(pausing{20 * time.Second})
+		})
+		suspectDone := make(chan error)
+		go func() { suspectDone <- process.WorkLocal(t.Context(), wakeUps("s")[0]) }()
+		time.Sleep(10 * time.Second)
+		receipt, err := process.Stream(t.Context(), submission("t1", "hi"), func(core.Event) error { return nil })
+		if err != nil || !receipt.Running {
+			t.Errorf("stream: %+v, %v, want its run claimed at once", receipt, err)
+		}
+		if err := <-suspectDone; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// pausing is a model that says one word after a time.
+type pausing struct{ wait time.Duration }
+
+func (m pausing) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta, error] {
+	return callThenWait(m).Stream(ctx, model.Request{Messages: []core.Message{{Role: core.RoleTool}}})
+}
+
+// A stream that got no claim has no turn either: a suspect need not wait for it.
+func TestAStreamWithoutAClaimHoldsUpNoSuspect(t *testing.T) {
+	tests := []struct {
+		name string
+		mode mailbox.Mode
+	}{{"refused", mailbox.ModeReject}, {"queued", mailbox.ModeQueue}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				suspicious(t, r, "s")
+				process := r.process("w", r.store)
+				submitAll(t, process, "hi", "t1")
+				ctx, cancel := context.WithCancel(t.Context())
+				s := submission("t1", "more")
+				s.Mode = tt.mode
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, _ = process.Stream(ctx, s, func(core.Event) error { return nil })
+				}()
+				synctest.Wait()
+				began := time.Now()
+				if err := process.WorkLocal(t.Context(), wakeUps("s")[0]); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took != 2*time.Second {
+					t.Errorf("the suspect was done after %s, want 2s", took)
+				}
+				cancel()
+				<-done
+			})
+		})
+	}
 }
 
 // A stream that only follows is no work that a suspect, its own run, would have

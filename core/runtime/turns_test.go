@@ -166,16 +166,43 @@ func TestASuspectThatMadeProgressElsewhereWaitsNoLonger(t *testing.T) {
 		if _, err := turns.enter(t.Context(), &plain, nil); err != nil {
 			t.Fatal(err)
 		}
+		looks := 0
 		turn, err := turns.enter(t.Context(), &suspect, func() (thread.Head, error) {
+			looks++
 			if time.Since(began) < 3*time.Second {
 				return suspect, nil
 			}
 			return plain, nil
 		})
-		if err != nil || turn.alone || time.Since(began) != 3*time.Second || len(turns.waiting) != 0 {
-			t.Errorf("turn %+v after %s, %v, %d wait", turn, time.Since(began), err, len(turns.waiting))
+		if err != nil || turn.alone || time.Since(began) != 3*time.Second || looks != 6 || len(turns.waiting) != 0 {
+			t.Errorf("turn %+v after %s and %d looks, %v, %d wait", turn, time.Since(began), looks, err, len(turns.waiting))
 		}
 	})
+}
+
+// Who waits starts when a turn ends, not when it looks the next time.
+func TestASuspectStartsAsSoonAsNothingElseRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns, began := newTurns(env.System()), time.Now()
+		first, err := turns.enter(t.Context(), &plain, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(1234*time.Millisecond, first.leave)
+		_, err = turns.enter(t.Context(), &suspect, func() (thread.Head, error) { return suspect, nil })
+		if took := time.Since(began); err != nil || took != 1234*time.Millisecond {
+			t.Errorf("it started after %s, %v", took, err)
+		}
+	})
+}
+
+// An idle process that a suspect is about to take is not idle.
+func TestNobodySlipsInBeforeAWaitingSuspect(t *testing.T) {
+	turns := newTurns(env.System())
+	turns.waiting = []*turn{{turns: turns, since: turns.env.Millis()}}
+	if n := (&turn{turns: turns}); turns.idle(n) {
+		t.Error("the process counts as idle")
+	}
 }
 
 func TestASuspectThatGivesUpHoldsUpNobody(t *testing.T) {

@@ -215,6 +215,7 @@ type Nack struct {
 	Kind        NackKind
 	AvailableAt int64        // 0: at once
 	Calls       []CallStatus // as the step leaves them; nil: unchanged
+	Progress    bool         // results were stored that Calls does not say are done yet
 	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
 	ModelFailed uint8        // model calls of the run that failed since the last progress, lost ones included
 }
@@ -226,6 +227,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	if h.Run.Status != Closing {
 		if err := h.settle(c.Calls, nil); err != nil {
 			return Result{}, err
+		}
+		if c.Progress {
+			h.progress()
 		}
 		if c.ModelFailed > h.Run.ModelFailed {
 			h.Run.ModelFailed, h.Run.ModelLost = c.ModelFailed, 0

@@ -18,12 +18,23 @@ type Entry struct {
 	Message *core.Message `json:"message,omitempty"`
 	Input   core.ID       `json:"input,omitzero"` // of a user's message: the dispatch or inbox entry that brought it
 
+	// Superseded takes the log's tail back: windows and readers pass it over. Such
+	// a record comes before the input of the run that begins anew there, and Patch
+	// leads back to the state before the tail, so that folds need no exception.
+	Superseded *Range `json:"superseded,omitempty"`
+
 	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
 
 	Intents *state.Command `json:"intents,omitempty"` // of a result: what gate, hooks before it and tool ask for
+}
+
+// Range is a part of the log, both ends included.
+type Range struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
 }
 
 // Totals are what a run came to so far, so that neither a cold step nor a stop

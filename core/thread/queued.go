@@ -10,6 +10,9 @@ type Queued struct {
 	AgentID   string         `json:"agent_id,omitempty"`
 	Messages  []core.Message `json:"messages"`
 	CreatedAt int64          `json:"created_at"` // unix milliseconds
+	// Supersede is the sequence from which the run takes the log back before it
+	// begins; 0: nothing. It does not count for input that comes to an inbox.
+	Supersede uint64 `json:"supersede,omitempty"`
 }
 
 // RunRecord is the payload of R#<run>, written at a run's start, when it waits

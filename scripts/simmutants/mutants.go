@@ -238,13 +238,13 @@ func hintMutant(of, file, before, after string) mutant {
 var stepMutants = []mutant{
 	{
 		Name: "a stored result is adopted without being put again",
-		File: "core/run/round.go",
+		File: "core/run/adopt.go",
 		Old:  "		if !done {\n			again = append(",
 		New:  "		if false {\n			again = append(",
 	},
 	{
 		Name: "stored results are not adopted",
-		File: "core/run/round.go",
+		File: "core/run/adopt.go",
 		Old:  "if err != nil || !p.isResult(entry, i) {",
 		New:  "if err != nil || !done || !p.isResult(entry, i) {",
 	},
@@ -286,7 +286,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the intents of a call are applied twice",
-		File: "core/run/round.go",
+		File: "core/run/merge.go",
 		Old:  "			applied.Command.Effects = nil // they run when the call is done, from the result\n			d.merge(applied)\n",
 		New:  "			applied.Command.Effects = nil\n			d.merge(applied)\n			if applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents); err == nil {\n				applied.Command.Effects = nil\n				d.merge(applied)\n			}\n",
 	},
@@ -310,7 +310,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "an at-most-once tool is not marked before it starts",
-		File: "core/run/round.go",
+		File: "core/run/schedule.go",
 		Old:  "	if !marked {",
 		New:  "	if true {",
 	},

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// openRound finds the committed turn and adopts what earlier claims stored.
+func (p *step) openRound(ctx context.Context) error {
+	messages := p.draft.messages
+	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(p.head.Run.Calls) {
+		return fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", p.head.Run.Base, store.ErrCorrupt)
+	}
+	p.round = newRound(messages[len(messages)-1], p.head.Run.Base)
+	return p.adopt(ctx)
+}
+
+// adopt takes over results that an earlier claim stored: the same bytes under
+// our fence, so that no paused worker can change them, and no second run. What
+// the head marks done is readable for ever already, and its absence is damage.
+//
+// At a sequence without a done call anything may stand: a result of the claim
+// before, or an orphan of a commit that was refused, since the sequences were
+// reserved by another turn then. The message id tells them apart.
+func (p *step) adopt(ctx context.Context) error {
+	r, base := p.round, p.head.Run.Base
+	last := base + uint64(len(r.entries)) - 1
+	var again []store.Record
+	var adopted []int
+	for record, err := range p.store.Log(ctx, p.Key, base, last) {
+		if err != nil {
+			return fmt.Errorf("read stored results: %w", err)
+		}
+		seq, _ := store.LogSeq(record.Name)
+		i := int(seq - base)
+		done := p.head.Run.Calls[i] == thread.CallDone
+		r.schema = max(r.schema, schemaOf(record.Payload))
+		entry, err := p.records.DecodeEntry(record.Payload)
+		if err != nil && (done || core.CodeOf(err) != core.CodeCorrupt) {
+			return fmt.Errorf("result at sequence %d: %w", seq, err)
+		}
+		if err != nil || !p.isResult(entry, i) {
+			continue // an orphan of something that was never committed
+		}
+		r.keep(i, entry, record.Payload)
+		if !done {
+			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
+		}
+		adopted = append(adopted, i)
+	}
+	for i, status := range p.head.Run.Calls {
+		if status == thread.CallDone && r.entries[i] == nil {
+			return fmt.Errorf("the result of call %d, which is done, is missing at sequence %d: %w", i, base+uint64(i), store.ErrCorrupt)
+		}
+	}
+	if err := p.put(ctx, again...); err != nil {
+		return err
+	}
+	for _, i := range adopted {
+		r.tell(i, &p.events)
+	}
+	return nil
+}
+
+// adopted is the highest schema of the results that this claim has met in the
+// log, 0 when there are none: the head must say it, so that a program which
+// cannot read them leaves the thread alone. One that is too new for this program
+// goes into the nack.
+func (p *step) adopted() uint16 {
+	if p.round == nil {
+		return 0
+	}
+	return p.round.schema
+}
+
+// schemaOf is the schema number of a payload, also of one that this program
+// does not understand; 0 when it has none.
+func schemaOf(payload []byte) uint16 {
+	var frame struct {
+		Schema uint16 `json:"schema"`
+	}
+	_ = json.Unmarshal(payload, &frame) // what is no record has no schema
+	return frame.Schema
+}
+
+// isResult reports whether an entry is the result of call i of the open round.
+func (p *step) isResult(entry thread.Entry, i int) bool {
+	return entry.Run == p.id && entry.Message != nil && entry.Message.ToolResult != nil &&
+		entry.Message.ID == resultID(p.id, int(p.head.Run.Step), i)
+}

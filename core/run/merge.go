@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// mergeRound applies what the calls ask for, in call order, each on what those
+// before it made of the state, with the hooks after it. It begins when every call
+// has its result, adopted or new, and works from the results alone: a takeover
+// comes to the same state, whoever ran which tool.
+func (p *step) mergeRound(ctx context.Context) error {
+	for i, entry := range p.round.entries {
+		if err := p.mergeCall(ctx, i, *entry, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeCall takes one result into the draft. Intents that cannot be applied are
+// that call's failure, and nobody else's: its result stands.
+func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks bool) error {
+	d, call := &p.draft, p.round.turn.ToolCalls[i]
+	d.add(entry)
+	result := entry.Message.ToolResult
+	if result.IsError {
+		d.totals.Failures++
+	}
+	if p.agent == nil {
+		return nil
+	}
+	if entry.Intents != nil {
+		applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents)
+		if err != nil {
+			p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
+		} else {
+			applied.Command.Effects = nil // they run when the call is done, from the result
+			d.merge(applied)
+		}
+	}
+	if !hooks || result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
+		p.round.hooked[i] = true
+		return nil
+	}
+	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
+		Phase: core.PhaseAfterToolExecute, Turn: &p.round.turn, Call: &call, CallIndex: i, Result: result,
+	}))
+	if err != nil {
+		return p.phaseError(ctx, "phase after_tool_execute", call, err)
+	}
+	if p.head.Run.Calls[i] != thread.CallDone {
+		p.round.hooks[i] = after.Command.Effects
+	}
+	p.round.hooked[i] = true
+	after.Command.Effects = nil
+	d.merge(after)
+	return nil
+}
+
+func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
+}
+
+// hooked reports whether results wait for AfterToolExecute.
+func (p *step) hooked() bool {
+	return p.agent != nil && p.agent.Engine.Listens(core.PhaseAfterToolExecute)
+}

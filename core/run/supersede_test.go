@@ -1,0 +1,96 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// A run takes the tail of the log back: what models and hooks see afterwards is
+// as if the tail had never been, whether a process remembers it or reads it
+// anew, and the log still has it.
+func TestSupersededTailIsPassedOver(t *testing.T) {
+	want := []string{
+		`step 1, revision 1: in_thread 1`,
+		`step 1, revision 4: in_thread 4`,
+		`step 1, revision 7: in_thread 7`,
+		`step 1, revision 11: in_thread 4`, // as after the first run, under a revision of its own
+		`step 1, revision 14: in_thread 7`,
+	}
+	wantSeen := []string{
+		"[one]", "[one ok two]", "[one ok two ok three]", "[one ok other]", "[one ok other ok five]",
+	}
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var saw, seen []string
+				o := options{plugins: []plugin.Plugin{counters(&saw, inThread)}, model: listens(&seen)}
+				w := newWorld(t, o)
+				run := func(text string, from uint64) {
+					t.Helper()
+					_, err := w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: from,
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if restart {
+						w.stepper = w.other(t, o)
+					}
+					w.finish(t, key, nil)
+				}
+				run("one", 0)
+				run("two", 0)
+				run("three", 0)
+				run("other", 4) // the input of the second run
+				run("five", 0)
+				if diff := cmp.Diff(want, saw); diff != "" {
+					t.Errorf("state (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(wantSeen, seen); diff != "" {
+					t.Errorf("what the model was shown (-want +got):\n%s", diff)
+				}
+				entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 10, 11)
+				if err != nil {
+					t.Fatal(err)
+				}
+				back := entries[0]
+				if diff := cmp.Diff(&thread.Range{From: 4, To: 9}, back.Superseded); diff != "" || fmt.Sprint(back.Patch) != `[{replace /thread/in_thread [51]}]` || back.Revision != 10 {
+					t.Errorf("record of the superseded range is %+v", back)
+				}
+				if m := entries[1].Message; m == nil || m.Text() != "other" {
+					t.Errorf("the input does not come behind it: %+v", entries[1])
+				}
+			})
+		})
+	}
+}
+
+// listens notes what each inference is shown, and says ok.
+func listens(seen *[]string) modelFunc {
+	return func(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+		var texts []string
+		for _, m := range r.Messages {
+			texts = append(texts, m.Text())
+		}
+		*seen = append(*seen, fmt.Sprint(texts))
+		return func(yield func(model.Delta, error) bool) {
+			for _, d := range text("ok") {
+				if !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+}
