@@ -31,8 +31,8 @@ type threadState struct {
 	results map[string]string
 	folded  folded
 
-	hints, maxHints int
-	claimed         time.Duration
+	hints   int
+	claimed time.Duration
 }
 
 // input is what a client submits.
