@@ -370,7 +370,7 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 		lost string // a record that is damaged, too
 		end  string
 	}{
-		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"log of t/t1 at 2: decode log entry: it does not begin with its schema number"} ""`},
+		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
 		{"and the run's record", "R#", `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
 	}
 	for _, tt := range tests {
