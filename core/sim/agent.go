@@ -87,7 +87,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if w.Trace != nil {
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
-		w.poison(h, w.threadOf(s.name), s.name, 'm')
+		th := w.threadOf(s.name)
+		th.checkShown(h, request.Messages, s)
+		w.poison(h, th, s.name, 'm')
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if err := h.work(ctx, PointModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
@@ -96,7 +98,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if !yield(model.Delta{Type: model.DeltaText, Text: fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)}, nil) {
 			return
 		}
-		if w.flaky() && w.random.chance(0.08) {
+		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
+			th.modelFails(s)
 			yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
 			return
 		}
@@ -183,6 +186,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Text(strings.Repeat("x", maxRecord)), nil
 		}
 	}
+	th.complete(ctx, h, call)
 	result := tool.Text(key)
 	if name := t.spec.Name; name == "note" || name == "mail" {
 		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {

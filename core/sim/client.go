@@ -75,8 +75,22 @@ func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
 func (th *threadState) submission(in *input) mailbox.Submission {
 	return mailbox.Submission{
 		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
-		Messages: []core.Message{core.UserMessage(in.name, in.text)},
+		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
 	}
+}
+
+// taken draws the message of a person that is to be said anew; 0: none is there.
+func (th *threadState) taken() uint64 {
+	var said []uint64
+	for _, v := range th.visible {
+		if v.role == core.RoleUser {
+			said = append(said, v.seq)
+		}
+	}
+	if len(said) == 0 {
+		return 0
+	}
+	return said[th.w.random.below(len(said))]
 }
 
 // newcomer is a client that starts a run, and maybe meddles with it.
@@ -86,6 +100,9 @@ func (w *World) newcomer(th *threadState, k int) {
 		mode = mailbox.ModeReject
 	}
 	in := th.newInput(mode, agents[w.random.below(len(agents))])
+	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
+		in.supersede = th.taken()
+	}
 	inline := !w.Local && w.random.chance(0.2)
 	if inline {
 		w.Stats.Inline++

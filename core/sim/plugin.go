@@ -33,6 +33,9 @@ const (
 	agentEnding = "ending" // in every phase
 )
 
+// shortRounds is how many steps of a short agent may call tools.
+const shortRounds = 2
+
 var agents = []string{agentBare, agentShort, agentHooked, agentEnding}
 
 // hooked reports whether an agent's state is checked.
@@ -40,7 +43,7 @@ func hooked(agent string) bool { return agent == agentHooked || agent == agentEn
 
 // parts is what the runtimes of a world are built of.
 func (w *World) parts() agent.Parts {
-	rounds := 3
+	rounds := shortRounds
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
 		Tools:   w.tools(),

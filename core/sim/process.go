@@ -23,19 +23,20 @@ const (
 // host is one process: a Lambda sandbox, which takes one invocation after the
 // other, or the local host.
 type host struct {
-	world   *World
-	role    role
-	name    string
-	schemas thread.Schemas
-	skew    time.Duration
-	engine  engine
-	tasks   []*task
-	dead    bool
-	ending  bool          // told to stop: takes nothing new
-	frozen  time.Duration // nothing in it moves until then
-	onDeath []func()
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	world    *World
+	role     role
+	name     string
+	schemas  thread.Schemas
+	skew     time.Duration
+	engine   engine
+	tasks    []*task
+	dead     bool
+	ending   bool          // told to stop: takes nothing new
+	frozen   time.Duration // nothing in it moves until then
+	unstored time.Duration // when a fault last struck a log record that it put
+	onDeath  []func()
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
 }
 
 // extra is the field that schema 2 adds to every record.

@@ -112,7 +112,8 @@ func (w *World) handOut(hints []core.WakeUp) {
 	h := w.sandbox(roleStep)
 	again := func(hint core.WakeUp) {
 		if w.now < w.stop && w.random.chance(0.5) {
-			return // to the dead-letter queue, in the end
+			w.rewake(hint) // from the dead-letter queue
+			return
 		}
 		w.carry(h, hint, visibility)
 	}
@@ -132,6 +133,20 @@ func (w *World) handOut(hints []core.WakeUp) {
 				again(hint)
 			}
 		}
+	})
+}
+
+// rewake is the consumer of the dead-letter queue: it tells the mailbox of a
+// hint that nobody could work on.
+func (w *World) rewake(hint core.WakeUp) {
+	w.at(w.random.between(time.Second, 4*time.Minute), func() {
+		h := w.sandbox(roleSweep)
+		h.invoke(sweepTimeout, func(ctx context.Context) {
+			w.attempt(h, "rewake", func() error {
+				_, err := h.engine.Rewake(ctx, hint)
+				return err
+			})
+		}, func(bool) {})
 	})
 }
 

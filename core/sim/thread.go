@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -23,7 +24,7 @@ type threadState struct {
 	byText  map[string]*input  // every one that a client made, by its message's id
 	reads   map[string]int     // committed messages, by the id
 	cut     map[core.ID]bool   // stood before an interrupt
-	ended   map[core.ID][]byte // final run records
+	ended   map[core.ID]final
 	seen    map[core.ID][]core.Termination
 	killed  map[core.ID]int // claims that a run's own poison took
 	effects map[string]int
@@ -31,8 +32,20 @@ type threadState struct {
 	results map[string]string
 	folded  folded
 
+	visible   []shown          // what the log shows
+	states    []state.Snapshot // after each sequence
+	failures  map[modelStep]int
+	completed []completion // under the claim that stands
+
 	hints   int
-	claimed time.Duration
+	claimed time.Duration // when the newest claim was taken
+	fence   uint64        // its first one
+}
+
+// final is the record of a run that is over.
+type final struct {
+	payload  []byte
+	dispatch core.ID
 }
 
 // input is what a client submits.
@@ -44,13 +57,17 @@ type input struct {
 	over  string // how a reader saw it end
 	run   core.ID
 	id    core.ID
+	// supersede is the sequence from which the run takes the log back; 0: none.
+	supersede uint64
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {
-	return &threadState{
+	th := &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID][]byte{},
+		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		starts: map[string]int{}, results: map[string]string{},
+		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{},
 	}
+	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
+	return th
 }

@@ -44,7 +44,7 @@ var mailboxMutants = []mutant{
 		Name: "an orphan A#ended is believed",
 		File: "core/mailbox/status.go",
 		Old:  "if err != nil || !ok || version > head.Version {",
-		New:  "if err != nil || !ok {",
+		New:  "if err != nil || !ok || version > head.Version && false {",
 	},
 	{
 		Name: "an orphan A#read is believed",
