@@ -24,6 +24,7 @@ func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 		w.current().park(context.Background(), nil)
 	case FaultPausedBefore, FaultPausedAfter:
 		pause := lease + w.random.between(0, 2*lease)
+		h.hindered = max(h.hindered, w.now+d+pause)
 		if d += pause; w.random.chance(0.5) {
 			h.freeze(pause)
 		}
@@ -90,6 +91,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		th := w.threadOf(s.name)
 		th.checkShown(h, request.Messages, s)
 		w.poison(h, th, s.name, 'm')
+		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if err := h.work(ctx, PointModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
@@ -107,6 +109,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
+		th.checkHolds(h, began)
 		m.finish(s, nonce, yield)
 	}
 }
@@ -171,6 +174,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	th := w.partition(call.Thread).state
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
+	began := w.now
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
 	if t.spec.Name == "slow" {
 		d = w.random.between(4*time.Second, 16*time.Second)
@@ -187,9 +191,10 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 	}
 	th.complete(ctx, h, call)
+	th.checkHolds(h, began)
 	result := tool.Text(key)
 	if name := t.spec.Name; name == "note" || name == "mail" {
-		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {
+		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
 			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
 				return tool.Result{}, err
 			}

@@ -68,8 +68,13 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		return
 	}
 	th.claimed, th.fence = w.now, b.Claim.Fence
+	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
+		th.checkRenewed(a)
+		if a.Claim.Worker != b.Claim.Worker {
+			th.lost[a.Claim.Worker] = w.now
+		}
 		if a.Live(w.millis() + 300) {
 			th.fail("%s claims while the claim of %s is live for %d ms more", b.Claim.Worker, a.Claim.Worker, a.Claim.Lease-w.millis())
 		}
@@ -145,6 +150,7 @@ func (th *threadState) checkRead(a, b thread.Head, m *core.Message) {
 	if th.reads[m.ID]++; th.reads[m.ID] > 1 {
 		th.fail("input %s is read twice", m.ID)
 	}
+	th.readBy[m.ID] = m.RunID
 	in := th.byText[m.ID]
 	if in == nil {
 		th.fail("message %s was read, which nobody has sent here", m.ID)
@@ -287,7 +293,7 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		th.fail("run %s ended, its record says %s (%v)", run, r.Payload, err)
 		return
 	}
-	th.ended[run] = final{r.Payload, record.Dispatch}
+	th.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
 		th.fail("run %s was ended as %+v, its record says %+v", run, *why, end)

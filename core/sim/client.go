@@ -25,7 +25,9 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 		if over || tries > maxTries {
 			return
 		}
-		tries++
+		if tries++; tries > 1 {
+			w.again++
+		}
 		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
 		h := w.local
 		if !w.Local {
@@ -65,11 +67,14 @@ func refused(err error) bool {
 
 // newInput makes what a client says.
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
-	in := &input{name: fmt.Sprintf("m%d.%d", th.i, len(th.byText)), agent: agent, mode: string(mode)}
+	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
 	th.byText[in.name] = in
 	return in
 }
+
+// inputName is the name of the thread's n-th input.
+func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.Seed) }
 
 // submission is the request for it; its Key makes each try the same.
 func (th *threadState) submission(in *input) mailbox.Submission {
@@ -104,7 +109,7 @@ func (w *World) newcomer(th *threadState, k int) {
 		in.supersede = th.taken()
 	}
 	inline := !w.Local && w.random.chance(0.2)
-	if inline {
+	if in.inline = inline; inline {
 		w.Stats.Inline++
 	}
 	w.submit(th, in, inline)

@@ -57,12 +57,25 @@ func (w *World) checkCounts() {
 		return
 	}
 	var want expect
+	inline := 0
+	most := w.again + len(w.threads)*w.Runs // one that comes while a run is ready gives a hint, too
 	for _, th := range w.threads {
 		for _, in := range th.byText {
 			e := w.expected(in)
 			want.inferences += e.inferences
 			want.tools += e.tools
+			if w.doomed(in.name) { // who comes while the run waits for its model gives a hint, too
+				most += e.inferences - 1
+			}
+			if in.inline { // one hint for its safety, if it was not queued
+				inline += e.inferences - 1
+			}
 		}
+	}
+	least := want.inferences - inline
+	most += want.inferences
+	if w.Stats.Hints < least || w.Stats.Hints > most {
+		w.violate("%d hints were sent, %d to %d are needed", w.Stats.Hints, least, most)
 	}
 	if got := (expect{w.Stats.Inferences, w.Stats.Executions}); got != want {
 		w.violate("models and tools were called %+v times, %+v are needed", got, want)
@@ -101,4 +114,24 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 		}
 	}
 	th.completed = th.completed[:0]
+}
+
+// checkHolds: a model or a tool that has come to its end was not at work long
+// after another process had taken its claim. Who cannot look is excused.
+//
+// A step that begins without its claim finds out as soon.
+func (th *threadState) checkHolds(h *host, began time.Duration) {
+	lost, ok := th.lost[h.name]
+	if late := th.w.now - max(lost, h.blind, began); ok && late > th.w.poll()+time.Second {
+		th.fail("%s still works, %s after its claim was taken over", h.name, late)
+	}
+}
+
+// checkRenewed: nobody loses a claim to the clock whose process is well.
+func (th *threadState) checkRenewed(a thread.Head) {
+	h := th.w.hosts[a.Claim.Worker]
+	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
+	if h != nil && !h.dead && !h.ending && max(h.blind, h.hindered) < until-lease-time.Second {
+		th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
+	}
 }

@@ -76,7 +76,7 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 func (w *World) poisonOf(th *threadState, name string) int {
 	switch {
 	case name == "":
-	case w.Poison > 0 && name == "m0.0":
+	case w.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
 		return w.Poison
 	case w.Poison < 0 && trait(name, 11, 20) < 3:
 		return int(trait(name, 11, 20)) + 1

@@ -136,6 +136,12 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	if fault != FaultNone && r.point == PointLogPut {
 		h.unstored = w.now
 	}
+	if fault != FaultNone {
+		h.hindered = max(h.hindered, w.now+pause)
+		if r.point == PointHead || r.point == PointCommit {
+			h.blind = max(h.blind, w.now+pause)
+		}
+	}
 	switch fault {
 	case FaultCrashBefore:
 		w.at(soon, func() { h.kill() })

@@ -61,6 +61,7 @@ type World struct {
 	idle       map[role][]*host
 	hosts      map[string]*host // by the worker's name in a claim
 	clients    int              // requests under way
+	again      int              // requests that were made again
 	working    int              // hints that the local host works on
 }
 
@@ -115,6 +116,9 @@ func New(c Config) *World {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
+	if !w.innocent() {
+		w.at(w.stop+5*time.Second, w.askAgain)
+	}
 	return w
 }
 
