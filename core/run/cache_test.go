@@ -91,3 +91,28 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 		t.Error("the longer conversation of an earlier incarnation kept the new one out")
 	}
 }
+
+// What a superseded range was cut from may have room for older messages again,
+// unless there are none.
+func TestConversationIsShortAfterACut(t *testing.T) {
+	tests := []struct {
+		name  string
+		seqs  []uint64
+		from  uint64
+		left  int
+		short bool
+	}{
+		{"the end of all that is known, with more before it", []uint64{5, 6, 7}, 6, 1, true},
+		{"the end of the whole log", []uint64{1, 2, 3}, 2, 1, false},
+		{"all that is known, and not the first of the log", []uint64{5, 6, 7}, 2, 0, true},
+		{"all of the log", []uint64{2, 3}, 1, 0, false},
+		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
+	}
+	for _, tt := range tests {
+		b := &builder{conversation: conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
+		b.cut(tt.from)
+		if len(b.seqs) != tt.left || len(b.messages) != tt.left || b.size != 256*tt.left || b.short != tt.short {
+			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, len(b.messages), b.size, b.short, tt.left, tt.short)
+		}
+	}
+}

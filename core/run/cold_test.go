@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -263,6 +264,23 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A snapshot that a newer program wrote is left to it, with the log.
+func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.SnapshotName, Fence: 1, Payload: []byte(`{"schema":2}`)}); err != nil {
+			t.Fatal(err)
+		}
+		w.stepper = w.other(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		if stepped := w.step(t, key); !stepped.Retry || stepped.Head.Run.AvailableAt != time.Now().Add(30*time.Second).UnixMilli() {
+			t.Errorf("the step is %+v, want it given back for 30 s", stepped)
+		}
+	})
 }
 
 // Runs that all end through RunEnd have their state stored like others.
