@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -168,4 +169,34 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a tool came to is stored before its run fails: else the log would say
+// that it has no result.
+func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, refused := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("fatal", "{}", "count", "{}")),
+			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if refused++; refused <= 2 { // at once, and when the run fails
+				return core.Errorf(core.CodeInvalid, "no such table")
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		if stepped := w.step(t, key); !stepped.Retry {
+			t.Errorf("the step is %+v, want it given back", stepped)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [fatal {}][count {}]", "tool: no result: the run was ended first (error)", `tool: "count ran"`}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+		if got := w.end(t, key, receipt); ran != 1 || got != `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
 }
