@@ -130,6 +130,22 @@ func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
+// The process that has a cancelled run in memory ends it without a read.
+func TestWarmProcessClosesARunWithoutARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.step(t, key)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		before := w.store.reads
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done || w.store.reads != before {
+			t.Errorf("the step is %s after %d reads, want done after none", stepped.Outcome, w.store.reads-before)
+		}
+	})
+}
+
 // However long a thread is, a cold step reads its window, the stored state and
 // the little that came after it.
 func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
