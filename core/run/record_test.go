@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ import (
 // everything is a turn with all that a model can say.
 var everything = []model.Delta{
 	{Type: model.DeltaReasoning, Text: "hm"}, {Type: model.DeltaText, Text: "I "}, {Type: model.DeltaText, Text: "look"},
-	{Type: model.DeltaReasoning, Text: "so"},
+	{Type: model.DeltaReasoning, Text: "so", Echo: json.RawMessage(`{"signature":"x"}`)},
 	{Type: model.DeltaToolStart, Index: 0, CallID: "c1", Name: "echo"}, {Type: model.DeltaToolStart, Index: 1, CallID: "c2", Name: "fails"},
 	{Type: model.DeltaToolArgument, Index: 0, Text: `{"text":`}, {Type: model.DeltaToolArgument, Index: 1, Text: `{}`},
 	{Type: model.DeltaToolArgument, Index: 0, Text: `"a"}`},
@@ -42,7 +43,7 @@ func TestRecordsOfARun(t *testing.T) {
 		const now = `946684800000`
 		want := []string{
 			`{"schema":1,"run":"RUN","message":{"id":"DISPATCH.0","role":"user","content":[{"type":"text","text":"hi"}],"run_id":"RUN","created_at":` + now + `},"input":"DISPATCH"}`,
-			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I look"},{"type":"reasoning","text":"so"}],` +
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I look"},{"type":"reasoning","text":"so","echo":{"signature":"x"},"origin":"scripted"}],` +
 				`"tool_calls":[{"id":"c1","name":"echo","arguments":{"text":"a"}},{"id":"c2","name":"fails","arguments":{}}],"run_id":"RUN","step":1,"usage":{"input":3,"output":2},"model":"scripted","stop_reason":"tool_use","created_at":` + now + `},` +
 				`"patch":[{"op":"add","path":"/thread/in_thread","value":2}],"revision":2,"totals":{"usage":{"input":3,"output":2},"steps":1,"calls":"CALLS"},"attempt":1}`,
 			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.0","role":"tool","tool_result":{"call_id":"c1","name":"echo","data":{"text":"a"}},"run_id":"RUN","step":1,"created_at":` + now + `}}`,

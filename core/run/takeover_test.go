@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,33 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 		want := []string{"user: hi", "assistant: [nap {}]", `tool: "rested"`, "assistant: ok"}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The watch may see the next fence before the step knows that it has it.
+func TestWatchKnowsTheFenceThatItsStepTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		head := w.take(t, key)
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(2), Fence: head.Fence, Payload: []byte("of this claim")}); err != nil {
+			t.Fatal(err)
+		}
+		var wrote []uint64
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			outcome, err := w.store.Backend.Commit(ctx, key, c)
+			if wrote = append(wrote, c.Head.Fence); len(wrote) == 2 {
+				time.Sleep(3 * time.Second) // the watch looks every 2 s
+			}
+			return outcome, err
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Yield || stepped.Retry {
+			t.Errorf("the step is %+v, %v; want it to yield", stepped, err)
+		}
+		if diff := cmp.Diff([]uint64{1, 2, 2, 2}, wrote); diff != "" {
+			t.Errorf("fences of the commits (-want +got):\n%s", diff)
 		}
 	})
 }
