@@ -19,9 +19,12 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// backend is a store whose commits a test may replace.
+// backend is a store whose commits a test may replace, and where records may be
+// lost or unreadable.
 type backend struct {
 	store.Backend
+	lost     map[string]bool  // by name
+	failures map[string]error // of reading a record, by name
 	pointers []store.Pointer // as if they were stored
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
@@ -32,6 +35,13 @@ func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 		return b.commit(ctx, key, c)
 	}
 	return b.Backend.Commit(ctx, key, c)
+}
+
+func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if err := b.failures[name]; err != nil || b.lost[name] {
+		return store.Record{}, false, err
+	}
+	return b.Backend.Get(ctx, key, name)
 }
 
 func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
