@@ -25,7 +25,7 @@ type backend struct {
 	store.Backend
 	lost     map[string]bool  // by name
 	failures map[string]error // of reading a record, by name
-	pointers []store.Pointer // as if they were stored
+	pointers []store.Pointer  // as if they were stored
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
