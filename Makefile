@@ -78,6 +78,7 @@ mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 place
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
 	scripts/fuzz.sh 60s
+	$(MAKE) sim-mutants
 	$(MAKE) soak KILLS=1000
 	$(MAKE) mutants
 

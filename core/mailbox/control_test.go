@@ -113,12 +113,19 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 	}
 	audit(store.ReadName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	audit(store.EndedName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Status: core.DispatchCancelled})
+	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: core.ID{9}, Message: &core.Message{Role: core.RoleUser}, Input: steered.DispatchID})
+	if err == nil { // behind the head, of the same refused write
+		err = w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: payload})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil { // it ends for real
 		t.Fatal(err)
 	}
 	retry := w.submit(t, s)
-	if !retry.Duplicate || retry.DispatchID != steered.DispatchID {
-		t.Errorf("the retry's receipt is %+v, want a duplicate", retry)
+	if !retry.Duplicate || retry.DispatchID != steered.DispatchID || retry.RunID != head.Run.ID {
+		t.Errorf("the retry's receipt is %+v, want a duplicate of run %s", retry, head.Run.ID)
 	}
 	if now, err = w.Head(t.Context(), key); err != nil || len(now.Inbox) != 0 {
 		t.Errorf("inbox %v, %v; want it empty", now.Inbox, err)

@@ -55,7 +55,7 @@ func (p *step) adopt(ctx context.Context) error {
 	}
 	for i, status := range p.head.Run.Calls {
 		if status == thread.CallDone && r.entries[i] == nil {
-			return fmt.Errorf("the result of call %d, which is done, is missing at sequence %d: %w", i, base+uint64(i), store.ErrCorrupt)
+			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
 		}
 	}
 	if err := p.put(ctx, again...); err != nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -82,5 +84,77 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	c.put(cacheKey(1), talked(5, 10))
 	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 7}); got != nil {
 		t.Error("the cache returns another incarnation's conversation")
+	}
+	renewed := talked(2, 10)
+	renewed.incarnation = 2
+	c.put(cacheKey(1), talked(5, 10))
+	c.put(cacheKey(1), renewed)
+	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 2}); got != renewed {
+		t.Error("the longer conversation of an earlier incarnation kept the new one out")
+	}
+}
+
+// What a superseded range was cut from may have room for older messages again,
+// unless there are none.
+func TestConversationIsShortAfterACut(t *testing.T) {
+	tests := []struct {
+		name  string
+		seqs  []uint64
+		from  uint64
+		left  int
+		short bool
+	}{
+		{"the end of all that is known, with more before it", []uint64{5, 6, 7}, 6, 1, true},
+		{"the end of the whole log", []uint64{1, 2, 3}, 2, 1, false},
+		{"all that is known, and not the first of the log", []uint64{5, 6, 7}, 2, 0, true},
+		{"all of the log", []uint64{2, 3}, 1, 0, false},
+		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
+	}
+	for _, tt := range tests {
+		b := &builder{conversation: conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
+		b.cut(tt.from)
+		if len(b.seqs) != tt.left || len(b.messages) != tt.left || b.size != 256*tt.left || b.short != tt.short {
+			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, len(b.messages), b.size, b.short, tt.left, tt.short)
+		}
+	}
+}
+
+// What a run was asked is its first message, if the log was read from there.
+func TestOpeningAndTotalsOfARun(t *testing.T) {
+	said := func(run byte, text string) thread.Entry {
+		m := core.UserMessage("", text)
+		return thread.Entry{Run: core.ID{run}, Message: &m}
+	}
+	turn := func(run byte) thread.Entry {
+		return thread.Entry{Run: core.ID{run}, Message: &core.Message{Role: core.RoleAssistant}, Totals: &thread.Totals{Steps: 1}}
+	}
+	failed := thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{IsError: true}}}
+	tests := []struct {
+		name    string
+		before  uint64 // sequence of the entry before those that were read
+		entries []thread.Entry
+		opening string
+		totals  thread.Totals
+	}{
+		{"the first run", 0, []thread.Entry{said(1, "a"), turn(1), failed, said(1, "steered")}, "a", thread.Totals{Steps: 1, Failures: 1}},
+		{"the next run", 0, []thread.Entry{said(1, "a"), turn(1), failed, said(2, "b"), turn(2), said(2, "steered")}, "b", thread.Totals{Steps: 1}},
+		{"a run that has only begun", 0, []thread.Entry{said(1, "a"), turn(1), failed, said(2, "b"), said(2, "and")}, "b", thread.Totals{}},
+		{"a run that began before what was read", 7, []thread.Entry{said(1, "steered"), turn(1)}, "", thread.Totals{Steps: 1}},
+		{"a run behind it", 7, []thread.Entry{turn(1), said(2, "b")}, "b", thread.Totals{}},
+		{"a run that begins without input", 0, []thread.Entry{turn(1), said(1, "steered")}, "", thread.Totals{Steps: 1}},
+	}
+	for _, tt := range tests {
+		b := build(&conversation{seq: tt.before})
+		for _, entry := range tt.entries {
+			b.seq++
+			b.keep(entry)
+		}
+		opening := ""
+		if b.opening != nil {
+			opening = b.opening.Text()
+		}
+		if diff := cmp.Diff(tt.totals, b.totals); diff != "" || opening != tt.opening {
+			t.Errorf("%s: opening %q, want %q; totals (-want +got):\n%s", tt.name, opening, tt.opening, diff)
+		}
 	}
 }

@@ -362,6 +362,25 @@ func TestAgentGoneAtALaterStep(t *testing.T) {
 	})
 }
 
+// A run that a person ends needs no agent for it.
+func TestCancelledRunWhoseAgentIsGoneEndsInOneClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.crash(t, commitB)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		w.stepper = w.other(t, options{agents: gone{}})
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
+			t.Errorf("the step is %s, want done", stepped.Outcome)
+		}
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"cancelled"} ""` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
 // A run whose turn is damaged ends at its next claim, with a result for every
 // call that the head knows of, and no claim comes after that.
 func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
@@ -370,7 +389,7 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 		lost string // a record that is damaged, too
 		end  string
 	}{
-		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"log of t/t1 at 2: decode log entry: it does not begin with its schema number"} ""`},
+		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
 		{"and the run's record", "R#", `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
 	}
 	for _, tt := range tests {

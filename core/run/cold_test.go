@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,6 +126,22 @@ func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
 		// second one new record, and both their input and no run record.
 		if diff := cmp.Diff([]int{402, 2}, readsOf); diff != "" {
 			t.Errorf("records read (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The process that has a cancelled run in memory ends it without a read.
+func TestWarmProcessClosesARunWithoutARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.step(t, key)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		before := w.store.reads
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done || w.store.reads != before {
+			t.Errorf("the step is %s after %d reads, want done after none", stepped.Outcome, w.store.reads-before)
 		}
 	})
 }
@@ -263,6 +280,23 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A snapshot that a newer program wrote is left to it, with the log.
+func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.SnapshotName, Fence: 1, Payload: []byte(`{"schema":2}`)}); err != nil {
+			t.Fatal(err)
+		}
+		w.stepper = w.other(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		if stepped := w.step(t, key); !stepped.Retry || stepped.Head.Run.AvailableAt != time.Now().Add(30*time.Second).UnixMilli() {
+			t.Errorf("the step is %+v, want it given back for 30 s", stepped)
+		}
+	})
 }
 
 // Runs that all end through RunEnd have their state stored like others.

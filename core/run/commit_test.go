@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -20,6 +21,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // A backend without transactions may store the records of a commit and not its
@@ -295,4 +297,51 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 			t.Errorf("the record is %s", after)
 		}
 	})
+}
+
+// A commit that has begun is seen through for 15 s, longer than the mailbox tries
+// it, but not past the 4 s that are left after the step's own time.
+func TestTimeOfACommit(t *testing.T) {
+	for step, want := range map[time.Duration]time.Duration{0: 15 * time.Second, 10 * time.Second: 14 * time.Second, 11 * time.Second: 15 * time.Second, time.Minute: 15 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, options{})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			ctx, head, began := t.Context(), w.take(t, key), time.Now()
+			if step > 0 {
+				within, cancel := context.WithTimeout(ctx, step)
+				defer cancel()
+				ctx = within
+			}
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if until, _ := ctx.Deadline(); until.Sub(began) != want {
+					t.Errorf("a commit of a step of %s has %s, want %s", step, until.Sub(began), want)
+				}
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestStepperNeedsItsParts(t *testing.T) {
+	w := newWorld(t, options{})
+	complete := func() run.Options {
+		return run.Options{Env: env.System(), Store: w.store, Committer: w.box, Agents: gone{}, Window: window.Newest(0)}
+	}
+	if _, err := run.New(complete()); err != nil {
+		t.Error(err)
+	}
+	for name, leaveOut := range map[string]func(*run.Options){
+		"Env": func(o *run.Options) { o.Env = nil }, "Store": func(o *run.Options) { o.Store = nil },
+		"Committer": func(o *run.Options) { o.Committer = nil }, "Agents": func(o *run.Options) { o.Agents = nil },
+		"Window": func(o *run.Options) { o.Window = nil },
+	} {
+		o := complete()
+		leaveOut(&o)
+		if _, err := run.New(o); core.CodeOf(err) != core.CodeInvalid {
+			t.Errorf("without %s: %v, want code invalid", name, err)
+		}
+	}
 }

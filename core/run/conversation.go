@@ -112,7 +112,7 @@ func (b *builder) cut(from uint64) {
 		first--
 		b.size -= messageSize(b.messages[first])
 	}
-	b.short = b.short || first < len(b.seqs) && (first == 0 && from > 1 || first > 0 && b.seqs[0] > 1)
+	b.short = b.short || first < len(b.seqs) && min(from, b.seqs[0]) > 1
 	b.messages, b.seqs = b.messages[:first:first], b.seqs[:first:first]
 }
 

@@ -84,7 +84,15 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 			t.Fatalf("the first result is stored under fence %d, want 1", before.Fence)
 		}
 		w.stepper = w.other(t, o)
+		var puts []string
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			puts = append(puts, r.Name)
+			return w.store.Backend.Put(ctx, key, r)
+		}
 		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{store.LogName(3)}, puts); diff != "" {
+			t.Errorf("records put alone (-want +got):\n%s", diff)
+		}
 		after := w.record(t, store.LogName(3))
 		if after.Fence != 2 || string(after.Payload) != string(before.Payload) {
 			t.Errorf("the first result is %s under fence %d, want the same bytes under fence 2", after.Payload, after.Fence)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -33,8 +34,8 @@ import (
 // becomes the next run. Results that tools came to are stored first, whatever
 // the failure was. The head advances over the round only when it is whole; with
 // an open call this becomes a close.
-func (p *step) fail(ctx context.Context, t core.Termination) (Stepped, error) {
-	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "error", t.Detail)...)
+func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
+	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail, "error", cause)...)
 	if err := p.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -328,9 +329,16 @@ type ended struct {
 	cause       error
 }
 
-func (e *ended) Error() string { return e.termination.Detail }
+func (e *ended) Error() string { return e.cause.Error() }
 func (e *ended) Unwrap() error { return e.cause }
 
+// endWith ends the run with an error whose text clients may read. What a panic
+// said is for the log alone.
 func endWith(code string, cause error) error {
-	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: cause.Error()}, cause}
+	detail := cause.Error()
+	var panicked *env.PanicError
+	if errors.As(cause, &panicked) {
+		detail = "code of the agent panicked"
+	}
+	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
 }

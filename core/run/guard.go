@@ -115,7 +115,7 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 		if p.head.Run.Status == thread.Closing {
 			return nil // close has failed; another claim tries again
 		}
-		return func(ctx context.Context) (Stepped, error) { return p.fail(ctx, t) }
+		return func(ctx context.Context) (Stepped, error) { return p.fail(ctx, t, err) }
 	}
 	var end *ended
 	switch {
@@ -126,7 +126,7 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
-		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: err.Error()})
+		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "what is stored of the thread cannot be read"})
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && p.agent != nil && !p.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}

@@ -2,6 +2,8 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,7 +83,7 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 					return
 				}
 				h := w.head(t, key)
-				if !result.Retry || !h.Ready() || h.Run.AvailableAt != 0 || h.Run.Attempts != tt.tries {
+				if !result.Retry || result.Head.Version != h.Version || !h.Ready() || h.Run.AvailableAt != 0 || h.Run.Attempts != tt.tries {
 					t.Errorf("result %+v, %d attempts; want it claimable at once after %d", result, h.Run.Attempts, tt.tries)
 				}
 				if diff := cmp.Diff(tt.calls, h.Run.Calls); diff != "" {
@@ -91,6 +93,60 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 		})
 	}
 }
+
+// A tool that comes to its end late is not run again, though a slower sibling
+// keeps the step until there is no time left to store anything.
+func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes := func(d time.Duration) func(context.Context, tool.Call) (tool.Result, error) {
+			return func(context.Context, tool.Call) (tool.Result, error) {
+				time.Sleep(d)
+				return tool.Text("done late"), nil
+			}
+		}
+		w := newWorld(t, options{
+			model: answers(calls("late", "{}", "later", "{}"), text("ok")),
+			tools: []tool.Tool{toolFunc{name: "late", run: takes(12 * time.Second)}, toolFunc{name: "later", run: takes(20 * time.Second)}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		if _, err := w.cut(t, 10*time.Second, true); err == nil {
+			t.Error("the step that took 20 of its 14 seconds could still write")
+		}
+		if r := w.record(t, store.LogName(3)); r.Fence != 1 {
+			t.Errorf("the late result is stored under fence %d, want 1", r.Fence)
+		}
+	})
+}
+
+// A host that stops while a call is refused is not the call's result.
+func TestHostThatStopsWhileArgumentsAreChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		picky := checkFunc{toolFunc{name: "picky"}, func() error {
+			stop()
+			return errors.New("not these")
+		}}
+		w := newWorld(t, options{model: answers(calls("picky", "{}"), text("ok")), tools: []tool.Tool{picky}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil)
+		if err != nil || !stepped.Retry {
+			t.Errorf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [picky {}]", "tool: invalid arguments: not these", "assistant: ok"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// checkFunc is a tool that takes what check takes.
+type checkFunc struct {
+	toolFunc
+	check func() error
+}
+
+func (f checkFunc) Check(json.RawMessage) error { return f.check() }
 
 // cut takes one step that has so much time.
 func (w *world) cut(t *testing.T, d time.Duration, whole bool) (run.Stepped, error) {
@@ -166,7 +222,18 @@ func TestCancelStopsTheStepWithinOnePoll(t *testing.T) {
 		}
 		log := w.log(t, key) // what the model had said is the run's last message
 		if len(log) != 2 || !strings.HasPrefix(log[1], "assistant: w1 w2 w3") || !strings.HasSuffix(log[1], " w40") {
-			t.Errorf("the log is %q", log)
+			t.Fatalf("the log is %q", log)
+		}
+		entry, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(2)).Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := core.Message{
+			ID: receipt.RunID.String() + ".1", Role: core.RoleAssistant, Content: entry.Message.Content, RunID: receipt.RunID,
+			Step: 1, Model: "scripted", StopReason: core.StopOther, CreatedAt: time.Now().UnixMilli(),
+		}
+		if diff := cmp.Diff(want, *entry.Message); diff != "" || entry.Attempt != 1 {
+			t.Errorf("last words of attempt %d (-want +got):\n%s", entry.Attempt, diff)
 		}
 	})
 }

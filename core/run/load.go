@@ -33,7 +33,8 @@ func (p *step) load(ctx context.Context) error {
 
 // read reads the run's record and the conversation, at the same time when both
 // are missing. A record that is lost does not stop the other read: what is known
-// of a run that ends for it must not depend on which of the two was faster.
+// of a run that ends for it must not depend on which of the two was faster. Nor
+// on a failure that passes, which goes first.
 func (p *step) read(ctx context.Context, cached *conversation) error {
 	if cached != nil && p.known(cached) {
 		return p.catchUp(ctx, cached)
@@ -52,7 +53,11 @@ func (p *step) read(ctx context.Context, cached *conversation) error {
 	} else {
 		err = p.readBack(shared)
 	}
-	if err := errors.Join(group.Wait(), lost, err); err != nil {
+	err = errors.Join(group.Wait(), err)
+	if lost != nil && (err == nil || core.CodeOf(err) == core.CodeCorrupt) {
+		err = lost
+	}
+	if err != nil {
 		return err
 	}
 	return p.findOpening(ctx)

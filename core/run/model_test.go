@@ -2,6 +2,9 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
@@ -143,4 +147,81 @@ func TestTotalsOfARunAreSummedOverItsSteps(t *testing.T) {
 			t.Errorf("the next run's %d steps used %+v, want its own 1, 80 and 8", r.Steps, r.Usage)
 		}
 	})
+}
+
+// What an agent's spec says of its model goes with every inference.
+func TestModelIsAskedAsTheAgentSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked model.Request
+		warm := 0.5
+		agents, err := agent.NewRegistry(agent.Parts{
+			Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+				asked = r
+				return answers(text("ok"))(ctx, r)
+			})}},
+			Tools: []tool.Tool{echoTool(t), fails},
+			Specs: []agent.Spec{{ID: "demo", Model: "m", SystemPrompt: "be brief", MaxTokens: 7, Temperature: &warm, ExcludedTools: []string{"echo"}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, options{agents: agents})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		said := core.UserMessage(receipt.DispatchID.String()+".0", "hi")
+		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
+		want := model.Request{
+			Model: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
+			Tools: []model.Tool{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
+		}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Errorf("request (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A long run does not forget its task: its first message stays before the
+// window, in a warm process and in a cold one, and goes with the run.
+func TestModelIsShownWhatTheRunWasAsked(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var shown []string
+			n := 0
+			o := options{window: 100, model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+				var texts []string
+				for _, m := range r.Messages {
+					said := m.Text()
+					texts = append(texts, string(m.Role)+" "+said[max(0, len(said)-4):])
+				}
+				shown = append(shown, strings.Join(texts, ", "))
+				if n++; n%4 == 0 {
+					return answers(text("ok"))(ctx, model.Request{})
+				}
+				return answers(calls("echo", fmt.Sprintf(`{"text":"%0100d"}`, n)))(ctx, model.Request{})
+			})}
+			w := newWorld(t, o)
+			for _, task := range []string{"one", "two"} {
+				w.submit(t, key, task, mailbox.ModeQueue)
+				for w.head(t, key).DueAt != 0 {
+					if cold {
+						w.stepper = w.other(t, o)
+					}
+					w.step(t, key)
+				}
+			}
+			want := []string{
+				"user one",
+				`user one, assistant , tool 01"}`,
+				`user one, assistant , tool 02"}`,
+				`user one, assistant , tool 03"}`,
+				`assistant , tool 03"}, assistant ok, user two`,
+				`assistant ok, user two, assistant , tool 05"}`,
+				`user two, assistant , tool 06"}`,
+				`user two, assistant , tool 07"}`,
+			}
+			if diff := cmp.Diff(want, shown); diff != "" {
+				t.Errorf("cold %v: shown (-want +got):\n%s", cold, diff)
+			}
+		})
+	}
 }

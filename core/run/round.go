@@ -45,12 +45,12 @@ func (r *round) record(i int) store.Record {
 }
 
 // unstored are the records of results that no put has stored: they travel with
-// the commit.
+// the commit. Every call has its result by then.
 func (r *round) unstored() (records []store.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.entries {
-		if r.entries[i] != nil && !r.stored[i] {
+		if !r.stored[i] {
 			records = append(records, r.record(i))
 		}
 	}

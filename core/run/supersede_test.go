@@ -37,14 +37,16 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 				var saw, seen []string
 				o := options{plugins: []plugin.Plugin{counters(&saw, inThread)}, model: listens(&seen)}
 				w := newWorld(t, o)
+				var runs []core.ID
 				run := func(text string, from uint64) {
 					t.Helper()
-					_, err := w.box.Submit(t.Context(), mailbox.Submission{
+					receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
 						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: from,
 					})
 					if err != nil {
 						t.Fatal(err)
 					}
+					runs = append(runs, receipt.RunID)
 					if restart {
 						w.stepper = w.other(t, o)
 					}
@@ -66,7 +68,7 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 					t.Fatal(err)
 				}
 				back := entries[0]
-				if diff := cmp.Diff(&thread.Range{From: 4, To: 9}, back.Superseded); diff != "" || fmt.Sprint(back.Patch) != `[{replace /thread/in_thread [51]}]` || back.Revision != 10 {
+				if diff := cmp.Diff(&thread.Range{From: 4, To: 9}, back.Superseded); diff != "" || fmt.Sprint(back.Patch) != `[{replace /thread/in_thread [51]}]` || back.Revision != 10 || back.Run != runs[3] {
 					t.Errorf("record of the superseded range is %+v", back)
 				}
 				if m := entries[1].Message; m == nil || m.Text() != "other" {

@@ -41,7 +41,8 @@ func (h *hints) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) e
 type backend struct {
 	store.Backend
 	mu      sync.Mutex
-	reads   int // records that Get, Log, LogBackwards and Records returned
+	reads   int                     // records that Get, Log, LogBackwards and Records returned
+	read    func(what string) error // is asked before each of these
 	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
 	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
 	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
@@ -63,6 +64,9 @@ func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) e
 
 func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	b.count(1)
+	if err := b.mayRead(name); err != nil {
+		return store.Record{}, false, err
+	}
 	if b.get != nil {
 		return b.get(ctx, key, name)
 	}
@@ -81,21 +85,37 @@ func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 }
 
 func (b *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return b.counted(b.Backend.Log(ctx, key, from, to))
+	return b.counted("log", b.Backend.Log(ctx, key, from, to))
 }
 
 func (b *backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return b.counted(b.Backend.LogBackwards(ctx, key, from, to))
+	return b.counted("log backwards", b.Backend.LogBackwards(ctx, key, from, to))
 }
 
 func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	if err := b.mayRead(prefix); err != nil {
+		return nil, err
+	}
 	records, err := b.Backend.Records(ctx, key, prefix, after, limit)
 	b.count(len(records))
 	return records, err
 }
 
-func (b *backend) counted(records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+func (b *backend) mayRead(what string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.read == nil {
+		return nil
+	}
+	return b.read(what)
+}
+
+func (b *backend) counted(what string, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
+		if err := b.mayRead(what); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
 		for record, err := range records {
 			b.count(1)
 			if !yield(b.damaged(record), err) {

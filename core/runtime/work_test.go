@@ -146,6 +146,7 @@ func TestWhoMayStartBesideARun(t *testing.T) {
 						t.Error(err)
 					}
 				})
+				synctest.Wait()
 				wait.Go(func() {
 					if err := process.WorkLocal(t.Context(), wakeUps("other")[0]); err != nil {
 						t.Error(err)

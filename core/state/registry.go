@@ -149,19 +149,8 @@ func (t *draft) patch(path KeyPath) Patch {
 // that does not merge. A key that is not registered does not merge. Both
 // batches concern the same tool call, or none.
 func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
-	return r.conflict(a, b, true)
-}
-
-// ConflictOfCalls is [Registry.Conflict] for the batches of two different tool
-// calls, where keys of ScopeCall never meet.
-func (r *Registry) ConflictOfCalls(a, b Batch) (key string, conflict bool) {
-	return r.conflict(a, b, false)
-}
-
-func (r *Registry) conflict(a, b Batch, sameCall bool) (string, bool) {
 	for _, m := range a.Mutations {
-		d := r.definitions[m.Key]
-		if d.merge == Commutative || d.scope == ScopeCall && !sameCall {
+		if r.definitions[m.Key].merge == Commutative {
 			continue
 		}
 		for _, n := range b.Mutations {

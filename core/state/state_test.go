@@ -145,26 +145,21 @@ func TestConflictIsAnExclusiveKeyInBoth(t *testing.T) {
 		return b
 	}
 	tests := []struct {
-		name    string
-		a, b    state.Batch
-		inCall  string // the key that conflicts within one call or phase
-		between string // and between two calls
+		name string
+		a, b state.Batch
+		want string
 	}{
-		{"nothing shared", batch("names"), batch("note"), "", ""},
-		{"a commutative key", batch("total"), batch("total"), "", ""},
-		{"an exclusive key", batch("total", "names"), batch("names", "note"), "names", "names"},
-		{"a key of the call", batch("note", "names"), batch("names", "note"), "note", "names"},
-		{"only a key of the call", batch("note"), batch("note"), "note", ""},
-		{"an unknown key", batch("nobody"), batch("nobody"), "nobody", "nobody"},
-		{"empty", batch(), batch("names"), "", ""},
+		{"nothing shared", batch("names"), batch("note"), ""},
+		{"a commutative key", batch("total"), batch("total"), ""},
+		{"an exclusive key", batch("total", "names"), batch("names", "note"), "names"},
+		{"a key of the call", batch("note", "names"), batch("names", "note"), "note"},
+		{"an unknown key", batch("nobody"), batch("nobody"), "nobody"},
+		{"empty", batch(), batch("names"), ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if key, conflict := registry(t).Conflict(test.a, test.b); key != test.inCall || conflict != (key != "") {
-				t.Errorf("%q, %v, want %q", key, conflict, test.inCall)
-			}
-			if key, conflict := registry(t).ConflictOfCalls(test.a, test.b); key != test.between || conflict != (key != "") {
-				t.Errorf("between calls %q, %v, want %q", key, conflict, test.between)
+			if key, conflict := registry(t).Conflict(test.a, test.b); key != test.want || conflict != (key != "") {
+				t.Errorf("%q, %v, want %q", key, conflict, test.want)
 			}
 		})
 	}

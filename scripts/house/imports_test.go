@@ -104,7 +104,7 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // before it, and of its own folder.
 var order = []string{
 	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/tool", "core/model", "core/plugin", "core/agent",
-	"core/thread", "core/store", "core/window", "core/run", "core/mailbox", "core/stop", "core/plugins", "core/runtime", "core/sim",
+	"core/thread", "core/store", "core/run", "core/mailbox", "core/window", "core/stop", "core/plugins", "core/runtime", "core/sim",
 }
 
 func rank(t *testing.T, room string) int {

@@ -1,0 +1,202 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+var errPassing = errors.New("the store is too slow")
+
+// Whichever read of a cold step fails, the step is given back with nothing
+// written, and the next one comes to the same end.
+func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
+	cancel := func(t *testing.T, w *world, r mailbox.Receipt) {
+		if _, err := w.box.Cancel(t.Context(), key, r.RunID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name   string
+		before func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt
+		spare  string // a read that is not needed
+		log    []string
+		end    string
+	}{
+		{
+			name:   "a run that begins",
+			before: func(_ *testing.T, _ *world, r mailbox.Receipt) mailbox.Receipt { return r },
+			log:    []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state"},
+			end:    `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
+			name: "an open round",
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.crash(t, commitB)
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state"},
+			end: `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
+			name: "an open round of a cancelled run",
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				if _, err := w.cut(t, time.Second, false); err != nil {
+					t.Fatal(err)
+				}
+				cancel(t, w, r)
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, "tool: no result: the run was ended first (cancelled)"},
+			end: `done 1 {"type":"cancelled"} ""`,
+		},
+		{
+			name: "an open turn that is damaged, of a cancelled run", spare: store.SnapshotName,
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.crash(t, commitB)
+				cancel(t, w, r)
+				w.spoil(t, store.LogName(2))
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`},
+			end: `done 0 {"type":"cancelled"} ""`,
+		},
+		{
+			name: "a cancelled run that never began",
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.takeOver(t)
+				cancel(t, w, r)
+				w.reclaim(t)
+				return r
+			},
+			log: []string{"user: hi"},
+			end: `done 0 {"type":"cancelled"} ""`,
+		},
+		{
+			name: "two inputs that were steered to the run",
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.step(t, key)
+				w.submit(t, key, "and this", mailbox.ModeSteer)
+				w.submit(t, key, "and that", mailbox.ModeSteer)
+				return r
+			},
+			log: []string{
+				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state",
+				"user: and this", "user: and that", "assistant: ok", "state",
+			},
+			end: `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
+			name: "a run whose record is lost",
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.step(t, key)
+				w.spoil(t, store.RunName(r.RunID))
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state"},
+			end: `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`,
+		},
+		{
+			name: "a run that takes the log back",
+			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
+				w.finish(t, key, nil)
+				r, err := w.box.Submit(t.Context(), mailbox.Submission{
+					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 6,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			},
+			log: []string{
+				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
+				"state", "user: other", "assistant: ok", "state",
+			},
+			end: `done 1 {"type":"natural_end"} "ok"`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for failing, failed := 1, true; failed; failing++ {
+				synctest.Test(t, func(t *testing.T) {
+					var saw []string
+					o := options{
+						model:   answers(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
+						tools:   []tool.Tool{nap},
+						plugins: []plugin.Plugin{counters(&saw, inThread), (&closed{}).plugin()},
+					}
+					w := newWorld(t, o)
+					receipt := tt.before(t, w, w.submit(t, key, "hi", mailbox.ModeQueue))
+					w.stepper = w.other(t, o)
+					head, reads, lost := w.take(t, key), 0, ""
+					w.store.read = func(what string) error {
+						if reads++; reads == failing {
+							lost = what
+							return errPassing
+						}
+						return nil
+					}
+					stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+					w.store.read = nil
+					failed = lost != ""
+					given := stepped.Retry && stepped.Head.Seq == head.Seq && stepped.Head.Version > head.Version
+					if err != nil || given != failed && (!failed || lost != tt.spare) {
+						t.Errorf("the step whose read %d of %s fails is %+v, %v", failing, lost, stepped, err)
+					}
+					w.finish(t, key, nil)
+					w.store.spoiled = nil
+					if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+						t.Errorf("log after read %d failed (-want +got):\n%s", failing, diff)
+					}
+					if got := w.end(t, key, receipt); got != tt.end {
+						t.Errorf("after read %d failed the run is %s", failing, got)
+					}
+					if agent := w.runRecord(t, receipt.RunID).AgentID; agent != "demo" {
+						t.Errorf("after read %d failed the run is agent %q's", failing, agent)
+					}
+				})
+			}
+		})
+	}
+}
+
+// What a tool came to is stored before its run fails: else the log would say
+// that it has no result.
+func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, refused := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("fatal", "{}", "count", "{}")),
+			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if refused++; refused <= 2 { // at once, and when the run fails
+				return core.Errorf(core.CodeInvalid, "no such table")
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		if stepped := w.step(t, key); !stepped.Retry {
+			t.Errorf("the step is %+v, want it given back", stepped)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [fatal {}][count {}]", "tool: no result: the run was ended first (error)", `tool: "count ran"`}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Error(diff)
+		}
+		if got := w.end(t, key, receipt); ran != 1 || got != `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}

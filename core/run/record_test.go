@@ -1,0 +1,138 @@
+package run_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// everything is a turn with all that a model can say.
+var everything = []model.Delta{
+	{Type: model.DeltaReasoning, Text: "hm"}, {Type: model.DeltaText, Text: "I "}, {Type: model.DeltaText, Text: "look"},
+	{Type: model.DeltaReasoning, Text: "so", Echo: json.RawMessage(`{"signature":"x"}`)},
+	{Type: model.DeltaToolStart, Index: 0, CallID: "c1", Name: "echo"}, {Type: model.DeltaToolStart, Index: 1, CallID: "c2", Name: "fails"},
+	{Type: model.DeltaToolArgument, Index: 0, Text: `{"text":`}, {Type: model.DeltaToolArgument, Index: 1, Text: `{}`},
+	{Type: model.DeltaToolArgument, Index: 0, Text: `"a"}`},
+	{Type: model.DeltaUsage, Usage: core.Usage{Input: 3, Output: 2}}, {Type: model.DeltaStop, Stop: core.StopToolUse},
+}
+
+// A run of two steps, record by record: RUN and DISPATCH stand for ids. Stored
+// forms outlive programs, so that a change here is one of the format.
+func TestRecordsOfARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		w := newWorld(t, options{
+			model: answers(everything, text("ok")), tools: []tool.Tool{fails}, plugins: []plugin.Plugin{counters(&saw, inThread)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		const now = `946684800000`
+		want := []string{
+			`{"schema":1,"run":"RUN","message":{"id":"DISPATCH.0","role":"user","content":[{"type":"text","text":"hi"}],"run_id":"RUN","created_at":` + now + `},"input":"DISPATCH"}`,
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I look"},{"type":"reasoning","text":"so","echo":{"signature":"x"},"origin":"scripted"}],` +
+				`"tool_calls":[{"id":"c1","name":"echo","arguments":{"text":"a"}},{"id":"c2","name":"fails","arguments":{}}],"run_id":"RUN","step":1,"usage":{"input":3,"output":2},"model":"scripted","stop_reason":"tool_use","created_at":` + now + `},` +
+				`"patch":[{"op":"add","path":"/thread/in_thread","value":2}],"revision":2,"totals":{"usage":{"input":3,"output":2},"steps":1,"calls":"CALLS"},"attempt":1}`,
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.0","role":"tool","tool_result":{"call_id":"c1","name":"echo","data":{"text":"a"}},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.1","role":"tool","tool_result":{"call_id":"c2","name":"fails","message":"execution failed: no such file","is_error":true},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
+			`{"schema":1,"run":"RUN","step":1,"patch":[{"op":"replace","path":"/thread/in_thread","value":3}],"revision":3,"totals":{"usage":{"input":3,"output":2},"steps":1,"failures":1,"calls":"CALLS"}}`,
+		}
+		ids := strings.NewReplacer(receipt.RunID.String(), "RUN", receipt.DispatchID.String(), "DISPATCH")
+		var got []string
+		for seq := uint64(1); seq <= 5; seq++ {
+			line := ids.Replace(string(w.record(t, store.LogName(seq)).Payload))
+			got = append(got, regexp.MustCompile(`"calls":"[^"]*"`).ReplaceAllString(line, `"calls":"CALLS"`))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Positions order the events of a turn as its record does: step, fence, block,
+// byte, kind.
+func TestPositionsOfATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: answers(everything, text("ok")), tools: []tool.Tool{fails}})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		var got []string
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, func(e core.Event) error {
+			got = append(got, strings.TrimPrefix(e.Position, receipt.RunID.String()+".")+" "+string(e.Type))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			"1.1.0-0-a run_start", "1.1.0-0-b step_start", "1.1.0-2-e reasoning_delta", "1.1.1-2-f text_delta", "1.1.1-6-f text_delta",
+			"1.1.2-2-e reasoning_delta", "1.1.3-0-d tool_call_start", "1.1.4-0-d tool_call_start", "1.1.3-8-g tool_call_delta",
+			"1.1.4-2-g tool_call_delta", "1.1.3-12-g tool_call_delta", "1.1.3-12-h tool_call_ready", "1.1.4-2-h tool_call_ready",
+			"1.1.5-0-i inference_complete", "1.1.3-0-j tool_call_done", "1.1.4-0-j tool_call_done", "1.1.9999-0-k step_end",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Who takes a round over announces its results, adopted ones too, each once and
+// in call order, under the fence that the turn was inferred with.
+func TestTakeoverAnnouncesAdoptedResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, last := 0, 0
+		o := options{
+			model: answers(calls("last", "{}", "first", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+		}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.crash(t, commitB)
+		w.stepper = w.other(t, o)
+		var got []string
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, func(e core.Event) error {
+			got = append(got, strings.TrimPrefix(e.Position, receipt.RunID.String()+".")+" "+e.Name)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"1.1.0-0-j last", "1.1.1-0-j first", "1.1.9999-0-k "}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// An adopted result makes its call done also when the adopting claim gives the
+// run back: that is progress.
+func TestAdoptedResultIsDoneAfterANack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := 0
+		o := options{
+			model: answers(calls("first", "{}", "nap", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), nap},
+		}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.crash(t, commitB)
+		w.stepper = w.other(t, o)
+		if _, err := w.cut(t, 3*time.Second, true); err != nil {
+			t.Fatal(err)
+		}
+		if h := w.head(t, key); h.Run.Calls[0] != thread.CallDone || h.Run.Calls[1] != thread.CallNew || h.Run.Attempts != 0 {
+			t.Errorf("calls %v after %d attempts; want the first done, and none counted", h.Run.Calls, h.Run.Attempts)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// TestAWorkerThatLostItsClaimStopsAtItsNextLook: it would pay for its inference
+// to the end otherwise, and renew the lease of the worker that has the run now.
+func TestAWorkerThatLostItsClaimStopsAtItsNextLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "slow: 600", mailbox.ModeQueue)
+		head, began := w.take(t, key), time.Now()
+		var taken thread.Head
+		time.AfterFunc(3*time.Second, func() {
+			if err := w.box.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
+				t.Error(err)
+			}
+			taken = w.take(t, key)
+		})
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if took := time.Since(began); !errors.Is(err, thread.ErrFenced) || took != 4*time.Second {
+			t.Errorf("the step ended with %v after %s, want ErrFenced after 4s", err, took)
+		}
+		if now := w.head(t, key); now.Claim != taken.Claim || now.Version != taken.Version {
+			t.Errorf("the other worker's claim is %+v, want it as it was, %+v", now.Claim, taken.Claim)
+		}
+	})
+}
+
+// TestWhatLiesAtAResultsPlaceIsNotAdopted: only the record of that call is its
+// result. Another one there is left from a write that was refused.
+func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.cut(t, time.Second, false) // commit A, and no time for the tool
+		head := w.head(t, key)
+		orphan, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{
+			ID: "left", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "left behind"}}, RunID: head.Run.ID,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base), Fence: head.Fence, Payload: orphan}); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [nap {}]", `tool: "rested"`, "assistant: ok"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The watch may see the next fence before the step knows that it has it.
+func TestWatchKnowsTheFenceThatItsStepTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		head := w.take(t, key)
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(2), Fence: head.Fence, Payload: []byte("of this claim")}); err != nil {
+			t.Fatal(err)
+		}
+		var wrote []uint64
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			outcome, err := w.store.Backend.Commit(ctx, key, c)
+			if wrote = append(wrote, c.Head.Fence); len(wrote) == 2 {
+				time.Sleep(3 * time.Second) // the watch looks every 2 s
+			}
+			return outcome, err
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || stepped.Outcome != thread.Yield || stepped.Retry {
+			t.Errorf("the step is %+v, %v; want it to yield", stepped, err)
+		}
+		if diff := cmp.Diff([]uint64{1, 2, 2, 2}, wrote); diff != "" {
+			t.Errorf("fences of the commits (-want +got):\n%s", diff)
+		}
+	})
+}
