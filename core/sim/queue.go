@@ -124,6 +124,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 		w.at(visibility, func() { th.returning-- })
 		w.carry(h, hint, visibility)
 	}
+	began := w.millis()
 	handed := make([]int, len(hints))
 	for i, hint := range hints {
 		th := w.partition(hint.Key()).state
@@ -133,7 +134,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
-				w.checkAcknowledged(h, hints[i], handed[i])
+				w.checkAcknowledged(h, hints[i], handed[i], began)
 				continue
 			}
 			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {
