@@ -60,7 +60,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	in.Messages = messages
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
 		var result thread.Result
-		_, result, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		head, result, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
 			record, err := s.inputRecord(in, revision)
 			return []store.Record{record}, err
 		})
@@ -70,7 +70,6 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {
 			return err
 		}
-		head = thread.Head{} // read it again
 	}
 	return err
 }

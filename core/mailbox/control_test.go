@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -184,5 +185,32 @@ func TestCancelOfWhateverIsFirst(t *testing.T) {
 	w.submit(t, input("two", ""))
 	if id, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || id != first.RunID {
 		t.Errorf("cancelled %s, %v; want %s", id, err, first.RunID)
+	}
+}
+
+// An audit of a refused step says that an input was read where the log has
+// nothing, or another's: the input ended without having been read.
+func TestReadThatTheLogDoesNotConfirmIsNotBelieved(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprint("the record is lost: ", lost), func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			head := w.claim(t)
+			other := w.submit(t, input("two", mailbox.ModeSteer))
+			steered := w.submit(t, keyed("three", mailbox.ModeSteer))
+			w.reads(t, head, other.DispatchID)
+			w.audit(t, store.ReadName(steered.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+			w.store.lost = map[string]bool{store.LogName(1): lost}
+			if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil {
+				t.Fatal(err)
+			}
+			if r := w.submit(t, keyed("three", mailbox.ModeSteer)); !r.Duplicate || r.RunID != head.Run.ID {
+				t.Errorf("again: %+v, want a duplicate of run %s", r, head.Run.ID)
+			}
+			now, err := w.Head(t.Context(), key)
+			if err != nil || len(now.Inbox) != 0 {
+				t.Errorf("inbox %v, %v; want it empty", now.Inbox, err)
+			}
+		})
 	}
 }

@@ -202,6 +202,9 @@ func (r *transcript) life(t *testing.T) {
 	second := submit("second", plain)
 	head := claim("the first")
 	claim("again")
+	r.do(t, "edit what was claimed", func() (any, error) {
+		return nil, r.box.Edit(t.Context(), key, r.runs[0].DispatchID, []core.Message{core.UserMessage("", "late")})
+	})
 	steered := submit("steered", steer)
 	submit("steered", steer) // again
 	r.do(t, "edit the steered input", func() (any, error) {
