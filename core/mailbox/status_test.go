@@ -78,10 +78,10 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 		{"running", func(*testing.T, *world, thread.Head) {}, core.Run{Status: core.RunRunning}, 0},
 		{"closing by its own step", func(t *testing.T, w *world, head thread.Head) {
 			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Listens: true})
-		}, core.Run{Status: core.RunDone, Termination: done}, 3},
+		}, core.Run{Status: core.RunDone, Termination: done, FinishedAt: 5, Response: "bye"}, 3},
 		{"closing, and the record is another try's", func(t *testing.T, w *world, head thread.Head) {
 			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Listens: true})
-		}, core.Run{Status: core.RunDone}, 4},
+		}, core.Run{Status: core.RunDone, FinishedAt: 5, Response: "bye"}, 4},
 		{"over", func(t *testing.T, w *world, head thread.Head) { w.end(t, head) },
 			core.Run{Status: core.RunDone, Termination: done, FinishedAt: 5, Response: "bye"}, 0},
 	}
