@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -343,5 +344,91 @@ func TestInputOfAnEarlierTryIsKeptWithItsSchema(t *testing.T) {
 				t.Errorf("schema %d, pending %v, hints %q, %v; want schema %d", head.Schema, head.Pending, *w.hints, err, tt.schema)
 			}
 		})
+	}
+}
+
+// A holder's write has no answer: it was applied and another's followed, or it
+// was not applied and is sent again.
+func TestHoldersWriteWithoutAnAnswerIsAppliedOnce(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		t.Run(fmt.Sprint("applied: ", applied), func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			head := w.claim(t)
+			writes := 0
+			count := func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				writes++
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			if applied {
+				w.lose(t, func(thread.Head) {
+					w.commit(t, thread.Touch{})
+					w.store.commit = count
+				})
+			} else {
+				w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+					w.store.commit = count
+					return store.Outcome{}, errors.New("connection reset by peer")
+				}
+			}
+			step := thread.CommitStep{Fence: 1, Outcome: thread.Yield, Seq: 1}
+			_, result, err := w.Commit(t.Context(), key, head, step, nil)
+			if err != nil || result.Outcome != thread.Yield {
+				t.Fatalf("commit: %s, %v; want yield", result.Outcome, err)
+			}
+			want := map[bool]uint64{true: 4, false: 3}[applied]
+			now, err := w.Head(t.Context(), key)
+			if err != nil || now.Version != want || now.Seq != 1 || writes != int(4-want) {
+				t.Errorf("version %d at sequence %d after %d more writes, %v; want version %d", now.Version, now.Seq, writes, err, want)
+			}
+		})
+	}
+}
+
+// Who holds no claim and is refused a record that does not go with a version, or
+// for another reason than its content, leaves the thread as it is.
+func TestRefusedRecordThatNoOtherVersionHelps(t *testing.T) {
+	look := errors.New("read timed out")
+	tests := []struct {
+		name    string
+		refused *store.RefusedError
+		look    error // of the head after it
+		want    error
+	}{
+		{"input with other content", &store.RefusedError{Name: store.InputName(core.ID{1}, 0), Cause: store.ErrConflict}, nil, store.ErrConflict},
+		{"an audit of a later claim", &store.RefusedError{Name: store.EndedName(core.ID{1}), Cause: store.ErrFenced}, nil, store.ErrFenced},
+		{"the head cannot be read", &store.RefusedError{Name: store.EndedName(core.ID{1}), Cause: store.ErrConflict}, look, look},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			*w.hints = nil
+			writes := 0
+			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				writes++
+				w.store.read = func() error { return tt.look }
+				return store.Outcome{}, tt.refused
+			}
+			if _, err := w.Submit(t.Context(), input("two", "")); !errors.Is(err, tt.want) || writes != 1 || len(*w.hints) != 0 {
+				t.Errorf("submit: %v after %d writes, hints %q; want %v after one", err, writes, *w.hints, tt.want)
+			}
+		})
+	}
+}
+
+// A refused record whose head has moved is tried again on the head that won.
+func TestRefusedRecordUnderAHeadThatMoved(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+		w.store.commit = nil
+		w.commit(t, thread.Touch{})
+		return store.Outcome{}, &store.RefusedError{Name: store.LogName(1), Cause: store.ErrConflict}
+	}
+	now, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: 1, Outcome: thread.Yield, Seq: 1}, nil)
+	if err != nil || now.Version != 4 || now.Seq != 1 {
+		t.Errorf("commit: %v at version %d and sequence %d; want version 4", err, now.Version, now.Seq)
 	}
 }
