@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"testing"
@@ -116,8 +117,8 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 			t.Errorf("hints %+v after %s; want one of the queue's own in 5s to 30s", w.sent, w.delays)
 		}
 		w.refuses = errors.New("no queue")
-		if _, _, err := w.Claim(t.Context(), hint, false); err == nil || !errors.Is(err, w.refuses) {
-			t.Errorf("without a queue: %v, want the item to fail", err)
+		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || !errors.Is(err, w.refuses) {
+			t.Errorf("without a queue: claimed %v, %v, want the item to fail", claimed, err)
 		}
 	})
 }
@@ -199,5 +200,47 @@ func TestReclaimGoesOnPastADamagedThread(t *testing.T) {
 	}
 	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// Hints that come back are spread, so that those of one failure do not come back
+// together: these are the longest delays.
+func TestLongestDelaysOfHintsThatComeBack(t *testing.T) {
+	tests := []struct {
+		name    string
+		arrange func(t *testing.T, w *world)
+		want    hints
+	}{
+		{"a suspect", func(t *testing.T, w *world) {
+			for range 2 {
+				w.claim(t)
+				w.commit(t, thread.Reclaim{})
+			}
+		}, hints{"t1 2.999999999s"}},
+		{"a claim that failed", func(_ *testing.T, w *world) {
+			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, context.DeadlineExceeded
+			}
+		}, hints{"t1 29.999999999s"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			tt.arrange(t, w)
+			*w.hints = nil
+			outside := env.System()
+			outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(50*time.Second-1)) } // just under a multiple of both limits
+			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, claimed, err := box.Claim(t.Context(), hint, false); claimed || err != nil {
+				t.Errorf("claimed %v, %v", claimed, err)
+			}
+			if diff := cmp.Diff(tt.want, *w.hints); diff != "" {
+				t.Errorf("hints (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -59,14 +59,17 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	}
 	in.Messages = messages
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
-		_, _, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		var result thread.Result
+		head, result, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
 			record, err := s.inputRecord(in, revision)
 			return []store.Record{record}, err
 		})
+		if err == nil && result.Duplicate { // this revision may be another edit's, with another text
+			err = fmt.Errorf("revision %d of input %s: %w", revision, id, thread.ErrStale)
+		}
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {
 			return err
 		}
-		head = thread.Head{} // read it again
 	}
 	return err
 }

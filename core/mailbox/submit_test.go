@@ -75,6 +75,9 @@ func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, boo
 }
 
 func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+	if err := b.reads(); err != nil {
+		return nil, err
+	}
 	if b.overdue != nil {
 		return b.overdue(shard, until, after, limit), nil
 	}
@@ -440,6 +443,9 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{"agent id is empty", change(func(s *mailbox.Submission) { s.AgentID = "" })},
 		{"messages are empty, at least one is required", change(func(s *mailbox.Submission) { s.Messages = nil })},
 		{`messages[0]: role "tool", only user messages can be submitted`, change(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleTool })},
+		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
+			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
+		})},
 		{"messages[0]: content is empty", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
 		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
 	}
@@ -450,5 +456,8 @@ func TestSubmissionIsChecked(t *testing.T) {
 	}
 	if err := input("one", "").Check(); err != nil {
 		t.Error(err)
+	}
+	if err := change(func(s *mailbox.Submission) { s.User, s.Messages[0].ID = "", "m1" }).Check(); err != nil {
+		t.Errorf("nobody's message with an id: %v", err)
 	}
 }
