@@ -109,7 +109,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 		},
 		{
 			name: "a run that takes the log back",
-			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
 				w.finish(t, key, nil)
 				r, err := w.box.Submit(t.Context(), mailbox.Submission{
 					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 6,
