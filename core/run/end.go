@@ -195,9 +195,8 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 		p.round.keep(i, entry, payload)
 	}
 	for i, entry := range p.round.entries {
-		if err := p.mergeCall(ctx, i, *entry, false); err != nil {
-			return nil, err
-		}
+		p.mergeResult(ctx, i, *entry)
+		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
