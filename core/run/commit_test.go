@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -130,6 +131,35 @@ func TestHolderRefencesWhereItsOwnOtherBytesStand(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} ""` {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// Other bytes of this claim stand where a result belongs: the step is given back,
+// and the result stored under the next fence before that.
+func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, last := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(3), Fence: head.Fence, Payload: []byte("other bytes")}); err != nil {
+			t.Fatal(err)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || !slices.Equal(stepped.Head.Run.Calls, []thread.CallStatus{thread.CallDone, thread.CallDone}) {
+			t.Errorf("the step is %+v, %v; want it given back with both calls done", stepped, err)
+		}
+		if r := w.record(t, store.LogName(3)); r.Fence != 2 {
+			t.Errorf("the first result stands under fence %d, want 2", r.Fence)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [first {}][last {}]", `tool: "first ran"`, `tool: "last ran"`, "assistant: ok"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" || first != 1 || last != 1 {
+			t.Errorf("the tools ran %d and %d times; log (-want +got):\n%s", first, last, diff)
 		}
 	})
 }

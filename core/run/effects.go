@@ -40,7 +40,7 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 // step has run, is what makes a takeover run them exactly once.
 //
 // AfterToolExecute runs again for a call that is found done, to rebuild the
-// state, but its effects are left out there: see mergeCall.
+// state, but its effects are left out there: see afterTool.
 func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
 	if p.round == nil || len(was.Run.Calls) == 0 {
 		return

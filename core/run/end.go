@@ -121,10 +121,7 @@ func (p *step) close(ctx context.Context) (Stepped, error) {
 	if err := p.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	skipped, err := p.runEnd(ctx, t)
-	if err != nil {
-		return Stepped{}, err
-	}
+	skipped := p.runEnd(ctx, t)
 	return p.commitClose(ctx, t, results, skipped)
 }
 
@@ -198,9 +195,8 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 		p.round.keep(i, entry, payload)
 	}
 	for i, entry := range p.round.entries {
-		if err := p.mergeCall(ctx, i, *entry, false); err != nil {
-			return nil, err
-		}
+		p.mergeResult(ctx, i, *entry)
+		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
@@ -255,24 +251,21 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // runEnd runs the phase RunEnd. The claims of a closing run are few: after
 // those that were lost, it may be a hook that takes the process down, and no run
 // stays open for its hooks. One that fails is logged, and what the phase changed
-// is dropped as a whole.
-func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
+// is dropped as a whole; whether there is time left, the commit will see.
+func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool) {
 	if !p.listens() || p.conversation.unread {
-		return p.listens(), nil
+		return p.listens()
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
-		return true, nil
+		return true
 	}
 	before := p.draft
 	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), "error", err)...)
+		p.log.ErrorContext(ctx, "RunEnd failed", append(p.attrs(), "error", err)...)
 		p.draft = before
 	}
-	return false, nil
+	return false
 }
 
 // commitClose makes the end final: results first, then what was said and what

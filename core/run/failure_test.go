@@ -131,15 +131,16 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			for failing, failed := 1, true; failed; failing++ {
 				synctest.Test(t, func(t *testing.T) {
 					var saw []string
+					var seen closed
 					o := options{
 						model:   answers(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
 						tools:   []tool.Tool{nap},
-						plugins: []plugin.Plugin{counters(&saw, inThread), (&closed{}).plugin()},
+						plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()},
 					}
 					w := newWorld(t, o)
 					receipt := tt.before(t, w, w.submit(t, key, "hi", mailbox.ModeQueue))
 					w.stepper = w.other(t, o)
-					head, reads, lost := w.take(t, key), 0, ""
+					head, reads, lost, ends := w.take(t, key), 0, "", len(seen.saw)
 					w.store.read = func(what string) error {
 						if reads++; reads == failing {
 							lost = what
@@ -150,7 +151,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 					stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 					w.store.read = nil
 					failed = lost != ""
-					given := stepped.Retry && stepped.Head.Seq == head.Seq && stepped.Head.Version > head.Version
+					given := stepped.Retry && len(seen.saw) == ends && stepped.Head.Seq == head.Seq && stepped.Head.Version > head.Version
 					if err != nil || given != failed && (!failed || lost != tt.spare) {
 						t.Errorf("the step whose read %d of %s fails is %+v, %v", failing, lost, stepped, err)
 					}
