@@ -52,6 +52,7 @@ func TestExecuteMakesAResultOfEveryFailure(t *testing.T) {
 		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked: oh", IsError: true}},
 		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true}},
 		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
+		{"data with a byte that is no text", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
 		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true}},
 	}
 	for _, test := range tests {
