@@ -72,7 +72,7 @@ func failed(c Call, what string, err error) Result {
 	text := err.Error()
 	var panicked *env.PanicError
 	if errors.As(err, &panicked) {
-		text = fmt.Sprintf("the tool panicked: %v", panicked.Value)
+		text = "the tool panicked" // what it said is for the log alone
 	}
 	return Result{
 		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true},
