@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -35,7 +36,7 @@ import (
 // the failure was. The head advances over the round only when it is whole; with
 // an open call this becomes a close.
 func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
-	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail, "error", cause)...)
+	p.log.WarnContext(ctx, "run ends with an error", slices.Concat(p.attrs(), []any{"code", t.Code, "detail", t.Detail}, failure(cause))...)
 	if err := p.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -113,6 +114,9 @@ func (p *step) close(ctx context.Context) (Stepped, error) {
 	t := head.End(&p.record)
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
+	}
+	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
+		p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail)...)
 	}
 	results, err := p.settle(ctx, t)
 	if err != nil {
@@ -262,7 +266,7 @@ func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool) {
 	}
 	before := p.draft
 	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
-		p.log.ErrorContext(ctx, "RunEnd failed", append(p.attrs(), "error", err)...)
+		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), failure(err)...)...)
 		p.draft = before
 	}
 	return false
@@ -332,6 +336,19 @@ func endWith(code string, cause error) error {
 	var panicked *env.PanicError
 	if errors.As(cause, &panicked) {
 		detail = "code of the agent panicked"
+		if code == "model" {
+			detail = "the model adapter panicked"
+		}
 	}
 	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
+}
+
+// failure is what a log line says of an error: of a panic, where it was too.
+func failure(err error) []any {
+	attrs := []any{"error", err}
+	var panicked *env.PanicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", string(panicked.Stack))
+	}
+	return attrs
 }

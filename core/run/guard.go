@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -184,7 +185,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		return Stepped{}, errors.Join(err, cause)
 	}
 	kind, at := p.nackKind(cause, over, late)
-	p.log.WarnContext(ctx, "step was given back and will be tried again", append(p.attrs(), "kind", kind, "at", at, "error", cause)...)
+	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind, "at", at}, failure(cause))...)
 	var calls []thread.CallStatus
 	progress := false
 	if p.round != nil && p.head.Run.Cursor == thread.CursorTools {

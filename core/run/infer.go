@@ -106,7 +106,7 @@ func (p *step) inferFailed(ctx context.Context, err error) error {
 		wait = max(wait, failure.RetryAfter)
 	}
 	if !passing(err) || p.modelFailed >= modelCalls {
-		return endWith("model", modelError(err))
+		return endWith("model", err)
 	}
 	p.log.WarnContext(ctx, "model call failed and is made again", append(p.attrs(), "failed", p.modelFailed, "wait", wait, "error", err)...)
 	return &modelRetry{wait, err}
@@ -132,15 +132,6 @@ func (p *step) prompt() []core.Message {
 
 // passing reports whether another call of the model may fare better.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
-
-// modelError keeps a provider's panic value out of what a client reads.
-func modelError(err error) error {
-	var p *env.PanicError
-	if errors.As(err, &p) {
-		return errors.New("the model adapter panicked")
-	}
-	return err
-}
 
 // turnBuilder collects the deltas of one inference into a turn, and emits them.
 // Blocks come in the order in which their kind changes; calls after all blocks,
