@@ -168,7 +168,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 // take long or take the process down, and nothing rolls them back. They see the
 // state as it is after the commit.
 func (p *step) committed(ctx context.Context) {
-	p.recorded, p.modelFailed = true, 0
+	p.recorded, p.modelFailed, p.unsaid = true, 0, nil
 	p.remember()
 	effects, c := p.draft.effects, p.context(plugin.Context{})
 	p.begin()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -91,5 +93,31 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 				t.Errorf("the step ended with %v, and the claim has fence %d; want ErrFenced, and the other worker's fence 3", err, h.Claim.Fence)
 			}
 		})
+	})
+}
+
+// A cancel that comes after the model's last word and before commit B leaves the
+// answer, which its reader has seen, as the run's last message.
+func TestAnswerThatACancelOvertookIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.commit = nil
+			if _, err := w.box.Cancel(ctx, key, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"user: hi", "assistant: You said: hi"}, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} "You said: hi"` {
+			t.Errorf("the run is %s", got)
+		}
 	})
 }
