@@ -351,19 +351,20 @@ func (p *step) putOne(ctx context.Context, record store.Record) error {
 		if err == nil {
 			return nil
 		}
-		if permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+		if ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
 			return fmt.Errorf("put %s: %w", record.Name, err)
 		}
 	}
 }
 
 // permanent reports whether a put failed for good. Anything else may pass, and
-// the same bytes can always be put again.
+// the same bytes can always be put again; also an error that wraps a context's,
+// which a client returns whose own try has timed out.
 func permanent(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:
 		return true
 	}
 	var refused *store.RefusedError
-	return errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &refused)
 }
