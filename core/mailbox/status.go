@@ -100,6 +100,9 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 	if _, live := head.RunStatus(run); live {
 		return run, true, true, nil
 	}
+	if head.Open() && head.Run.Dispatch == dispatch { // steered input that became a run has its own id
+		return head.Run.ID, true, true, nil
+	}
 	for _, e := range head.Inbox {
 		if e.ID == dispatch {
 			return head.Run.ID, true, true, nil
@@ -115,7 +118,7 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 			}
 		}
 	}
-	for _, id := range []core.ID{run, dispatch} { // steered input that became a run has its own id
+	for _, id := range []core.ID{run, dispatch} { // as above
 		if _, found, err := s.runRecord(ctx, key, id); found || err != nil {
 			return id, false, found, err
 		}
