@@ -87,6 +87,8 @@ func TestWriteThatWasAppliedWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	})
 }
 
+var errGone = fmt.Errorf("the caller is gone: %w", context.Canceled)
+
 // A throttled store is left alone before the next try, and a permanent refusal
 // is not tried again.
 func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
@@ -100,20 +102,24 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 		{"unknown", errors.New("connection reset by peer"), 7, true},
 		{"too large", store.ErrTooLarge, 1, false},
 		{"invalid", core.Errorf(core.CodeInvalid, "no"), 1, false},
-		{"the caller is gone", context.Canceled, 1, false},
-		{"its time is over", context.DeadlineExceeded, 1, false},
+		{"a try of the client's own that timed out", fmt.Errorf("awaiting headers: %w", context.DeadlineExceeded), 7, true},
+		{"the caller is gone", errGone, 1, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				writes := 0
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
 				w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-					writes++
+					if writes++; tt.failure == errGone {
+						cancel()
+					}
 					return store.Outcome{}, tt.failure
 				}
 				began := time.Now()
-				if _, err := w.Submit(t.Context(), input("hello", "")); !errors.Is(err, tt.failure) {
+				if _, err := w.Submit(ctx, input("hello", "")); !errors.Is(err, tt.failure) {
 					t.Errorf("submit: %v, want %v", err, tt.failure)
 				}
 				if took := time.Since(began); writes != tt.writes || took > 8*time.Second || took > 0 != tt.waited {

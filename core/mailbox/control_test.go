@@ -214,3 +214,22 @@ func TestReadThatTheLogDoesNotConfirmIsNotBelieved(t *testing.T) {
 		})
 	}
 }
+
+// Steered input whose run ended becomes a run of its own. Its retry names that
+// run also between its claim and its first commit, when nothing but the head
+// tells of it.
+func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	s := input("two", mailbox.ModeSteer)
+	s.Key = "k"
+	steered := w.submit(t, s)
+	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq})
+	if head = w.claim(t); head.Run.ID != steered.DispatchID {
+		t.Fatalf("run %s is open, want %s", head.Run.ID, steered.DispatchID)
+	}
+	if retry := w.submit(t, s); !retry.Duplicate || retry.RunID != steered.DispatchID {
+		t.Errorf("the retry's receipt is %+v, want a duplicate of run %s", retry, steered.DispatchID)
+	}
+}

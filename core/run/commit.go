@@ -68,6 +68,11 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 	}
 }
 
+// claims reports whether the head still has the step's claim. A commit whose
+// answer was lost may be found applied under a head that another worker has
+// claimed since: what it made visible stands, and who goes on is the other.
+func (p *step) claims() bool { return p.head.Claim.Fence == p.fence }
+
 // stamped adds fence and version to what build makes. build is called for every
 // head that the change is tried on, and under a new fence after a refence, so
 // that nothing of either may be fixed before.
@@ -100,7 +105,10 @@ func (p *step) refence(ctx context.Context, head thread.Head) error {
 	if err != nil {
 		return err
 	}
-	p.head, p.fence = head, head.Claim.Fence
+	if p.head = head; head.Claim.Fence != p.fence+1 {
+		return thread.ErrFenced // it was taken, and then another worker took the run
+	}
+	p.fence = head.Claim.Fence
 	p.held.Store(p.fence)
 	return nil
 }
@@ -149,6 +157,9 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	}
 	p.round = newRound(turn, p.head.Run.Base)
 	p.committed(ctx)
+	if !p.claims() {
+		return Stepped{}, thread.ErrFenced
+	}
 	return p.runRound(ctx)
 }
 
@@ -157,7 +168,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 // take long or take the process down, and nothing rolls them back. They see the
 // state as it is after the commit.
 func (p *step) committed(ctx context.Context) {
-	p.recorded, p.modelFailed = true, 0
+	p.recorded, p.modelFailed, p.unsaid = true, 0, nil
 	p.remember()
 	effects, c := p.draft.effects, p.context(plugin.Context{})
 	p.begin()
@@ -287,6 +298,9 @@ func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, erro
 	}
 	p.storeSnapshot(ctx)
 	p.cache.put(p.Key, p.conversation)
+	if result.Outcome == thread.Continue && !p.claims() {
+		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
+	}
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
 }
 
@@ -337,19 +351,20 @@ func (p *step) putOne(ctx context.Context, record store.Record) error {
 		if err == nil {
 			return nil
 		}
-		if permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+		if ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
 			return fmt.Errorf("put %s: %w", record.Name, err)
 		}
 	}
 }
 
 // permanent reports whether a put failed for good. Anything else may pass, and
-// the same bytes can always be put again.
+// the same bytes can always be put again; also an error that wraps a context's,
+// which a client returns whose own try has timed out.
 func permanent(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:
 		return true
 	}
 	var refused *store.RefusedError
-	return errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &refused)
 }

@@ -123,13 +123,13 @@ func TestHolderRefencesWhereItsOwnOtherBytesStand(t *testing.T) {
 		if err != nil || stepped.Outcome != thread.Done || stepped.Head.Fence != 2 {
 			t.Fatalf("the step is %s under fence %d, %v; want done under fence 2", stepped.Outcome, stepped.Head.Fence, err)
 		}
-		if diff := cmp.Diff([]string{"user: hi", "state"}, w.log(t, key)); diff != "" {
+		if diff := cmp.Diff([]string{"user: hi", "assistant: You said: hi", "state"}, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}
 		if r := w.record(t, store.LogName(2)); r.Fence != 2 {
-			t.Errorf("the step record stands under fence %d, want 2", r.Fence)
+			t.Errorf("the last words stand under fence %d, want 2", r.Fence)
 		}
-		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} ""` {
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} "You said: hi"` {
 			t.Errorf("the run is %s", got)
 		}
 	})

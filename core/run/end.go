@@ -22,7 +22,7 @@ import (
 //  2. Nothing can be steered to it any more. Its holder, or whoever claims it
 //     next, comes to close: open calls get the results that are stored, or ones
 //     that say why there is none; a run that never began has its input stored;
-//     what a model had said of an unfinished turn becomes its last message;
+//     what a model had said of a turn that is not committed becomes its last message;
 //     RunEnd runs with the real termination.
 //  3. commitClose makes it final, with the run's record. Input that no step has
 //     read becomes the next run, or has ended with a cancel or an interrupt.
@@ -236,7 +236,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	said := p.unfinished.said()
+	said := p.unsaid.said()
 	if said == "" || !byPerson || len(p.head.Run.Calls) > 0 {
 		return nil
 	}

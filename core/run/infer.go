@@ -56,7 +56,7 @@ func callsSoFar(failed, lost uint8) uint8 {
 // Deltas are emitted as they come, before anything is stored: what a reader saw
 // of a turn that is never committed is announced as lost by the next attempt's
 // fence. When the context ends, what came is not an answer, whatever the adapter
-// makes of it; it stays in unfinished for the last words of a cancelled run.
+// makes of it; it stays in unsaid for the last words of a cancelled run.
 func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
 	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost)
 	request := model.Request{
@@ -64,7 +64,7 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 		Tools: p.agent.ModelTools, MaxTokens: p.agent.Spec.MaxTokens, Temperature: p.agent.Spec.Temperature,
 	}
 	t := &turnBuilder{step: p, number: number, id: id}
-	p.unfinished = t
+	p.unsaid = t
 	p.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range p.agent.Model.Stream(ctx, request) {
@@ -85,7 +85,6 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 		err = model.ErrTruncated
 	}
 	if err == nil {
-		p.unfinished = nil
 		return t.finish(), nil
 	}
 	return core.Message{}, p.inferFailed(ctx, err)

@@ -85,6 +85,9 @@ func (p *step) mark(ctx context.Context, runnable []int) error {
 		return nil
 	}
 	_, err := p.commit(ctx, func() thread.Change { return thread.Suspend{Fence: p.fence, Calls: calls, Schema: p.adopted()} }, nil)
+	if err == nil && !p.claims() {
+		return thread.ErrFenced
+	}
 	return err
 }
 

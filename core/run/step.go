@@ -35,7 +35,7 @@ type step struct {
 	modelFailed uint8         // model calls that failed since the last progress, lost ones included
 	moved       bool          // this step made a commit or a newly done call
 	announced   bool          // run_start was emitted
-	unfinished  *turnBuilder  // the turn that a model has begun and not ended
+	unsaid      *turnBuilder  // the turn that a model has begun, until it is committed
 }
 
 // loaded is what a step reads: the run's record, its agent, and what is
