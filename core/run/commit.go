@@ -257,6 +257,7 @@ func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termina
 	switch result.Outcome {
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		r.Response = lastText(p.draft.messages, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		p.finalize(&r, t)
