@@ -42,16 +42,16 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 		return thread.Result{}, context.Cause(ctx)
 	}
 	until := p.env.Now().Add(commitTime)
-	if last := p.deadline.Add(afterDeadline); !p.deadline.IsZero() && last.Before(until) {
-		until = last
+	if !p.last.IsZero() && p.last.Before(until) {
+		until = p.last
 	}
-	ctx, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	within, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	for try := 0; ; try++ {
 		was := p.head
-		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))
+		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := p.refence(ctx, head); err != nil {
+			if err := p.refence(within, head); err != nil {
 				return result, err
 			}
 			continue

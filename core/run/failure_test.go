@@ -201,3 +201,51 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 		}
 	})
 }
+
+// A result that cannot be put for a passing fault is put again up to six times.
+func TestPutIsTriedSevenTimes(t *testing.T) {
+	for failures, given := range map[int]bool{6: false, 7: true} {
+		synctest.Test(t, func(t *testing.T) {
+			first, last, puts := 0, 0, 0
+			w := newWorld(t, options{
+				model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+				tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				if puts++; puts <= failures {
+					return errPassing
+				}
+				return w.store.Backend.Put(ctx, key, r)
+			}
+			if stepped := w.step(t, key); stepped.Retry != given {
+				t.Errorf("after %d failures the step is %+v, given back: want %v", failures, stepped, given)
+			}
+			w.finish(t, key, nil)
+			if first != 1 || last != 1 {
+				t.Errorf("after %d failures the tools ran %d and %d times, want once", failures, first, last)
+			}
+		})
+	}
+}
+
+// A run whose very end does not fit into the store is tried five times by one
+// claim, then given back.
+func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, tried := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 {
+				tried++
+				return store.Outcome{}, store.ErrTooLarge
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || tried != 5 {
+			t.Errorf("after %d tries the step is %+v, %v; want it given back after 5", tried, stepped, err)
+		}
+	})
+}

@@ -19,7 +19,9 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (p *step) run(ctx context.Context) (Stepped, error) {
-	p.deadline, _ = ctx.Deadline()
+	if deadline, ok := ctx.Deadline(); ok {
+		p.last = deadline.Add(afterDeadline)
+	}
 	work := p.advance
 	if p.head.Run.Status == thread.Closing {
 		work = p.close
@@ -149,7 +151,7 @@ const afterDeadline = 4 * time.Second
 // long; while it does not, the work goes on under ctx, so that the stop is seen.
 func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if _, ok := ctx.Deadline(); ok && (late || ctx.Err() == nil) {
+	if !p.last.IsZero() && (late || ctx.Err() == nil) {
 		return p.undisturbed(ctx)
 	}
 	if ctx.Err() != nil { // the host stops
