@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Unknown holds the members of a JSON object that a struct has no field for: a
@@ -21,29 +22,43 @@ func UnknownIn(b []byte, v any, except ...string) (Unknown, error) {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return nil, err
 	}
-	t := reflect.TypeOf(v)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	known := slices.Clone(except)
-	for _, field := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case name == "" && !field.Anonymous:
-			known = append(known, field.Name)
-		case name != "" && name != "-":
-			known = append(known, name)
-		}
-	}
+	known := fieldNames(reflect.TypeOf(v))
 	// In any case, as encoding/json reads them: a member that stood beside its
 	// field would win over it when the object is read again.
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool {
-		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+		same := func(k string) bool { return strings.EqualFold(k, name) }
+		return slices.ContainsFunc(known, same) || slices.ContainsFunc(except, same)
 	})
 	if len(all) == 0 {
 		return nil, nil
 	}
 	return all, nil
+}
+
+// fieldsOf keeps what fieldNames has found: reflection is the slowest part of
+// reading a record.
+var fieldsOf sync.Map // reflect.Type -> []string
+
+// fieldNames are the names that encoding/json gives the fields of a struct.
+func fieldNames(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if names, ok := fieldsOf.Load(t); ok {
+		return names.([]string)
+	}
+	var names []string
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "" && !field.Anonymous:
+			names = append(names, field.Name)
+		case name != "" && name != "-":
+			names = append(names, name)
+		}
+	}
+	fieldsOf.Store(t, names)
+	return names
 }
 
 // AppendTo adds the members, in the order of their names, to an encoded object.

@@ -168,17 +168,17 @@ func TestEarlyHintComesBackInTime(t *testing.T) {
 		w.submit(t, input("one", ""))
 		head := w.claim(t)
 		w.commit(t, thread.Nack{Fence: head.Claim.Fence, AvailableAt: time.Now().Add(20 * time.Second).UnixMilli()})
-		*w.hints = nil
 		time.Sleep(5 * time.Second)
-		for _, sweep := range []bool{false, true} {
+		for sweep, want := range map[bool]hints{false: {"t1 15s"}, true: nil} {
 			early := hint
 			early.Sweep = sweep
+			*w.hints = nil
 			if _, claimed, err := w.Claim(t.Context(), early, false); claimed || err != nil {
 				t.Errorf("claimed %v, %v", claimed, err)
 			}
-		}
-		if diff := cmp.Diff(hints{"t1 15s"}, *w.hints); diff != "" {
-			t.Errorf("hints (-want +got):\n%s", diff)
+			if diff := cmp.Diff(want, *w.hints); diff != "" {
+				t.Errorf("sweep %v: hints (-want +got):\n%s", sweep, diff)
+			}
 		}
 		time.Sleep(15 * time.Second)
 		w.claim(t)

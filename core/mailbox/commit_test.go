@@ -61,6 +61,29 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 	})
 }
 
+// A write that was applied without an answer is found by the look at the head,
+// not by a second write.
+func TestWriteThatWasAppliedWithoutAnAnswerIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		writes := 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			writes++
+			if _, err := w.store.Backend.Commit(ctx, key, c); err != nil {
+				t.Error(err)
+			}
+			return store.Outcome{}, errors.New("connection reset by peer")
+		}
+		w.submit(t, input("hello", ""))
+		if writes != 1 {
+			t.Errorf("%d writes, want 1", writes)
+		}
+		if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // A throttled store is left alone before the next try, and a permanent refusal
 // is not tried again.
 func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {

@@ -45,6 +45,31 @@ func TestPausedFirstTryAndItsRetryStoreTheMessageOnce(t *testing.T) {
 	}
 }
 
+// The run that was to read a steered input ends, and the input becomes a run
+// under its own id. Its request comes again: while that run is queued, and while
+// it is open, when it has no record yet.
+func TestRepeatedRequestFindsTheRunThatSteeredInputBecame(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	s := input("two", mailbox.ModeSteer)
+	s.Key = "k"
+	first := w.submit(t, s)
+	w.end(t, head)
+	again := func(when string) {
+		t.Helper()
+		r, err := w.Submit(t.Context(), s)
+		if err != nil || !r.Duplicate || r.RunID != first.DispatchID || r.DispatchID != first.DispatchID {
+			t.Errorf("%s: %+v, %v; want a duplicate of run %s", when, r, err, first.DispatchID)
+		}
+	}
+	again("queued")
+	if head = w.claim(t); head.Run.ID != first.DispatchID {
+		t.Fatalf("run %s is open, want %s", head.Run.ID, first.DispatchID)
+	}
+	again("open")
+}
+
 // A request that was refused has not used up its key: with other content it is
 // a first try, where a used one would be a conflict.
 func TestRefusedRequestDoesNotUseUpItsKey(t *testing.T) {

@@ -97,8 +97,11 @@ func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch 
 // record that is there proves nothing alone: the refused write of that try may
 // have left it.
 func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (reader core.ID, waits, ok bool, err error) {
-	if _, live := head.RunStatus(run); live {
-		return run, true, true, nil
+	ids := []core.ID{run, dispatch} // steered input that became a run has its own id
+	for _, id := range ids {
+		if _, live := head.RunStatus(id); live {
+			return id, true, true, nil
+		}
 	}
 	for _, e := range head.Inbox {
 		if e.ID == dispatch {
@@ -115,7 +118,7 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 			}
 		}
 	}
-	for _, id := range []core.ID{run, dispatch} { // steered input that became a run has its own id
+	for _, id := range ids {
 		if _, found, err := s.runRecord(ctx, key, id); found || err != nil {
 			return id, false, found, err
 		}

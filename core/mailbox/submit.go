@@ -123,8 +123,12 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread, err)
 	}
 	if u.known {
-		if found, err := u.again(ctx, head, &receipt); found || err != nil {
-			return receipt, head, err
+		found, err := u.again(ctx, head, &receipt)
+		if err != nil {
+			return Receipt{}, head, err
+		}
+		if found {
+			return receipt, head, nil
 		}
 	}
 	record, err := u.inputRecord(thread.Queued{

@@ -19,10 +19,14 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// backend is a store whose commits a test may replace.
+// backend is a store whose commits a test may replace, and where records may be
+// lost or unreadable.
 type backend struct {
 	store.Backend
-	pointers []store.Pointer // as if they were stored
+	lost     map[string]bool  // by name
+	failures map[string]error // of reading a record, by name
+	read     func() error     // before each read
+	pointers []store.Pointer  // as if they were stored
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
@@ -34,7 +38,34 @@ func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 	return b.Backend.Commit(ctx, key, c)
 }
 
+func (b *backend) reads() error {
+	if b.read == nil {
+		return nil
+	}
+	return b.read()
+}
+
+func (b *backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	if err := b.reads(); err != nil {
+		return thread.Head{}, err
+	}
+	return b.Backend.Head(ctx, key)
+}
+
+func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if err := b.reads(); err != nil {
+		return store.Record{}, false, err
+	}
+	if err := b.failures[name]; err != nil || b.lost[name] {
+		return store.Record{}, false, err
+	}
+	return b.Backend.Get(ctx, key, name)
+}
+
 func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+	if err := b.reads(); err != nil {
+		return nil, false, err
+	}
 	for _, p := range b.pointers {
 		if p.Name == name {
 			return p.Value, true, nil
@@ -84,6 +115,7 @@ type world struct {
 	sent    []core.WakeUp
 	delays  []time.Duration
 	refuses error // of the queue
+	last    mailbox.Receipt
 }
 
 // queue is the Waker.

@@ -24,7 +24,9 @@ type Config struct {
 	Store  store.Backend
 	Waker  mailbox.Waker
 	Agents agent.Parts
-	Logger *slog.Logger // nil: slog.Default
+	// Registry holds agents that are resolved already; nil: Build resolves Agents.
+	Registry *agent.Registry
+	Logger   *slog.Logger // nil: slog.Default
 
 	Due     thread.DuePolicy // as the backend's index wants it
 	Records thread.Records   // the schemas that the program reads and writes; zero: 1
@@ -69,9 +71,12 @@ type Runtime struct {
 // Build checks the configuration and resolves every agent, so that what is
 // broken fails here and not at the first request.
 func Build(c Config) (*Runtime, error) {
-	agents, err := agent.NewRegistry(c.Agents)
-	if err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
+	agents := c.Registry
+	if agents == nil {
+		var err error
+		if agents, err = agent.NewRegistry(c.Agents); err != nil {
+			return nil, fmt.Errorf("build runtime: %w", err)
+		}
 	}
 	if len(agents.IDs()) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")

@@ -24,6 +24,7 @@ func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 		w.current().park(context.Background(), nil)
 	case FaultPausedBefore, FaultPausedAfter:
 		pause := lease + w.random.between(0, 2*lease)
+		h.hindered = max(h.hindered, w.now+d+pause)
 		if d += pause; w.random.chance(0.5) {
 			h.freeze(pause)
 		}
@@ -87,7 +88,10 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if w.Trace != nil {
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
-		w.poison(h, w.threadOf(s.name), s.name, 'm')
+		th := w.threadOf(s.name)
+		th.checkShown(h, request.Messages, s)
+		w.poison(h, th, s.name, 'm')
+		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if err := h.work(ctx, PointModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
@@ -96,7 +100,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if !yield(model.Delta{Type: model.DeltaText, Text: fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)}, nil) {
 			return
 		}
-		if w.flaky() && w.random.chance(0.08) {
+		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
+			th.modelFails(s)
 			yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
 			return
 		}
@@ -104,6 +109,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
+		th.checkHolds(h, began)
 		m.finish(s, nonce, yield)
 	}
 }
@@ -168,6 +174,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	th := w.partition(call.Thread).state
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
+	began := w.now
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
 	if t.spec.Name == "slow" {
 		d = w.random.between(4*time.Second, 16*time.Second)
@@ -183,9 +190,11 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Text(strings.Repeat("x", maxRecord)), nil
 		}
 	}
+	th.complete(ctx, h, call)
+	th.checkHolds(h, began)
 	result := tool.Text(key)
 	if name := t.spec.Name; name == "note" || name == "mail" {
-		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && hooked(in.agent) {
+		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
 			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
 				return tool.Result{}, err
 			}

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"bytes"
-	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -27,6 +27,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	th.checkClaim(a, b)
 	th.checkInterrupt(a, b)
+	th.checkGivenBack(&a, &b)
 	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
 		th.reveal(a, b, seq)
 	}
@@ -66,9 +67,14 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		w.Stats.Refences++
 		return
 	}
-	th.claimed = w.now
+	th.claimed, th.fence = w.now, b.Claim.Fence
+	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++
+		th.checkRenewed(a)
+		if a.Claim.Worker != b.Claim.Worker {
+			th.lost[a.Claim.Worker] = w.now
+		}
 		if a.Live(w.millis() + 300) {
 			th.fail("%s claims while the claim of %s is live for %d ms more", b.Claim.Worker, a.Claim.Worker, a.Claim.Lease-w.millis())
 		}
@@ -105,8 +111,10 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	if !ok {
 		th.fail("sequence %d is visible and missing", seq)
 		th.entries = append(th.entries, thread.Entry{})
+		th.states = append(th.states, th.folded.fold.Snapshot())
 		return
 	}
+	th.checkFence(r, seq)
 	th.fixed[seq] = true
 	if r.Fence > b.Fence {
 		th.fail("sequence %d is visible under fence %d, the thread's is %d", seq, r.Fence, b.Fence)
@@ -134,6 +142,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 		th.checkResult(m, seq)
 	}
 	th.takePatch(entry)
+	th.takeShown(entry, seq)
 }
 
 // checkRead: input is read once, at the revision that the head has.
@@ -141,6 +150,7 @@ func (th *threadState) checkRead(a, b thread.Head, m *core.Message) {
 	if th.reads[m.ID]++; th.reads[m.ID] > 1 {
 		th.fail("input %s is read twice", m.ID)
 	}
+	th.readBy[m.ID] = m.RunID
 	in := th.byText[m.ID]
 	if in == nil {
 		th.fail("message %s was read, which nobody has sent here", m.ID)
@@ -201,18 +211,32 @@ func (th *threadState) fix(seq uint64) {
 	if th.fixed[seq] {
 		return
 	}
-	if _, ok := th.p.record(store.LogName(seq)); !ok {
+	r, ok := th.p.record(store.LogName(seq))
+	if !ok {
 		th.fail("the call at %d is done and has no result", seq)
 	}
+	th.checkFence(r, seq)
 	th.fixed[seq] = true
+}
+
+// checkFence: what becomes visible was put under the claim that makes it
+// visible, also when an earlier one had stored it: a put of a claim between the
+// two, which is still on its way, would change it.
+func (th *threadState) checkFence(r store.Record, seq uint64) {
+	if !th.fixed[seq] && r.Fence < th.fence {
+		th.fail("sequence %d becomes visible as it was put under fence %d, its claim has %d", seq, r.Fence, th.fence)
+	}
 }
 
 // checkPut is run at every put that changes something.
 func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
+	th := p.state
+	if strings.HasPrefix(r.Name, store.SnapshotName) {
+		th.checkSnapshot(r)
+	}
 	if was == nil || bytes.Equal(was.Payload, r.Payload) {
 		return
 	}
-	th := p.state
 	if seq, ok := store.LogSeq(r.Name); ok {
 		if th.fixed[seq] {
 			w.fail(p, "visible record %s changes from %s to %s", r.Name, was.Payload, r.Payload)
@@ -220,8 +244,8 @@ func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 		return
 	}
 	for run, final := range th.ended {
-		if r.Name == store.RunName(run) && !bytes.Equal(final, r.Payload) {
-			w.fail(p, "the final record of run %s changes from %s to %s", run, final, r.Payload)
+		if !bytes.Equal(final.payload, r.Payload) && r.Name == store.RunName(run) {
+			w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
 		}
 	}
 }
@@ -269,13 +293,19 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 		th.fail("run %s ended, its record says %s (%v)", run, r.Payload, err)
 		return
 	}
-	th.ended[run] = r.Payload
+	th.ended[run] = final{r.Payload, record.Dispatch, record.Termination.Type}
 	end := *record.Termination
 	if why := a.Run.Reason.Termination(); a.Run.Status == thread.Closing && why != nil && (end.Type != why.Type || end.Code != why.Code) {
 		th.fail("run %s was ended as %+v, its record says %+v", run, *why, end)
 	}
 	if a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn && (end.Type == core.TerminationCancelled || end.Type == core.TerminationSuperseded) {
 		th.fail("run %s ended itself, its record says %+v", run, end)
+	}
+	if end.Code == string(core.CodeCorrupt) {
+		th.fail("run %s ends as corrupt, nothing here is: %s", run, end.Detail)
+	}
+	if record.Skipped && a.Run.Attempts < 3 {
+		th.fail("RunEnd of run %s is skipped at the closing run's claim %d", run, a.Run.Attempts)
 	}
 	th.checkRunEnd(record, end)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
@@ -336,10 +366,8 @@ func (th *threadState) fate(id core.ID, in *input) string {
 		return "read"
 	}
 	for _, run := range []core.ID{in.run, id} {
-		if final := th.ended[run]; final != nil {
-			if slices.Contains(th.runs(run), id) {
-				return "the run that ended"
-			}
+		if final, ok := th.ended[run]; ok && final.dispatch == id {
+			return "the run that ended"
 		}
 	}
 	r, ok := th.p.record(store.EndedName(id))
@@ -351,13 +379,4 @@ func (th *threadState) fate(id core.ID, in *input) string {
 		th.fail("audit %s is unreadable: %v", r.Name, err)
 	}
 	return "ended " + string(audit.Status)
-}
-
-// runs lists the dispatches that brought a run.
-func (th *threadState) runs(run core.ID) []core.ID {
-	record, err := th.w.checks.DecodeRun(th.ended[run])
-	if err != nil {
-		return nil
-	}
-	return []core.ID{record.Dispatch}
 }

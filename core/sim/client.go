@@ -25,7 +25,9 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 		if over || tries > maxTries {
 			return
 		}
-		tries++
+		if tries++; tries > 1 {
+			w.again++
+		}
 		again := func() { w.at(w.random.between(4*time.Second, 9*time.Second), try) }
 		h := w.local
 		if !w.Local {
@@ -65,18 +67,35 @@ func refused(err error) bool {
 
 // newInput makes what a client says.
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
-	in := &input{name: fmt.Sprintf("m%d.%d", th.i, len(th.byText)), agent: agent, mode: string(mode)}
+	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
 	th.byText[in.name] = in
 	return in
 }
 
+// inputName is the name of the thread's n-th input.
+func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.Seed) }
+
 // submission is the request for it; its Key makes each try the same.
 func (th *threadState) submission(in *input) mailbox.Submission {
 	return mailbox.Submission{
 		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
-		Messages: []core.Message{core.UserMessage(in.name, in.text)},
+		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
 	}
+}
+
+// taken draws the message of a person that is to be said anew; 0: none is there.
+func (th *threadState) taken() uint64 {
+	var said []uint64
+	for _, v := range th.visible {
+		if v.role == core.RoleUser {
+			said = append(said, v.seq)
+		}
+	}
+	if len(said) == 0 {
+		return 0
+	}
+	return said[th.w.random.below(len(said))]
 }
 
 // newcomer is a client that starts a run, and maybe meddles with it.
@@ -86,8 +105,11 @@ func (w *World) newcomer(th *threadState, k int) {
 		mode = mailbox.ModeReject
 	}
 	in := th.newInput(mode, agents[w.random.below(len(agents))])
+	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
+		in.supersede = th.taken()
+	}
 	inline := !w.Local && w.random.chance(0.2)
-	if inline {
+	if in.inline = inline; inline {
 		w.Stats.Inline++
 	}
 	w.submit(th, in, inline)

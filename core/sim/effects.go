@@ -29,20 +29,34 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 // stored reports whether a result of the call was there when the claim that
 // stands was taken: it is to be adopted.
 func (th *threadState) stored(call tool.Call) bool {
-	run := &th.p.head.Run
-	place := strings.Split(call.Key, "/")
-	if len(place) != 3 || place[0] != run.ID.String() {
+	run, seq, ok := placeOf(call)
+	if !ok || run != th.p.head.Run.ID {
 		return false
 	}
-	turn, _ := strconv.ParseUint(place[1], 10, 64)
-	index, _ := strconv.ParseUint(place[2], 10, 64)
-	seq := turn + 1 + index
+	at, ok := th.result(run, seq)
+	return ok && at < th.claimed
+}
+
+// placeOf is the run of a call and the sequence of its result, from its key.
+func placeOf(call tool.Call) (run core.ID, seq uint64, ok bool) {
+	place := strings.Split(call.Key, "/")
+	if len(place) != 3 {
+		return core.ID{}, 0, false
+	}
+	err := run.UnmarshalText([]byte(place[0]))
+	turn, failed := strconv.ParseUint(place[1], 10, 64)
+	index, wrong := strconv.ParseUint(place[2], 10, 64)
+	return run, turn + 1 + index, err == nil && failed == nil && wrong == nil
+}
+
+// result is when a result of the run was put at a sequence, if one was.
+func (th *threadState) result(run core.ID, seq uint64) (at time.Duration, ok bool) {
 	r, ok := th.p.record(store.LogName(seq))
-	if !ok || th.p.putAt[seq-1] >= th.claimed {
-		return false
+	if !ok {
+		return 0, false
 	}
 	entry, err := th.w.checks.DecodeEntry(r.Payload)
-	return err == nil && entry.Message != nil && entry.Message.ToolResult != nil && entry.Run == run.ID
+	return th.p.putAt[seq-1], err == nil && entry.Message != nil && entry.Message.ToolResult != nil && entry.Run == run
 }
 
 // checkOutcome takes a committed result.
@@ -62,7 +76,7 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 func (w *World) poisonOf(th *threadState, name string) int {
 	switch {
 	case name == "":
-	case w.Poison > 0 && name == "m0.0":
+	case w.Poison > 0 && th.i == 0 && strings.HasPrefix(name, "m0.0-"):
 		return w.Poison
 	case w.Poison < 0 && trait(name, 11, 20) < 3:
 		return int(trait(name, 11, 20)) + 1

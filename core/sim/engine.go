@@ -20,8 +20,8 @@ func newEngine(h *host) (engine, error) {
 		records.Extra = extra
 	}
 	r, err := runtime.Build(runtime.Config{
-		Env: h.env(), Store: backend{h}, Waker: waker{h}, Agents: h.world.parts(), Records: records,
-		Worker: h.name, Lease: lease, Logger: h.logger(), Snapshot: 2,
+		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.world.agents, Records: records,
+		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 	})
 	return engine{r}, err
 }

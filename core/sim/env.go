@@ -27,6 +27,14 @@ func (h *host) env() *env.Env {
 // clock is the process's own, which may be wrong.
 func (h *host) clock() time.Time { return epoch.Add(h.world.now + h.skew) }
 
+// poll is how often a holder looks whether it still is one.
+func (w *World) poll() time.Duration {
+	if w.Seed%4 == 0 {
+		return 2 * time.Second
+	}
+	return lease / 6
+}
+
 // sleep is env.Env.Sleep.
 func (w *World) sleep(ctx context.Context, d time.Duration) error {
 	t := w.current()

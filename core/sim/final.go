@@ -35,6 +35,7 @@ func (w *World) final() {
 		}
 		w.violate("not settled: %s", what)
 	}
+	w.checkCounts()
 	for _, p := range w.partitions {
 		th, h := p.state, &p.head
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
@@ -79,15 +80,18 @@ func waits(h *thread.Head) bool {
 // lookForForgotten: without a fault, the sweep finds nothing that could have
 // been claimed for a while.
 func (w *World) lookForForgotten() {
-	if w.Faults > 0 || w.Poison != 0 || w.Mixed || w.Local || w.Late || w.Ambiguous || w.Restarts {
+	if w.Faults > 0 || w.Poison < 0 || w.Mixed && !w.Old || w.Local || w.Late || w.Ambiguous || w.Restarts {
 		return
 	}
 	for _, p := range w.partitions {
 		h := &p.head
-		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 {
+		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 {
 			continue
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
+		if w.Old && w.now > oldSettles/3 {
+			continue // the sweep's, in the end
+		}
 		if w.millis()-ready > (3 * time.Second).Milliseconds() {
 			w.fail(p, "a hint was forgotten: %+v", *h)
 		}

@@ -24,10 +24,6 @@ type folded struct {
 // takePatch folds a committed record and looks at the state.
 func (th *threadState) takePatch(e thread.Entry) {
 	f := &th.folded
-	if f.fold == nil {
-		f.fold = state.NewFold(state.Snapshot{})
-		f.committed = map[string]bool{}
-	}
 	if e.Run != f.run {
 		f.earlier += len(f.known)
 		f.run, f.known, f.due = e.Run, map[string]bool{}, nil
@@ -68,6 +64,9 @@ func (th *threadState) takePatch(e thread.Entry) {
 		if !seen[name] {
 			th.fail("the command of %s of run %s is gone from the state", name, e.Run)
 		}
+	}
+	if e.Superseded != nil {
+		f.earlier = count
 	}
 	f.revision, f.count = f.fold.Revision(), count
 	if f.known = seen; count != f.earlier+len(seen) {

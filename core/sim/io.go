@@ -132,7 +132,17 @@ func (w *World) send(h *host, r request, answer func(error)) {
 			answer(err)
 		}
 	}
-	switch fault := w.draw(r.point); fault {
+	fault := w.draw(r.point)
+	if fault != FaultNone && r.point == PointLogPut {
+		h.unstored = w.now
+	}
+	if fault != FaultNone {
+		h.hindered = max(h.hindered, w.now+pause)
+		if r.point == PointHead || r.point == PointCommit {
+			h.blind = max(h.blind, w.now+pause)
+		}
+	}
+	switch fault {
 	case FaultCrashBefore:
 		w.at(soon, func() { h.kill() })
 	case FaultCrashAfter:
@@ -186,7 +196,7 @@ func (w *World) draw(p Point) Fault {
 	}
 	rate := w.Faults
 	if p == PointDue {
-		rate /= 4 // there are many, and nothing hangs on one
+		rate /= 2 // there are many, and nothing hangs on one
 	}
 	fault := FaultNone
 	switch {

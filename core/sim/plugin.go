@@ -25,33 +25,51 @@ var (
 	mail = plugin.Effect[string]{Name: "mail"}
 )
 
-// An agent without the plugins is bare, or ends early.
+// An agent has no plugins, keys but no hooks, or both.
 const (
 	agentBare   = "bare"
-	agentShort  = "short"
+	agentShort  = "short"  // ends early; a call is done as soon as its result is stored
 	agentHooked = "hooked" // hooks in every phase but RunEnd
 	agentEnding = "ending" // in every phase
 )
 
+// shortRounds is how many steps of a short agent may call tools.
+const shortRounds = 2
+
 var agents = []string{agentBare, agentShort, agentHooked, agentEnding}
 
-// hooked reports whether an agent's state is checked.
-func hooked(agent string) bool { return agent == agentHooked || agent == agentEnding }
+// keeps reports whether an agent has the keys and the effect.
+func keeps(agent string) bool { return agent != agentBare }
 
 // parts is what the runtimes of a world are built of.
 func (w *World) parts() agent.Parts {
-	rounds := 3
+	rounds := shortRounds
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
 		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{trail{w}, farewell{w}},
+		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: "m"},
-			{ID: agentShort, Model: "m", MaxRounds: &rounds},
-			{ID: agentHooked, Model: "m", Plugins: []string{"trail"}},
-			{ID: agentEnding, Model: "m", Plugins: []string{"trail", "farewell"}},
+			{ID: agentShort, Model: "m", MaxRounds: &rounds, Plugins: []string{"ledger"}},
+			{ID: agentHooked, Model: "m", Plugins: []string{"ledger", "trail"}},
+			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell"}},
 		},
 	}
+}
+
+// ledger is the plugin of the keys and of the effect.
+type ledger struct{ w *World }
+
+// ID implements plugin.Plugin.
+func (ledger) ID() string { return "ledger" }
+
+// Register implements plugin.Plugin.
+func (p ledger) Register(r *plugin.Registrar) error {
+	for _, d := range []state.Definition{trailKey.Definition(), countKey.Definition(), lastKey.Definition(), callsKey.Definition()} {
+		r.Key(d)
+	}
+	mail.Handle(r, p.w.deliverMail)
+	return nil
 }
 
 // trail is the plugin of every phase but RunEnd.
@@ -62,10 +80,6 @@ func (trail) ID() string { return "trail" }
 
 // Register implements plugin.Plugin.
 func (p trail) Register(r *plugin.Registrar) error {
-	for _, d := range []state.Definition{trailKey.Definition(), countKey.Definition(), lastKey.Definition(), callsKey.Definition()} {
-		r.Key(d)
-	}
-	mail.Handle(r, p.w.deliverMail)
 	for _, phase := range []core.Phase{
 		core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
 		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd,

@@ -23,19 +23,22 @@ const (
 // host is one process: a Lambda sandbox, which takes one invocation after the
 // other, or the local host.
 type host struct {
-	world   *World
-	role    role
-	name    string
-	schemas thread.Schemas
-	skew    time.Duration
-	engine  engine
-	tasks   []*task
-	dead    bool
-	ending  bool          // told to stop: takes nothing new
-	frozen  time.Duration // nothing in it moves until then
-	onDeath []func()
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	world    *World
+	role     role
+	name     string
+	schemas  thread.Schemas
+	skew     time.Duration
+	engine   engine
+	tasks    []*task
+	dead     bool
+	ending   bool          // told to stop: takes nothing new
+	frozen   time.Duration // nothing in it moves until then
+	blind    time.Duration // until when a fault may keep it from seeing that a claim is lost
+	hindered time.Duration // until when one may keep it at something else
+	unstored time.Duration // when a fault last struck a log record that it put
+	onDeath  []func()
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
 }
 
 // extra is the field that schema 2 adds to every record.
@@ -64,7 +67,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program()}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r)}
 	if w.now < w.stop && w.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
@@ -79,9 +82,11 @@ func (w *World) newHost(r role) *host {
 }
 
 // program draws what a new process understands and writes.
-func (w *World) program() thread.Schemas {
+func (w *World) program(r role) thread.Schemas {
 	one, bridge, two := thread.Schemas{Reads: 1, Writes: 1}, thread.Schemas{Reads: 2, Writes: 1}, thread.Schemas{Reads: 2, Writes: 2}
 	switch {
+	case w.Old && w.now < w.stop && r == roleAPI:
+		return two
 	case !w.Mixed, w.Old && w.now < w.stop:
 		return one
 	case w.now >= w.stop:
@@ -173,7 +178,10 @@ func (h *host) terminate() {
 }
 
 // freeze stops the process for a while: its claims run out, and it does not know.
-func (h *host) freeze(d time.Duration) { h.frozen = max(h.frozen, h.world.now+d) }
+func (h *host) freeze(d time.Duration) {
+	h.frozen = max(h.frozen, h.world.now+d)
+	h.blind = max(h.blind, h.frozen)
+}
 
 // lost calls f when the process dies.
 func (h *host) lost(f func()) { h.onDeath = append(h.onDeath, f) }

@@ -20,7 +20,8 @@ const (
 	visibility = 240 * time.Second // after which a message that was not acknowledged comes again
 	gather     = 200 * time.Millisecond
 	batchSize  = 10
-	tooMany    = 60 // hints of one thread under way
+	tooMany    = 60                 // hints of one thread under way
+	oldSettles = 1700 * time.Second // the tries of every hint that nobody may take are over
 )
 
 // waker is a process's way to the queue.
@@ -68,6 +69,9 @@ func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	if th.hints++; th.hints > tooMany {
 		w.fail(th.p, "%d hints are under way", th.hints)
 	}
+	if most := 2; w.Old && w.now > oldSettles && w.now < w.stop && th.hints > most {
+		w.fail(th.p, "%d hints are under way where nobody can claim, %d at most", th.hints, most)
+	}
 	w.at(delay, func() {
 		if w.Local && from != w.local {
 			th.hints-- // the queue was the process's own
@@ -112,9 +116,13 @@ func (w *World) handOut(hints []core.WakeUp) {
 	h := w.sandbox(roleStep)
 	again := func(hint core.WakeUp) {
 		if w.now < w.stop && w.random.chance(0.5) {
-			return // to the dead-letter queue, in the end
+			w.rewake(hint) // from the dead-letter queue
+			return
 		}
 		w.carry(h, hint, visibility)
+	}
+	for _, hint := range hints {
+		w.partition(hint.Key()).state.held++
 	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
@@ -127,11 +135,30 @@ func (w *World) handOut(hints []core.WakeUp) {
 			again(hints[i])
 		}
 	}, func(ok bool) {
+		for _, hint := range hints {
+			w.partition(hint.Key()).state.held--
+		}
 		if !ok {
 			for _, hint := range hints {
 				again(hint)
 			}
 		}
+	})
+}
+
+// rewake is the consumer of the dead-letter queue: it tells the mailbox of a
+// hint that nobody could work on.
+func (w *World) rewake(hint core.WakeUp) {
+	th := w.partition(hint.Key()).state
+	th.hints++
+	w.at(w.random.between(time.Second, 4*time.Minute), func() {
+		h := w.sandbox(roleSweep)
+		h.invoke(sweepTimeout, func(ctx context.Context) {
+			w.attempt(h, "rewake", func() error {
+				_, err := h.engine.Rewake(ctx, hint)
+				return err
+			})
+		}, func(bool) { th.hints-- })
 	})
 }
 

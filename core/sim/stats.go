@@ -15,7 +15,7 @@ type Stats struct {
 	Cancels, Stops, Edits, Inline      int
 	Refences, DeadLetters, Reclaims    int
 	SchemaRefused, Adopted, Dispatched int
-	Skipped                            int
+	Skipped, Superseded                int
 
 	// Worlds in which it happened at least once.
 	With struct{ Takeover, Steer, Interrupt, Cancel, Stop int }
@@ -31,7 +31,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline},
 		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
-		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped},
+		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
 		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop},
 	} {
@@ -83,6 +83,6 @@ func (s *Stats) Print(out io.Writer) {
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop))
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d\n",
-		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped)
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d\n",
+		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded)
 }

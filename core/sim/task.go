@@ -3,14 +3,14 @@ package sim
 import (
 	"context"
 	"iter"
+	"runtime"
+	"sync"
 )
 
 // task is one function of a process: a coroutine that the world resumes.
 type task struct {
-	host  *host
-	next  func() (struct{}, bool)
-	end   func()
-	yield func(struct{}) bool
+	host      *host
+	coroutine *coroutine
 
 	waits  uint64 // a wake-up for an earlier wait is stale
 	parked bool
@@ -20,29 +20,63 @@ type task struct {
 	over   bool
 }
 
-// killed unwinds a task whose process died, when the world is over.
-type killed struct{}
+// coroutine runs one function after the other: its stack, once grown, serves
+// them all.
+type coroutine struct {
+	next  func() (struct{}, bool)
+	end   func()
+	yield func(struct{}) bool
+	f     func()
+	free  bool // f is over
+}
+
+// spare are coroutines without a function, of worlds that are over too.
+var spare struct {
+	sync.Mutex
+	coroutines []*coroutine
+}
+
+// newCoroutine returns a spare one, or a new one.
+func newCoroutine() *coroutine {
+	spare.Lock()
+	defer spare.Unlock()
+	if n := len(spare.coroutines); n > 0 {
+		c := spare.coroutines[n-1]
+		spare.coroutines = spare.coroutines[:n-1]
+		return c
+	}
+	c := new(coroutine)
+	c.next, c.end = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		for {
+			c.f()
+			c.f, c.free = nil, true
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	return c
+}
 
 // spawn starts f in the process, a little later.
 func (h *host) spawn(f func()) *task {
 	w := h.world
-	t := &task{host: h}
-	t.next, t.end = iter.Pull(func(yield func(struct{}) bool) {
+	t := &task{host: h, coroutine: newCoroutine()}
+	t.coroutine.free = false
+	t.coroutine.f = func() {
 		defer func() {
-			if e := recover(); e != nil && !isKilled(e) {
+			if e := recover(); e != nil {
 				w.failPanic(e)
 			}
 		}()
-		t.yield = yield
 		f()
-	})
+	}
 	h.tasks = append(h.tasks, t)
 	w.tasks = append(w.tasks, t)
 	w.at(0, func() { w.resume(t) })
 	return t
 }
-
-func isKilled(e any) bool { _, ok := e.(killed); return ok }
 
 // resume lets the task run until it waits again.
 func (w *World) resume(t *task) {
@@ -62,11 +96,15 @@ func (w *World) resume(t *task) {
 	t.waits++
 	was := w.task
 	w.task = t
-	_, more := t.next()
+	t.coroutine.next()
 	w.task = was
-	if !more {
+	if t.coroutine.free {
 		t.over = true
 		t.host.leave(t)
+		spare.Lock()
+		spare.coroutines = append(spare.coroutines, t.coroutine)
+		spare.Unlock()
+		t.coroutine = nil
 	}
 	if !t.host.dead {
 		t.host.poll()
@@ -76,8 +114,25 @@ func (w *World) resume(t *task) {
 // park waits until wake is called for this wait, done is closed, or ctx ends.
 func (t *task) park(ctx context.Context, done <-chan struct{}) {
 	t.done, t.gone, t.parked = done, ctx.Done(), true
-	if !t.yield(struct{}{}) {
-		panic(killed{})
+	if !t.coroutine.yield(struct{}{}) {
+		runtime.Goexit()
+	}
+}
+
+// unwind lets go of what still stands when the world is over. A task ends by
+// Goexit, which no recover of the program sees; it takes along the goroutine
+// that has ended the coroutine.
+func (w *World) unwind() {
+	for _, t := range w.tasks {
+		if t.over {
+			continue
+		}
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			t.coroutine.end()
+		}()
+		<-gone
 	}
 }
 
@@ -113,8 +168,8 @@ func closed(c <-chan struct{}) bool {
 
 // current is the task that runs. Unwinding ones get no further.
 func (w *World) current() *task {
-	if w.over || w.task == nil || w.task.host.dead {
-		panic(killed{})
+	if w.over || w.task.host.dead {
+		runtime.Goexit()
 	}
 	return w.task
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -22,8 +23,9 @@ type threadState struct {
 	inputs  map[core.ID]*input // accepted, by the id of their dispatch
 	byText  map[string]*input  // every one that a client made, by its message's id
 	reads   map[string]int     // committed messages, by the id
+	readBy  map[string]core.ID // and the run that has read them
 	cut     map[core.ID]bool   // stood before an interrupt
-	ended   map[core.ID][]byte // final run records
+	ended   map[core.ID]final
 	seen    map[core.ID][]core.Termination
 	killed  map[core.ID]int // claims that a run's own poison took
 	effects map[string]int
@@ -31,26 +33,45 @@ type threadState struct {
 	results map[string]string
 	folded  folded
 
-	hints   int
-	claimed time.Duration
+	visible   []shown          // what the log shows
+	states    []state.Snapshot // after each sequence
+	failures  map[modelStep]int
+	completed []completion             // under the claim that stands
+	lost      map[string]time.Duration // when the claim of a worker was taken over
+
+	hints, held int           // under way, and with an invocation
+	claimed     time.Duration // when the newest claim was taken
+	fence       uint64        // its first one
+}
+
+// final is the record of a run that is over.
+type final struct {
+	payload  []byte
+	dispatch core.ID
+	end      core.TerminationType
 }
 
 // input is what a client submits.
 type input struct {
-	name  string // of its message
-	agent string
-	text  string
-	mode  string
-	over  string // how a reader saw it end
-	run   core.ID
-	id    core.ID
+	name   string // of its message
+	agent  string
+	text   string
+	mode   string
+	over   string // how a reader saw it end
+	inline bool
+	run    core.ID
+	id     core.ID
+	// supersede is the sequence from which the run takes the log back; 0: none.
+	supersede uint64
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {
-	return &threadState{
+	th := &threadState{
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
-		reads: map[string]int{}, cut: map[core.ID]bool{}, ended: map[core.ID][]byte{},
+		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		starts: map[string]int{}, results: map[string]string{},
+		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{}, lost: map[string]time.Duration{},
 	}
+	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
+	return th
 }

@@ -1,12 +1,12 @@
 package sim
 
 import (
-	"container/heap"
 	"fmt"
 	"runtime/debug"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -57,9 +57,11 @@ type World struct {
 	checks     thread.Records // reads whatever is written
 	queue      queue
 	local      *host
+	agents     *agent.Registry
 	idle       map[role][]*host
 	hosts      map[string]*host // by the worker's name in a claim
 	clients    int              // requests under way
+	again      int              // requests that were made again
 	working    int              // hints that the local host works on
 }
 
@@ -82,6 +84,11 @@ func New(c Config) *World {
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 	}
+	agents, err := agent.NewRegistry(w.parts())
+	if err != nil {
+		w.violate("resolve the agents: %v", err)
+	}
+	w.agents = agents
 	if c.Old {
 		w.stop = oldFaultsLast
 	}
@@ -109,6 +116,9 @@ func New(c Config) *World {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
+	if !w.innocent() {
+		w.at(w.stop+5*time.Second, w.askAgain)
+	}
 	return w
 }
 
@@ -125,7 +135,7 @@ func (w *World) partition(key core.ThreadKey) *partition {
 // stopped. It returns the first violation, "" when there was none.
 func (w *World) Run() string {
 	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience {
-		e := heap.Pop(&w.events).(event)
+		e := w.events.pop()
 		w.now = e.at
 		if w.Stats.Operations++; w.Stats.Operations > tooBusy {
 			w.violate("%d operations and no end", w.Stats.Operations)
@@ -139,9 +149,7 @@ func (w *World) Run() string {
 		w.final()
 	}
 	w.over = true
-	for _, t := range w.tasks { // let go of what still stands
-		t.end()
-	}
+	w.unwind()
 	w.Stats.close()
 	return w.violation
 }
@@ -157,7 +165,7 @@ func (w *World) at(d time.Duration, f func()) { w.push(d, f, false) }
 
 func (w *World) push(d time.Duration, f func(), sweep bool) {
 	w.count++
-	heap.Push(&w.events, event{at: w.now + max(d, 0), tie: w.random.next(), n: w.count, run: f, sweep: sweep})
+	w.events.push(event{at: w.now + max(d, 0), tie: w.random.next(), n: w.count, run: f, sweep: sweep})
 }
 
 // violate notes what must not happen; the first one counts.
@@ -193,39 +201,3 @@ func (w *World) id() uint64 { w.ids++; return w.ids }
 
 // millis is the true time as heads have it.
 func (w *World) millis() int64 { return epoch.Add(w.now).UnixMilli() }
-
-// event is something that happens at a time. Those of one instant come in an
-// order that the seed says.
-type event struct {
-	at    time.Duration
-	tie   uint64
-	n     uint64
-	run   func()
-	sweep bool
-}
-
-type events []event
-
-func (q events) Len() int { return len(q) }
-
-func (q events) Less(i, j int) bool {
-	if q[i].at != q[j].at {
-		return q[i].at < q[j].at
-	}
-	if q[i].tie != q[j].tie {
-		return q[i].tie < q[j].tie
-	}
-	return q[i].n < q[j].n
-}
-
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
-
-func (q *events) Pop() any {
-	old := *q
-	last := len(old) - 1
-	e := old[last]
-	old[last] = event{}
-	*q = old[:last]
-	return e
-}

@@ -57,6 +57,9 @@ func (w *walker) visit(n ast.Node, stack []ast.Node) bool {
 	if len(stack) > 0 {
 		parent = stack[len(stack)-1]
 	}
+	if call, ok := parent.(*ast.CallExpr); ok && w.isRoom(call, n) {
+		return false // it only says how much room to make
+	}
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		if w.isQuiet(n) {
@@ -65,7 +68,7 @@ func (w *walker) visit(n ast.Node, stack []ast.Node) bool {
 	case *ast.BinaryExpr:
 		w.binary(n)
 	case *ast.BasicLit:
-		w.integer(n, parent)
+		w.integer(n)
 	case *ast.Ident:
 		w.boolean(n)
 	case *ast.CompositeLit:
@@ -180,13 +183,10 @@ func (w *walker) condition(x ast.Expr) {
 	}
 }
 
-// integer shifts a literal, unless it only says how much room to make.
-func (w *walker) integer(n *ast.BasicLit, parent ast.Node) {
+// integer shifts a literal.
+func (w *walker) integer(n *ast.BasicLit) {
 	value, err := strconv.ParseInt(n.Value, 0, 64)
 	if n.Kind != token.INT || err != nil {
-		return
-	}
-	if call, ok := parent.(*ast.CallExpr); ok && w.isRoom(call, n) {
 		return
 	}
 	w.add(opInteger, n.Pos(), n.End(), strconv.FormatInt(value+1, 10))
@@ -196,7 +196,7 @@ func (w *walker) integer(n *ast.BasicLit, parent ast.Node) {
 }
 
 // isRoom reports whether the argument is the capacity in a call of make.
-func (w *walker) isRoom(call *ast.CallExpr, argument ast.Expr) bool {
+func (w *walker) isRoom(call *ast.CallExpr, argument ast.Node) bool {
 	made, ok := call.Fun.(*ast.Ident)
 	if !ok || made.Name != "make" {
 		return false

@@ -24,10 +24,7 @@ func (s suite) String() string {
 // a layer are held by the tests of those above it, too: what a lost hint or a
 // wrong fence costs shows in a run, not in a head.
 var defaultSuites = map[string][]suite{
-	"core/thread": {
-		{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"},
-		{name: "core/thread", long: true},
-	},
+	"core/thread":  {{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},

@@ -31,7 +31,7 @@ func main() {
 	stop := flag.Bool("first", false, "end with the first violation")
 	show := flag.Int("show", 5, "how many violations to print")
 	flag.Parse()
-	debug.SetGCPercent(400) // worlds are small and short
+	debug.SetGCPercent(1600) // worlds are small and short
 	violations := 0
 	if *world >= 0 {
 		violations = tell(os.Stdout, *world)

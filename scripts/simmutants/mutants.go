@@ -44,7 +44,7 @@ var mailboxMutants = []mutant{
 		Name: "an orphan A#ended is believed",
 		File: "core/mailbox/status.go",
 		Old:  "if err != nil || !ok || version > head.Version {",
-		New:  "if err != nil || !ok {",
+		New:  "if err != nil || !ok || version > head.Version && false {",
 	},
 	{
 		Name: "an orphan A#read is believed",
@@ -306,13 +306,13 @@ var stepMutants = []mutant{
 		Name: "the effects of calls that are found done run again",
 		File: "core/run/effects.go",
 		Old:  "if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {",
-		New:  "if !over && now.Run.Calls[i] != thread.CallDone {",
+		New:  "if !over && now.Run.Calls[i] != thread.CallDone && status < 200 {",
 	},
 	{
 		Name: "an at-most-once tool is not marked before it starts",
 		File: "core/run/schedule.go",
 		Old:  "	if !marked {",
-		New:  "	if true {",
+		New:  "	if !marked || true {",
 	},
 	{
 		Name: "the watch does not see a lost claim",
@@ -346,7 +346,7 @@ var runtimeMutants = []mutant{
 		Name: "a suspect runs beside the others of its batch",
 		File: "core/runtime/work.go",
 		Old:  "if suspect >= 0 && i != suspect {",
-		New:  "if false {",
+		New:  "if suspect >= 1000 && i != suspect {",
 	},
 	{
 		Name: "the hints of the others of a suspect's batch are forgotten",

@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// askAgain has every client whose input was accepted make its request again,
+// and look at its run: whatever refused writes have left behind, the answers
+// are the log's.
+func (w *World) askAgain() {
+	for _, th := range w.threads {
+		for n := range len(th.byText) {
+			in := th.byText[th.inputName(n)]
+			if in.id.IsZero() {
+				continue
+			}
+			w.at(w.random.between(0, 90*time.Second), func() { w.repeat(th, in) })
+			w.at(w.random.between(0, 90*time.Second), func() { w.ask(th, in) })
+		}
+	}
+}
+
+// repeat makes the request of an accepted input again.
+func (w *World) repeat(th *threadState, in *input) {
+	reader, read := th.readBy[in.name]
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		r, err := h.engine.Submit(ctx, th.submission(in))
+		switch {
+		case err != nil && refused(err):
+			th.fail("the request of %s is refused when it is made again: %v", in.name, err)
+		case err != nil:
+			return false
+		case r.DispatchID != in.id || !r.Duplicate:
+			th.fail("the request of %s was accepted as %s, and is now %+v", in.name, in.id, r)
+		case read && r.RunID != reader:
+			th.fail("input %s was read by run %s, its client is told %s", in.name, reader, r.RunID)
+		}
+		return true
+	})
+}
+
+// ask reads the run of an accepted input.
+func (w *World) ask(th *threadState, in *input) {
+	run := in.run
+	final, ended := th.ended[run]
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		r, err := h.engine.Run(ctx, identity, run)
+		switch {
+		case core.CodeOf(err) == core.CodeNotFound:
+			th.fail("run %s of input %s is not found", run, in.name)
+			return true
+		case err != nil:
+			return false
+		case ended && (r.Status != core.RunDone || r.Termination == nil || r.Termination.Type != final.end):
+			th.fail("run %s ended as %s, a reader is told %s, %+v", run, final.end, r.Status, r.Termination)
+		case r.Status == core.RunDone && th.goesOn(run):
+			th.fail("run %s goes on, a reader is told that it is done: %+v", run, r.Termination)
+		case r.Status == core.RunDone && !ended && mailbox.Mode(in.mode) != mailbox.ModeSteer && !th.endedUnread(in):
+			th.fail("run %s of input %s has not ended, a reader is told %+v", run, in.name, r.Termination)
+		}
+		return true
+	})
+}
+
+// goesOn reports whether a run is queued, or open and not closing.
+func (th *threadState) goesOn(run core.ID) bool {
+	status, live := th.p.head.RunStatus(run)
+	return live && status != core.RunDone
+}
+
+// endedUnread reports whether an input ended, now at the latest.
+func (th *threadState) endedUnread(in *input) bool {
+	if _, ended := th.ended[in.run]; ended {
+		return true
+	}
+	status, live := th.p.head.RunStatus(in.run)
+	return live && status == core.RunDone || strings.HasPrefix(th.fate(in.id, in), "ended")
+}

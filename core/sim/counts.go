@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// modelCalls is how often a step may call its model.
+const modelCalls = 3
+
+// doomed: no call of the run's model ever succeeds.
+func (w *World) doomed(name string) bool {
+	return w.Faults == 0 && !w.Local && !w.Batch && trait(name, 12, 12) == 0
+}
+
+// modelFails counts a failure of the model itself.
+func (th *threadState) modelFails(s script) {
+	key := modelStep{s.run, s.step}
+	th.failures[key]++
+	if n := th.failures[key]; n > modelCalls && th.w.Poison == 0 && th.w.Faults == 0 {
+		th.fail("the model of step %d of run %s has failed %d times, %d are allowed", s.step, s.run, n, modelCalls)
+	}
+}
+
+// modelStep names a step.
+type modelStep struct {
+	run  core.ID
+	step int
+}
+
+// expect is what a run comes to where nothing goes wrong.
+type expect struct{ inferences, tools int }
+
+// expected follows the script of an input.
+func (w *World) expected(in *input) (e expect) {
+	if w.doomed(in.name) {
+		return expect{inferences: modelCalls}
+	}
+	for step := 0; ; step++ {
+		e.inferences++
+		calls := script{name: in.name, step: step}.calls(w.Long)
+		if calls == 0 || in.agent == agentShort && step+1 == shortRounds {
+			return e
+		}
+		e.tools += calls
+	}
+}
+
+// checkCounts: where nothing goes wrong, nothing is done twice, left out, or
+// done late.
+func (w *World) checkCounts() {
+	if !w.innocent() {
+		return
+	}
+	var want expect
+	inline := 0
+	most := w.again + len(w.threads)*w.Runs // one that comes while a run is ready gives a hint, too
+	for _, th := range w.threads {
+		for _, in := range th.byText {
+			e := w.expected(in)
+			want.inferences += e.inferences
+			want.tools += e.tools
+			if w.doomed(in.name) { // who comes while the run waits for its model gives a hint, too
+				most += e.inferences - 1
+			}
+			if in.inline { // one hint for its safety, if it was not queued
+				inline += e.inferences - 1
+			}
+		}
+	}
+	least := want.inferences - inline
+	most += want.inferences
+	if w.Stats.Hints < least || w.Stats.Hints > most {
+		w.violate("%d hints were sent, %d to %d are needed", w.Stats.Hints, least, most)
+	}
+	if got := (expect{w.Stats.Inferences, w.Stats.Executions}); got != want {
+		w.violate("models and tools were called %+v times, %+v are needed", got, want)
+	}
+}
+
+// completion is a tool that has returned while its process was well.
+type completion struct {
+	run  core.ID
+	seq  uint64
+	host *host
+	at   time.Duration
+}
+
+// complete notes a tool's return.
+func (th *threadState) complete(ctx context.Context, h *host, call tool.Call) {
+	if run, seq, ok := placeOf(call); ok && ctx.Err() == nil && th.p.head.Claim.Worker == h.name {
+		th.completed = append(th.completed, completion{run, seq, h, th.w.now})
+	}
+}
+
+// checkGivenBack: a holder that gives its claim back has stored what its tools
+// came to, unless the store failed it.
+func (th *threadState) checkGivenBack(a, b *thread.Head) {
+	if a.Claim.Fence == 0 || b.Claim.Fence == a.Claim.Fence && b.Run.ID == a.Run.ID {
+		return
+	}
+	if b.HolderCommitID == b.CommitID && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID {
+		for _, c := range th.completed {
+			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < th.claimed || c.host.unstored >= c.at {
+				continue
+			}
+			if _, ok := th.result(c.run, c.seq); !ok {
+				th.fail("%s gives its claim back, the result at %d is not stored", c.host.name, c.seq)
+			}
+		}
+	}
+	th.completed = th.completed[:0]
+}
+
+// checkHolds: a model or a tool that has come to its end was not at work long
+// after another process had taken its claim. Who cannot look is excused.
+//
+// A step that begins without its claim finds out as soon.
+func (th *threadState) checkHolds(h *host, began time.Duration) {
+	lost, ok := th.lost[h.name]
+	if late := th.w.now - max(lost, h.blind, began); ok && late > th.w.poll()+time.Second {
+		th.fail("%s still works, %s after its claim was taken over", h.name, late)
+	}
+}
+
+// checkRenewed: nobody loses a claim to the clock whose process is well.
+func (th *threadState) checkRenewed(a thread.Head) {
+	h := th.w.hosts[a.Claim.Worker]
+	until := time.UnixMilli(a.Claim.Lease).Sub(epoch)
+	if h != nil && !h.dead && !h.ending && max(h.blind, h.hindered) < until-lease-time.Second {
+		th.fail("the claim of %s runs out, which lives and nothing hinders", h.name)
+	}
+}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// shown is a committed message that a model is shown.
+type shown struct {
+	seq  uint64
+	role core.Role
+	text string // what it says, or the id of a person's
+}
+
+func showing(seq uint64, m *core.Message) shown {
+	s := shown{seq, m.Role, m.Text()}
+	switch {
+	case m.Role == core.RoleUser:
+		s.text = m.ID
+	case m.ToolResult != nil:
+		s.text = m.ToolResult.CallID + " " + m.ToolResult.Text()
+	}
+	return s
+}
+
+// takeShown notes what the log shows after a record: a range that was taken back
+// is gone, and the state with it.
+func (th *threadState) takeShown(e thread.Entry, seq uint64) {
+	if r := e.Superseded; r != nil {
+		th.w.Stats.Superseded++
+		if r.To != seq-1 || r.From == 0 || r.From > r.To {
+			th.fail("the record at %d takes %d to %d back", seq, r.From, r.To)
+			return
+		}
+		for len(th.visible) > 0 && th.visible[len(th.visible)-1].seq >= r.From {
+			th.visible = th.visible[:len(th.visible)-1]
+		}
+		var then state.Snapshot
+		if r.From > 1 {
+			then = th.states[r.From-2]
+		}
+		if now := th.folded.fold.Snapshot(); len(state.Diff(now, then.BeginRun())) > 0 {
+			th.fail("the range from %d is taken back, and the state is another than before it", r.From)
+		}
+	}
+	if e.Message != nil {
+		th.visible = append(th.visible, showing(seq, e.Message))
+	}
+	th.states = append(th.states, th.folded.fold.Snapshot())
+}
+
+// checkShown: a model is shown what the log says, and then what the step adds.
+func (th *threadState) checkShown(h *host, messages []core.Message, s script) {
+	head := &th.p.head
+	if head.Claim.Worker != h.name || head.Run.ID != s.run || th.w.Local || th.w.Batch {
+		return // its claim is lost, and it does not know yet
+	}
+	visible := th.visible
+	if in := th.byText[th.textOf(head.Run.Dispatch)]; in != nil && head.Run.Cursor == thread.CursorStart && in.supersede <= head.Seq {
+		for in.supersede > 0 && len(visible) > 0 && visible[len(visible)-1].seq >= in.supersede {
+			visible = visible[:len(visible)-1]
+		}
+	}
+	for i, v := range visible {
+		if i >= len(messages) {
+			th.fail("a model is shown %d messages of run %s, the log has %d", len(messages), s.run, len(visible))
+			return
+		}
+		if got := showing(v.seq, &messages[i]); got != v {
+			th.fail("a model is shown %v as message %d of run %s, the log says %v", got, i, s.run, v)
+			return
+		}
+	}
+	for _, m := range messages[len(visible):] {
+		if m.Role != core.RoleUser {
+			th.fail("a model is shown a message of %s that is not in the log: %s", m.Role, m.Text())
+		}
+	}
+}
+
+// checkSnapshot: a stored value is what the log says after the sequence that
+// it names, and a manifest names the newest of each.
+func (th *threadState) checkSnapshot(r store.Record) {
+	if r.Name != store.SnapshotName {
+		var v struct {
+			AsOf  uint64          `json:"as_of"`
+			Value json.RawMessage `json:"value"`
+		}
+		err := th.w.checks.Decode("state snapshot", r.Payload, &v)
+		said, ok := th.valueAt(v.AsOf, r.Name[len(store.SnapshotName):])
+		if err != nil || !ok || !bytes.Equal(said, v.Value) {
+			th.fail("%s says %s as of %d, the log %s (%v)", r.Name, v.Value, v.AsOf, said, err)
+		}
+		return
+	}
+	var m struct {
+		AsOf     uint64            `json:"as_of"`
+		Revision uint64            `json:"revision"`
+		Keys     map[string]uint64 `json:"keys"`
+	}
+	err := th.w.checks.Decode("state snapshot", r.Payload, &m)
+	if err != nil || m.AsOf == 0 || m.AsOf > uint64(len(th.states)) {
+		th.fail("a state snapshot is of sequence %d, %d are visible (%v)", m.AsOf, len(th.states), err)
+		return
+	}
+	said := th.states[m.AsOf-1]
+	if paths := said.Paths(); len(paths) != len(m.Keys) || said.Revision() != m.Revision {
+		th.fail("a state snapshot of sequence %d has %d values at revision %d, the log %d at %d",
+			m.AsOf, len(m.Keys), m.Revision, len(paths), said.Revision())
+	}
+	for path, asOf := range m.Keys {
+		then, was := th.valueAt(asOf, path)
+		now, is := th.valueAt(m.AsOf, path)
+		if !was || !is || !bytes.Equal(then, now) {
+			th.fail("a state snapshot of sequence %d has %s as of %d, which was %s then and is %s", m.AsOf, path, asOf, then, now)
+		}
+	}
+}
+
+// valueAt is a value after a sequence, by the log.
+func (th *threadState) valueAt(seq uint64, path string) (json.RawMessage, bool) {
+	var key state.KeyPath
+	if seq == 0 || seq > uint64(len(th.states)) || key.UnmarshalText([]byte(path)) != nil {
+		return nil, false
+	}
+	return th.states[seq-1].Value(key)
+}
