@@ -30,6 +30,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 	tests := []struct {
 		name   string
 		before func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt
+		window int    // in tokens
 		spare  string // a read that is not needed
 		log    []string
 		end    string
@@ -98,6 +99,15 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			end: `done 2 {"type":"natural_end"} "ok"`,
 		},
 		{
+			name: "a run whose beginning is not in the window", window: 1,
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.step(t, key)
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state"},
+			end: `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
 			name: "a run whose record is lost",
 			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
 				w.step(t, key)
@@ -136,6 +146,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 						model:   answers(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
 						tools:   []tool.Tool{nap},
 						plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()},
+						window:  tt.window,
 					}
 					w := newWorld(t, o)
 					receipt := tt.before(t, w, w.submit(t, key, "hi", mailbox.ModeQueue))
