@@ -286,7 +286,6 @@ func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, erro
 		return p.close(ctx)
 	}
 	p.storeSnapshot(ctx)
-	p.cache.put(p.Key, p.conversation)
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
 }
 
@@ -320,9 +319,6 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 	}
 	p.env.Reach(env.PointPutResult, env.Before)
 	defer p.env.Reach(env.PointPutResult, env.After)
-	if len(records) == 1 {
-		return p.putOne(ctx, records[0])
-	}
 	group, shared := p.env.Group(ctx)
 	for _, record := range records[1:] {
 		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })
