@@ -75,7 +75,7 @@ func (d *database) update(write func(tx *bbolt.Tx) error) (unknown bool, err err
 		return false, d.explain(err)
 	}
 	if err != nil {
-		return true, fmt.Errorf("write %s: %w", d.path, err)
+		return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
 	}
 	d.count()
 	return false, nil

@@ -310,6 +310,13 @@ func TestStateOfRunsThatCloseIsStored(t *testing.T) {
 		var seen closed
 		o := options{plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()}}
 		w := newWorld(t, o)
+		manifests := 0
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if r.Name == store.SnapshotName {
+				manifests++
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
 		for range 32 {
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.step(t, key)
@@ -317,8 +324,8 @@ func TestStateOfRunsThatCloseIsStored(t *testing.T) {
 		var manifest struct {
 			AsOf uint64 `json:"as_of"`
 		}
-		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 {
-			t.Errorf("the stored state is as of %d, %v; want 96", manifest.AsOf, err)
+		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 || manifests != 2 {
+			t.Errorf("the state was stored %d times, as of %d, %v; want twice, as of 96", manifests, manifest.AsOf, err)
 		}
 	})
 }

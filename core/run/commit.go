@@ -42,16 +42,16 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 		return thread.Result{}, context.Cause(ctx)
 	}
 	until := p.env.Now().Add(commitTime)
-	if last := p.deadline.Add(afterDeadline); !p.deadline.IsZero() && last.Before(until) {
-		until = last
+	if !p.last.IsZero() && p.last.Before(until) {
+		until = p.last
 	}
-	ctx, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	within, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	for try := 0; ; try++ {
 		was := p.head
-		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))
+		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := p.refence(ctx, head); err != nil {
+			if err := p.refence(within, head); err != nil {
 				return result, err
 			}
 			continue
@@ -268,6 +268,7 @@ func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termina
 	switch result.Outcome {
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		r.Response = lastText(p.draft.messages, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		p.finalize(&r, t)
@@ -297,7 +298,6 @@ func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, erro
 		return p.close(ctx)
 	}
 	p.storeSnapshot(ctx)
-	p.cache.put(p.Key, p.conversation)
 	if result.Outcome == thread.Continue && !p.claims() {
 		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
 	}
@@ -334,9 +334,6 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 	}
 	p.env.Reach(env.PointPutResult, env.Before)
 	defer p.env.Reach(env.PointPutResult, env.After)
-	if len(records) == 1 {
-		return p.putOne(ctx, records[0])
-	}
 	group, shared := p.env.Group(ctx)
 	for _, record := range records[1:] {
 		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })

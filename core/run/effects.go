@@ -27,8 +27,8 @@ func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state
 // commit has made so.
 func (p *step) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
 	free := context.WithoutCancel(ctx)
-	if deadline, ok := ctx.Deadline(); ok {
-		return p.env.WithDeadline(free, deadline.Add(afterDeadline))
+	if !p.last.IsZero() {
+		return p.env.WithDeadline(free, p.last)
 	}
 	return context.WithCancel(free)
 }

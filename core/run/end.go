@@ -84,7 +84,7 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 // marked, so that nothing is folded onto it, cached, or shown to a hook.
 func (p *step) reset() {
 	if p.conversation == nil {
-		p.conversation = &conversation{incarnation: p.head.Incarnation, run: p.id, unread: true}
+		p.conversation = &conversation{unread: true}
 	}
 	p.begin()
 	p.events.step = max(1, int(p.head.Run.Step))
@@ -135,8 +135,7 @@ func (p *step) learn(ctx context.Context) error {
 	if p.agent != nil && p.conversation.seq == p.head.Seq {
 		return nil
 	}
-	p.agent = nil // what this step knows is older than the head, or nothing
-	err := p.load(ctx)
+	err := p.load(ctx) // what this step knows is older than the head, or nothing
 	var end *ended
 	if err == nil || errors.As(err, &end) { // the agent is gone
 		return nil
@@ -265,6 +264,8 @@ func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool) {
 		return true
 	}
 	before := p.draft
+	ctx, cancel := p.env.WithTimeout(ctx, p.lease) // nothing can cancel a run that closes: a hook that hangs must not hold its thread for ever
+	defer cancel()
 	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
 		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), failure(err)...)...)
 		p.draft = before

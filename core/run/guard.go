@@ -20,7 +20,9 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (p *step) run(ctx context.Context) (Stepped, error) {
-	p.deadline, _ = ctx.Deadline()
+	if deadline, ok := ctx.Deadline(); ok {
+		p.last = deadline.Add(afterDeadline)
+	}
 	work := p.advance
 	if p.head.Run.Status == thread.Closing {
 		work = p.close
@@ -150,7 +152,7 @@ const afterDeadline = 4 * time.Second
 // long; while it does not, the work goes on under ctx, so that the stop is seen.
 func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if _, ok := ctx.Deadline(); ok && (late || ctx.Err() == nil) {
+	if !p.last.IsZero() && (late || ctx.Err() == nil) {
 		return p.undisturbed(ctx)
 	}
 	if ctx.Err() != nil { // the host stops
@@ -163,6 +165,7 @@ func (p *step) detached(ctx context.Context) (context.Context, context.CancelFun
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
+	storePause  = 5 * time.Second  // after a store that does not answer; up to twice that
 	schemaPause = 30 * time.Second // before a newer program is looked for
 )
 
@@ -217,6 +220,10 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 		return thread.NackFailed, 0
 	case over:
 		return thread.NackGiven, 0 // the host stops
+	}
+	switch core.CodeOf(cause) {
+	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
+		return thread.NackGiven, p.env.Millis() + (storePause + p.env.Jitter(storePause)).Milliseconds()
 	}
 	delay := p.env.Jitter(min(backoffCap, backoffBase<<min(p.head.Run.Attempts, 7)))
 	return thread.NackFailed, p.env.Millis() + delay.Milliseconds()

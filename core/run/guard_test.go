@@ -279,6 +279,9 @@ func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
 		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) == 0 {
 				renewed = append(renewed, time.Since(began))
+				if left := c.Head.Claim.Lease - time.Now().UnixMilli(); left != 30_000 {
+					t.Errorf("the lease is renewed by %d ms, want 30,000", left)
+				}
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}

@@ -149,7 +149,7 @@ func TestSnapshotHasAtMost999Keys(t *testing.T) {
 			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
 		}
 		s := &snapshots{}
-		p := &step{Stepper: &Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), snapshotEvery: 2}}
+		p := &step{Stepper: &Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}}
 		p.conversation = &conversation{seq: 9, turns: 2, snapshot: state.Restore(1, values)}
 		p.storeSnapshot(t.Context())
 		if s.put != want {

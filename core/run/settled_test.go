@@ -22,7 +22,7 @@ import (
 // another worker has the claim before the holder looks again.
 func (w *world) lose(t *testing.T, n int) {
 	writes := 0
-	var hook func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+	var hook func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error)
 	hook = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		outcome, err := w.store.Backend.Commit(ctx, key, c)
 		if writes++; writes < n {

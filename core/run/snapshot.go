@@ -157,6 +157,7 @@ func (p *step) storeSnapshot(ctx context.Context) {
 	after := *c
 	after.stored, after.changed, after.turns = next, nil, 0
 	p.conversation = &after
+	p.cache.put(p.Key, p.conversation) // else the next step would store it again
 }
 
 func (p *step) snapshotRecord(name string, v any) (store.Record, error) {

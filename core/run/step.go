@@ -19,11 +19,11 @@ import (
 type step struct {
 	*Stepper
 	Work
-	id       core.ID     // of the run
-	head     thread.Head // as this step knows it; the watch writes newer versions
-	fence    uint64      // of the claim; 0 is never held
-	deadline time.Time   // of the work; zero: none
-	events   emitter
+	id     core.ID     // of the run
+	head   thread.Head // as this step knows it; the watch writes newer versions
+	fence  uint64      // of the claim; 0 is never held
+	last   time.Time   // until when there is time to hand back the work; zero: no end
+	events emitter
 
 	loaded
 	draft draft

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // task is one function of a process: a coroutine that the world resumes.
@@ -123,15 +125,16 @@ func (t *task) park(ctx context.Context, done <-chan struct{}) {
 // Goexit, which no recover of the program sees; it takes along the goroutine
 // that has ended the coroutine.
 func (w *World) unwind() {
+	outside := env.System() // a world is over: nothing is simulated any more
 	for _, t := range w.tasks {
 		if t.over {
 			continue
 		}
 		gone := make(chan struct{})
-		go func() {
+		outside.Start(func() {
 			defer close(gone)
 			t.coroutine.end()
-		}()
+		})
 		<-gone
 	}
 }
