@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -231,5 +232,16 @@ func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
 	}
 	if retry := w.submit(t, s); !retry.Duplicate || retry.RunID != steered.DispatchID {
 		t.Errorf("the retry's receipt is %+v, want a duplicate of run %s", retry, steered.DispatchID)
+	}
+}
+
+// What a store refuses for now says nothing about the input.
+func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
+	w := newWorld(t)
+	id := w.submit(t, input("old", "")).DispatchID
+	w.store.get = store.ErrThrottled
+	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
+	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
+		t.Errorf("edit: %v, want throttled and not not_found", err)
 	}
 }
