@@ -176,7 +176,12 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	if err != nil {
 		return nil, err
 	}
+	told := 0 // results that this step has announced
+	if p.round != nil && p.round.base == p.head.Run.Base {
+		told = p.round.told
+	}
 	p.round = newRound(turn, p.head.Run.Base)
+	p.round.told = told
 	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}

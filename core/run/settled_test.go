@@ -3,8 +3,10 @@ package run_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -118,6 +120,42 @@ func TestAnswerThatACancelOvertookIsKept(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} "You said: hi"` {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// A result that was announced while its round ran is not announced again when
+// the run is closed.
+func TestClosingAnnouncesNoResultAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		hangs := toolFunc{name: "hangs", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}", "hangs", "{}")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), hangs},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		time.AfterFunc(time.Second, func() {
+			if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+		})
+		var got events
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, got.sink); err != nil {
+			t.Fatal(err)
+		}
+		done := 0
+		for _, line := range got.lines {
+			if strings.HasPrefix(line, "tool_call_done") {
+				done++
+			}
+		}
+		if done != 2 {
+			t.Errorf("%d results were announced, want 2: %q", done, got.lines)
 		}
 	})
 }
