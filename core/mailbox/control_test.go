@@ -239,7 +239,7 @@ func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
 func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
 	w := newWorld(t)
 	id := w.submit(t, input("old", "")).DispatchID
-	w.store.get = store.ErrThrottled
+	w.store.failures = map[string]error{store.InputName(id, 0): store.ErrThrottled}
 	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
 	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
 		t.Errorf("edit: %v, want throttled and not not_found", err)

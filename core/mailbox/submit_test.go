@@ -29,14 +29,6 @@ type backend struct {
 	pointers []store.Pointer  // as if they were stored
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-	get      error // of every Get; nil: none
-}
-
-func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	if b.get != nil {
-		return store.Record{}, false, b.get
-	}
-	return b.Backend.Get(ctx, key, name)
 }
 
 func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {

@@ -20,8 +20,9 @@ const maxRefences = 8
 type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
 
 // commitTime is how long a commit may take that has begun: longer than the
-// mailbox tries it.
-const commitTime = 15 * time.Second
+// tries of the AWS client that no answer comes to, so that the head can still be
+// asked what they came to.
+const commitTime = 25 * time.Second
 
 // commit applies a change under the step's claim. Where records that an earlier
 // try of this claim has left behind stand in the way, it takes the next fence:

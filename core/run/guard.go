@@ -165,8 +165,8 @@ func (p *step) detached(ctx context.Context) (context.Context, context.CancelFun
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	storePause  = 5 * time.Second  // after a store that does not answer; up to twice that
-	schemaPause = 30 * time.Second // before a newer program is looked for
+	storePause  = 400 * time.Millisecond // after a store that does not answer; up to twice that
+	schemaPause = 30 * time.Second       // before a newer program is looked for
 )
 
 // giveBack gives up the claim after an error: at once when the time was over,
