@@ -308,6 +308,9 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 	if record.Skipped && a.Run.Attempts < 3 {
 		th.fail("RunEnd of run %s is skipped at the closing run's claim %d", run, a.Run.Attempts)
 	}
+	if own := a.Run.Status == thread.Closing && a.Run.Reason == thread.ReasonOwn; own && (record.Ending == nil || record.Ending.Version != a.Closing) {
+		th.fail("run %s closes since version %d, its record says %+v", run, a.Closing, record.Ending)
+	}
 	th.checkRunEnd(record, end)
 	if end.Type == core.TerminationNatural && len(b.Pending) > len(a.Pending) {
 		th.fail("run %s ended naturally beside input for it", run)

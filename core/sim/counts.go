@@ -152,15 +152,16 @@ func (th *threadState) checkApart(b thread.Head) {
 	}
 }
 
-// checkAcknowledged: whoever is done with a hint leaves nothing that could be
-// claimed now, or another hint.
-func (w *World) checkAcknowledged(h *host, hint core.WakeUp) {
+// checkAcknowledged: whoever is done with a hint leaves nothing that could
+// have been claimed all the time, or another hint. One that came to an invocation since then is its
+// matter.
+func (w *World) checkAcknowledged(h *host, hint core.WakeUp, handed int, began int64) {
 	if w.Faults > 0 || w.Poison < 0 || w.Mixed || w.Late || w.Ambiguous || h.ending {
 		return
 	}
 	p := w.partition(hint.Key())
-	late := w.millis() - max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
-	if p.head.DueAt != 0 && late > 100 && p.state.hints <= p.state.returning && p.state.held <= 1 {
+	ready := max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
+	if p.head.DueAt != 0 && ready < began && p.state.hints <= p.state.returning && p.state.held <= 1 && p.state.handed == handed {
 		w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)
 	}
 }

@@ -124,13 +124,17 @@ func (w *World) handOut(hints []core.WakeUp) {
 		w.at(visibility, func() { th.returning-- })
 		w.carry(h, hint, visibility)
 	}
-	for _, hint := range hints {
-		w.partition(hint.Key()).state.held++
+	began := w.millis()
+	handed := make([]int, len(hints))
+	for i, hint := range hints {
+		th := w.partition(hint.Key()).state
+		th.held, th.handed = th.held+1, th.handed+1
+		handed[i] = th.handed
 	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
-				w.checkAcknowledged(h, hints[i])
+				w.checkAcknowledged(h, hints[i], handed[i], began)
 				continue
 			}
 			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {

@@ -40,6 +40,7 @@ type threadState struct {
 	lost      map[string]time.Duration // when the claim of a worker was taken over
 
 	returning   int           // of the hints, those that an invocation did not acknowledge
+	handed      int           // hints so far
 	hints, held int           // under way, and with an invocation
 	claimed     time.Duration // when the newest claim was taken
 	fence       uint64        // its first one

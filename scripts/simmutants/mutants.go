@@ -43,14 +43,14 @@ var mailboxMutants = []mutant{
 	{
 		Name: "an orphan A#ended is believed",
 		File: "core/mailbox/status.go",
-		Old:  "if err != nil || !ok || version > head.Version {",
-		New:  "if err != nil || !ok || version > head.Version && false {",
+		Old:  "	status, live := head.RunStatus(run)\n",
+		New:  "	if a, _, ok, _ := s.audit(ctx, key, store.EndedName(dispatch)); ok && a.Run == run {\n		return core.Run{ID: run, Status: core.RunDone, Termination: &core.Termination{Type: core.TerminationCancelled}}, true, nil\n	}\n	status, live := head.RunStatus(run)\n",
 	},
 	{
 		Name: "an orphan A#read is believed",
 		File: "core/mailbox/status.go",
-		Old:  "if err != nil || !ok || audit.Read > head.Seq {\n		return by, false, err\n	}",
-		New:  "if err != nil || !ok || audit.Read > head.Seq || audit.Read > 0 {\n		return audit.Run, ok && err == nil, err\n	}",
+		Old:  "	ids := []core.ID{run, dispatch} // steered",
+		New:  "	if a, _, found, _ := s.audit(ctx, key, store.ReadName(dispatch)); found {\n		return a.Run, false, true, nil\n	}\n	ids := []core.ID{run, dispatch} // steered",
 	},
 	{
 		Name: "a hint that an older program refuses circulates for ever",
@@ -92,7 +92,7 @@ var mailboxMutants = []mutant{
 		Name: "a repeated submission does not hint again",
 		File: "core/mailbox/submit.go",
 		Old:  "	if waits {\n",
-		New:  "	if false {\n",
+		New:  "	if waits && false {\n",
 	},
 	{
 		Name: "every try of a submission is a new one",
@@ -144,7 +144,7 @@ var headMutants = []mutant{
 		Name: "the rest of the inbox is dropped at a stop",
 		File: "core/thread/commit.go",
 		Old:  "Steered: true, Rest: slices.Clone(h.Inbox[1:]),",
-		New:  "Steered: true,",
+		New:  "Steered: true, Rest: slices.Clone(h.Inbox[:0]),",
 	},
 	{
 		Name: "a natural end ignores the inbox",
