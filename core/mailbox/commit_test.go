@@ -405,8 +405,9 @@ func TestRefusedRecordThatNoOtherVersionHelps(t *testing.T) {
 			w.submit(t, input("one", ""))
 			*w.hints = nil
 			writes := 0
-			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				writes++
+				w.put(t, c.Records[0]) // as the refused write may have left it
 				w.store.read = func() error { return tt.look }
 				return store.Outcome{}, tt.refused
 			}

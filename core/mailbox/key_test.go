@@ -160,3 +160,39 @@ func TestInlineInterruptOfAnIdleThreadIsClaimed(t *testing.T) {
 		}
 	})
 }
+
+// Another try under the same key comes first, and then again, or its thread
+// cannot be read: the submission fails without a receipt.
+func TestTryThatAnotherOvertookTwice(t *testing.T) {
+	unreadable := core.Errorf(core.CodeCorrupt, "read timed out")
+	tests := []struct {
+		name   string
+		again  bool // its key is taken at the second try too
+		look   error
+		want   string
+		writes int
+	}{
+		{"again", true, nil, "pointer key:c782045a37aeb0abe2943ad3023e7fdf holds another value", 2},
+		{"unreadable", false, unreadable, "read head of t/t1: read timed out", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			writes := 0
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if writes++; writes > 1 && !tt.again {
+					return w.store.Backend.Commit(ctx, key, c)
+				}
+				w.store.read = func() error {
+					w.store.read = nil
+					return tt.look
+				}
+				return store.Outcome{Taken: c.Pointers[:1]}, nil
+			}
+			r, err := w.Submit(t.Context(), keyed("one", ""))
+			if err == nil || err.Error() != tt.want || r != (mailbox.Receipt{}) || writes != tt.writes {
+				t.Errorf("submit: %+v, %v after %d writes; want %s", r, err, writes, tt.want)
+			}
+		})
+	}
+}
