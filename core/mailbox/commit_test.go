@@ -46,7 +46,7 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 		var tries []store.Commit
 		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if tries = append(tries, c); len(tries) == 1 {
-				return store.Outcome{}, errors.New("connection reset by peer")
+				return store.Outcome{Written: true}, errors.New("connection reset by peer")
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}

@@ -50,8 +50,11 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		return fmt.Errorf("unread input %s of thread %s: %w", id, key, thread.ErrNotFound)
 	}
 	old, ok, err := s.store.Get(ctx, key, store.InputName(id, first))
-	if err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound))
+	if err != nil {
+		return fmt.Errorf("read input %s at revision %d: %w", id, first, err)
+	}
+	if !ok {
+		return fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound)
 	}
 	in, err := s.records.DecodeQueued(old.Payload)
 	if err != nil {

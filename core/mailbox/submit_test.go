@@ -54,7 +54,7 @@ func (b *backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 
 func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	if err := b.reads(); err != nil {
-		return store.Record{}, false, err
+		return store.Record{}, true, err // beside an error nothing else counts
 	}
 	if err := b.failures[name]; err != nil || b.lost[name] {
 		return store.Record{}, false, err
@@ -64,7 +64,7 @@ func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (sto
 
 func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	if err := b.reads(); err != nil {
-		return nil, false, err
+		return nil, true, err
 	}
 	for _, p := range b.pointers {
 		if p.Name == name {
