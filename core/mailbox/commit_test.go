@@ -100,6 +100,9 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 		{"unknown", errors.New("connection reset by peer"), 7, true},
 		{"too large", store.ErrTooLarge, 1, false},
 		{"invalid", core.Errorf(core.CodeInvalid, "no"), 1, false},
+		{"corrupt", store.ErrCorrupt, 1, false},
+		{"of a newer program", thread.ErrSchema, 1, false},
+		{"a conflict", store.ErrConflict, 1, false},
 		{"the caller is gone", context.Canceled, 1, false},
 		{"its time is over", context.DeadlineExceeded, 1, false},
 	}

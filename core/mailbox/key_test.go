@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -194,5 +195,21 @@ func TestTryThatAnotherOvertookTwice(t *testing.T) {
 				t.Errorf("submit: %+v, %v after %d writes; want %s", r, err, writes, tt.want)
 			}
 		})
+	}
+}
+
+// A retry is refused its input though none is stored: that is a conflict, not
+// input that cannot be read.
+func TestRetryThatIsRefusedWhatIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.pointers = c.Pointers
+		return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}
+	}
+	for range 2 {
+		if _, err := w.Submit(t.Context(), s); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("submit: %v, want a conflict", err)
+		}
 	}
 }

@@ -301,9 +301,13 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	s := input("two", mailbox.ModeSteer)
 	s.Key = "k"
 	first := w.submit(t, s)
-	again := func(when string) {
+	again := func(when string, sent int) {
 		t.Helper()
+		*w.hints = nil
 		r, err := w.Submit(t.Context(), s)
+		if len(*w.hints) != sent {
+			t.Errorf("%s: hints %q, want %d", when, *w.hints, sent)
+		}
 		if err != nil || !r.Duplicate || r.RunID != head.Run.ID {
 			t.Errorf("%s: %+v, %v; want a duplicate of run %s", when, r, err, head.Run.ID)
 		}
@@ -312,15 +316,15 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 			t.Errorf("%s: head %+v, %v", when, now, err)
 		}
 	}
-	again("waiting")
+	again("waiting", 1)
 	w.reads(t, head, first.DispatchID)
-	again("read")
+	again("read", 0)
 	now, err := w.Head(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.end(t, now)
-	again("over")
+	again("over", 0)
 	if now, err = w.Head(t.Context(), key); err != nil || now.Busy() {
 		t.Errorf("head %+v, %v; want nothing queued", now, err)
 	}
