@@ -46,7 +46,7 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 		var tries []store.Commit
 		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if tries = append(tries, c); len(tries) == 1 {
-				return store.Outcome{}, errors.New("connection reset by peer")
+				return store.Outcome{Written: true}, errors.New("connection reset by peer")
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}
@@ -104,6 +104,9 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 		{"invalid", core.Errorf(core.CodeInvalid, "no"), 1, false},
 		{"a try of the client's own that timed out", fmt.Errorf("awaiting headers: %w", context.DeadlineExceeded), 7, true},
 		{"the caller is gone", errGone, 1, false},
+		{"corrupt", store.ErrCorrupt, 1, false},
+		{"of a newer program", thread.ErrSchema, 1, false},
+		{"a conflict", store.ErrConflict, 1, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -411,8 +414,9 @@ func TestRefusedRecordThatNoOtherVersionHelps(t *testing.T) {
 			w.submit(t, input("one", ""))
 			*w.hints = nil
 			writes := 0
-			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				writes++
+				w.put(t, c.Records[0]) // as the refused write may have left it
 				w.store.read = func() error { return tt.look }
 				return store.Outcome{}, tt.refused
 			}

@@ -51,7 +51,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	}
 	old, ok, err := s.store.Get(ctx, key, store.InputName(id, first))
 	if err != nil {
-		return fmt.Errorf("read input %s: %w", id, err)
+		return fmt.Errorf("read input %s at revision %d: %w", id, first, err)
 	}
 	if !ok {
 		return fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound)

@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -99,5 +100,24 @@ func TestReclaimSaysWhatItCouldNotTakeBack(t *testing.T) {
 	}
 	if n := reclaim(core.ThreadKey{Tenant: "t", Thread: "a#b"}); n != 1 {
 		t.Errorf("%d lines for a thread that cannot be read, want 1", n)
+	}
+}
+
+func TestLogGoesToTheDefaultLogger(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	w := newWorld(t)
+	w.refuses = errors.New("no queue")
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Submit(t.Context(), input("one", "")); err != nil {
+		t.Errorf("a hint that was lost is the submission's error: %v", err)
+	}
+	if !strings.Contains(log.String(), "no queue") {
+		t.Errorf("the log says %q", log.String())
 	}
 }

@@ -63,6 +63,9 @@ func TestRunThatNobodySubmittedIsUnknown(t *testing.T) {
 	if got := w.status(t, mailbox.Receipt{RunID: core.ID{1}, DispatchID: core.ID{2}}); got != "unknown" {
 		t.Errorf("the run is %q, want unknown", got)
 	}
+	if at, dispatch, ok, err := w.Locate(t.Context(), "t", core.ID{1}); ok || err != nil {
+		t.Errorf("it is at %s, %s, %v, %v; want nothing", at, dispatch, ok, err)
+	}
 }
 
 // The head decides about a run that is open, whatever its record says: an
