@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -284,6 +285,26 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A step that finds nothing wrong logs nothing, whatever is stored already.
+func TestColdStepsLogNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		var saw []string
+		o := options{logger: slog.New(slog.NewTextHandler(&log, nil)), plugins: []plugin.Plugin{counters(&saw, inThread)}}
+		w := newWorld(t, o)
+		for range 17 {
+			w.submit(t, key, "echo: a", mailbox.ModeQueue)
+			for w.head(t, key).DueAt != 0 {
+				w.stepper = w.other(t, o)
+				w.step(t, key)
+			}
+		}
+		if log.Len() != 0 {
+			t.Errorf("the log has:\n%s", &log)
+		}
+	})
 }
 
 // A snapshot that a newer program wrote is left to it, with the log.

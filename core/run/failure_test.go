@@ -260,3 +260,23 @@ func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// A commit whose records are refused again and again takes eight more fences.
+func TestCommitTakesEightMoreFences(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, tried := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 {
+				tried++
+				return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || stepped.Head.Fence != 9 || tried != 9 {
+			t.Errorf("after %d tries the step is %+v, %v; want it given back under fence 9 after 9", tried, stepped, err)
+		}
+	})
+}
