@@ -24,8 +24,7 @@ import (
 // another worker has the claim before the holder looks again.
 func (w *world) lose(t *testing.T, n int) {
 	writes := 0
-	var hook func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error)
-	hook = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		outcome, err := w.store.Backend.Commit(ctx, key, c)
 		if writes++; writes < n {
 			return outcome, err
@@ -37,7 +36,6 @@ func (w *world) lose(t *testing.T, n int) {
 		w.take(t, key)
 		return store.Outcome{}, errors.New("connection reset by peer")
 	}
-	w.store.commit = hook
 }
 
 // A commit that is found applied may be found under another worker's claim: the
