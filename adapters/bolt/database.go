@@ -27,7 +27,8 @@ type database struct {
 	begins sync.Mutex            // one Begin at a time
 	broken atomic.Pointer[error] // why bbolt can be used no more; nil: it can
 
-	transactions, syncs, size atomic.Int64
+	transactions, syncs atomic.Int64
+	size                atomic.Int64 // the largest that the file had: it never gets shorter
 }
 
 // guard calls f. A panic and a fault of this goroutine in the mapped file
@@ -74,7 +75,7 @@ func (d *database) update(write func(tx *bbolt.Tx) error) (unknown bool, err err
 		return false, d.explain(err)
 	}
 	if err != nil {
-		return true, fmt.Errorf("write %s: %w", d.path, err)
+		return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
 	}
 	d.count()
 	return false, nil
@@ -119,7 +120,7 @@ func (d *database) whole() error {
 	if broken := d.broken.Load(); broken != nil {
 		return *broken
 	}
-	if info, err := d.file.Stat(); err == nil && info.Size() < d.made.Size() { // the meta pages themselves may be gone
+	if info, err := d.file.Stat(); err == nil && info.Size() < d.size.Load() { // the meta pages themselves may be gone
 		return d.explain(core.Errorf(core.CodeCorrupt, "the file was cut to %d bytes while it was open", info.Size()))
 	}
 	return nil
@@ -161,8 +162,9 @@ func damaged(path string, err error) error {
 func (d *database) count() {
 	d.transactions.Add(1)
 	d.syncs.Add(2) // of the pages, then of the meta page
-	if info, err := d.file.Stat(); err == nil && info.Size() != d.size.Swap(info.Size()) {
-		d.syncs.Add(1) // bbolt syncs a file when it makes it longer
+	if info, err := d.file.Stat(); err == nil && info.Size() > d.size.Load() {
+		d.size.Store(info.Size()) // only a writer comes here, and there is one at a time
+		d.syncs.Add(1)            // bbolt syncs a file when it makes it longer
 	}
 }
 

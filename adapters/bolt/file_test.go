@@ -168,6 +168,26 @@ func TestAFileThatIsCutWhileItIsOpenIsCorrupt(t *testing.T) {
 	}
 }
 
+// A file that has grown since it was opened is cut short when it is longer than
+// it was then, too.
+func TestAFileThatIsCutToItsFirstLengthIsCorrupt(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path, bolt.Options{})
+	opened, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range filledKeys() {
+		commit(t, s, key, filledCommit(key, 1))
+	}
+	if err := os.Truncate(path, opened.Size()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); !errors.Is(err, store.ErrCorrupt) || !strings.HasSuffix(err.Error(), remedy(path)) {
+		t.Errorf("Check of a file that was cut to its length at its opening returns %v, want ErrCorrupt with the remedy", err)
+	}
+}
+
 // What is written to a file that was deleted is gone when the process ends.
 func TestAFileThatIsTakenAwayIsNoticed(t *testing.T) {
 	tests := []struct {

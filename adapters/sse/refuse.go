@@ -3,6 +3,7 @@ package sse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -56,7 +57,7 @@ func Public(err error) Problem {
 	code := core.CodeOf(err)
 	switch {
 	case errors.As(err, &tooLarge):
-		return Problem{Error: "request body is too large", Code: core.CodeTooLarge}
+		return Problem{Error: fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit), Code: core.CodeTooLarge}
 	case code == core.CodeForbidden:
 		return Problem{Error: "not found", Code: core.CodeNotFound}
 	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,

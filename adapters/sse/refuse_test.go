@@ -40,7 +40,7 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 		{core.Errorf(core.CodeClosing, "over"), 409, `{"error":"over","code":"closing"}`, false},
 		{core.Errorf(core.CodeDeleted, "gone"), 410, `{"error":"gone","code":"deleted"}`, false},
 		{core.Errorf(core.CodeTooLarge, "big"), 413, `{"error":"big","code":"too_large"}`, false},
-		{core.Errorf(core.CodeInvalid, "read: %w", &http.MaxBytesError{Limit: 1}), 413, `{"error":"request body is too large","code":"too_large"}`, false},
+		{core.Errorf(core.CodeInvalid, "read: %w", &http.MaxBytesError{Limit: 1}), 413, `{"error":"request body is larger than 1 bytes","code":"too_large"}`, false},
 		{core.Errorf(core.CodeFull, "full"), 429, `{"error":"full","code":"full"}`, false},
 		{core.Errorf(core.CodeThrottled, "table x"), 503, `{"error":"` + again + `","code":"throttled"}`, true},
 		{core.Errorf(core.CodeUnavailable, "10.0.0.1"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},

@@ -51,6 +51,10 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case core.CodeOf(err) == core.CodeCorrupt:
 		return head, false, err // no other try reads it
 	}
+	if hint.Sweep { // the next sweep sends another: else each would add one, for as long as the store fails
+		s.log.WarnContext(ctx, "claim failed, the next sweep finds the thread", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
+		return head, false, nil
+	}
 	s.log.WarnContext(ctx, "claim failed, its hint comes again", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
 	if failed := s.send(ctx, again(hint), failedDelay+s.env.Jitter(5*failedDelay), env.PointContinue); failed != nil {
 		return head, false, errors.Join(err, failed)

@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"testing"
@@ -92,7 +93,8 @@ func TestOlderProgramHasNothingToSayAboutAnIdleThread(t *testing.T) {
 }
 
 // A claim that failed is not the queue's failure, which would hide its message
-// for minutes: it is acknowledged once a hint in 5 to 30 s is sent.
+// for minutes: it is acknowledged once a hint in 5 to 30 s is sent. A sweep's is
+// acknowledged without one, since the next sweep sends its own.
 func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -104,9 +106,7 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 		}
 		*w.hints, w.sent, w.delays = nil, nil, nil
 		began := time.Now()
-		swept := hint
-		swept.Sweep = true
-		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil {
+		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 			t.Errorf("claimed %v, %v; want neither", claimed, err)
 		}
 		if writes != 7 || time.Since(began) > 7*time.Second {
@@ -115,9 +115,14 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 		if len(w.sent) != 1 || w.delays[0] < 5*time.Second || w.delays[0] > 30*time.Second || w.sent[0].Sweep {
 			t.Errorf("hints %+v after %s; want one of the queue's own in 5s to 30s", w.sent, w.delays)
 		}
+		swept := hint
+		swept.Sweep = true
+		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil || len(w.sent) != 1 {
+			t.Errorf("a sweep's: claimed %v, %v, hints %+v; want no further one", claimed, err, w.sent)
+		}
 		w.refuses = errors.New("no queue")
-		if _, _, err := w.Claim(t.Context(), hint, false); err == nil || !errors.Is(err, w.refuses) {
-			t.Errorf("without a queue: %v, want the item to fail", err)
+		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || !errors.Is(err, w.refuses) {
+			t.Errorf("without a queue: claimed %v, %v, want the item to fail", claimed, err)
 		}
 	})
 }
@@ -199,5 +204,47 @@ func TestReclaimGoesOnPastADamagedThread(t *testing.T) {
 	}
 	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// Hints that come back are spread, so that those of one failure do not come back
+// together: these are the longest delays.
+func TestLongestDelaysOfHintsThatComeBack(t *testing.T) {
+	tests := []struct {
+		name    string
+		arrange func(t *testing.T, w *world)
+		want    hints
+	}{
+		{"a suspect", func(t *testing.T, w *world) {
+			for range 2 {
+				w.claim(t)
+				w.commit(t, thread.Reclaim{})
+			}
+		}, hints{"t1 2.999999999s"}},
+		{"a claim that failed", func(_ *testing.T, w *world) {
+			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, context.DeadlineExceeded
+			}
+		}, hints{"t1 29.999999999s"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			tt.arrange(t, w)
+			*w.hints = nil
+			outside := env.System()
+			outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(50*time.Second-1)) } // just under a multiple of both limits
+			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, claimed, err := box.Claim(t.Context(), hint, false); claimed || err != nil {
+				t.Errorf("claimed %v, %v", claimed, err)
+			}
+			if diff := cmp.Diff(tt.want, *w.hints); diff != "" {
+				t.Errorf("hints (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -212,7 +212,7 @@ func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.Ref
 // failure when there were too many, or when it is no use.
 func (c *commit) pause(ctx context.Context, failures *int, failure error) error {
 	*failures++
-	if *failures > maxFailures || !retryable(failure) {
+	if *failures > maxFailures || ctx.Err() != nil || !retryable(failure) {
 		return failure
 	}
 	if *failures == 1 && !errors.Is(failure, store.ErrThrottled) {
@@ -224,13 +224,14 @@ func (c *commit) pause(ctx context.Context, failures *int, failure error) error 
 	return nil
 }
 
-// retryable reports whether trying the write again can help.
+// retryable reports whether trying the write again can help. An error that wraps
+// a context's says nothing: a client whose own try has timed out returns one too.
 func retryable(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeSchema, core.CodeConflict:
 		return false
 	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return true
 }
 
 type points struct{ head, hint env.Point }

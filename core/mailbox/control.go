@@ -50,8 +50,11 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 		return fmt.Errorf("unread input %s of thread %s: %w", id, key, thread.ErrNotFound)
 	}
 	old, ok, err := s.store.Get(ctx, key, store.InputName(id, first))
-	if err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound))
+	if err != nil {
+		return fmt.Errorf("read input %s at revision %d: %w", id, first, err)
+	}
+	if !ok {
+		return fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound)
 	}
 	in, err := s.records.DecodeQueued(old.Payload)
 	if err != nil {
@@ -59,14 +62,17 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	}
 	in.Messages = messages
 	for revision := first + 1; revision <= first+maxEdits; revision++ {
-		_, _, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		var result thread.Result
+		head, result, err = s.Commit(ctx, key, head, thread.Edit{ID: id, Revision: revision}, func(thread.Head, thread.Result) ([]store.Record, error) {
 			record, err := s.inputRecord(in, revision)
 			return []store.Record{record}, err
 		})
+		if err == nil && result.Duplicate { // this revision may be another edit's, with another text
+			err = fmt.Errorf("revision %d of input %s: %w", revision, id, thread.ErrStale)
+		}
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {
 			return err
 		}
-		head = thread.Head{} // read it again
 	}
 	return err
 }

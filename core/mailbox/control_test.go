@@ -1,6 +1,8 @@
 package mailbox_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -129,5 +131,117 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 	}
 	if now, err = w.Head(t.Context(), key); err != nil || len(now.Inbox) != 0 {
 		t.Errorf("inbox %v, %v; want it empty", now.Inbox, err)
+	}
+}
+
+// An edit whose revision another took meanwhile takes the next, and gives up
+// after sixteen.
+func TestEditTakesTheNextFreeRevision(t *testing.T) {
+	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
+	occupy := func(t *testing.T, w *world, id core.ID, revisions uint32) {
+		for revision := uint32(1); revision <= revisions; revision++ {
+			w.put(t, store.Record{Name: store.InputName(id, revision), Payload: []byte(`{"schema":1}`)})
+		}
+	}
+	tests := []struct {
+		name     string
+		arrange  func(t *testing.T, w *world, id core.ID)
+		revision uint32
+		code     core.Code
+	}{
+		{"another edit comes first", func(t *testing.T, w *world, id core.ID) {
+			w.before(func() {
+				if err := w.Edit(t.Context(), key, id, say("other")); err != nil {
+					t.Error(err)
+				}
+			})
+		}, 2, ""},
+		{"fifteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 15) }, 16, ""},
+		{"sixteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 16) }, 0, core.CodeConflict},
+		{"the input is gone", func(_ *testing.T, w *world, id core.ID) {
+			w.store.lost = map[string]bool{store.InputName(id, 0): true}
+		}, 0, core.CodeNotFound},
+		{"it was read meanwhile", func(t *testing.T, w *world, _ core.ID) { w.before(func() { w.claim(t) }) }, 0, core.CodeNotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			id := w.submit(t, input("old", "")).DispatchID
+			tt.arrange(t, w, id)
+			if err := w.Edit(t.Context(), key, id, say("new")); core.CodeOf(err) != tt.code {
+				t.Fatalf("edit: %v, want code %q", err, tt.code)
+			}
+			head, err := w.Head(t.Context(), key)
+			if revision, _ := head.Queues(id); err != nil || revision != tt.revision {
+				t.Errorf("revision %d, %v; want %d", revision, err, tt.revision)
+			}
+		})
+	}
+}
+
+// Without a run's id the first of the queue is cancelled, not the last.
+func TestCancelOfWhateverIsFirst(t *testing.T) {
+	w := newWorld(t)
+	first := w.submit(t, input("one", ""))
+	w.submit(t, input("two", ""))
+	if id, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || id != first.RunID {
+		t.Errorf("cancelled %s, %v; want %s", id, err, first.RunID)
+	}
+}
+
+// An audit of a refused step says that an input was read where the log has
+// nothing, or another's: the input ended without having been read.
+func TestReadThatTheLogDoesNotConfirmIsNotBelieved(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprint("the record is lost: ", lost), func(t *testing.T) {
+			w := newWorld(t)
+			w.submit(t, input("one", ""))
+			head := w.claim(t)
+			other := w.submit(t, input("two", mailbox.ModeSteer))
+			steered := w.submit(t, keyed("three", mailbox.ModeSteer))
+			w.reads(t, head, other.DispatchID)
+			w.audit(t, store.ReadName(steered.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+			w.store.lost = map[string]bool{store.LogName(1): lost}
+			if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil {
+				t.Fatal(err)
+			}
+			if r := w.submit(t, keyed("three", mailbox.ModeSteer)); !r.Duplicate || r.RunID != head.Run.ID {
+				t.Errorf("again: %+v, want a duplicate of run %s", r, head.Run.ID)
+			}
+			now, err := w.Head(t.Context(), key)
+			if err != nil || len(now.Inbox) != 0 {
+				t.Errorf("inbox %v, %v; want it empty", now.Inbox, err)
+			}
+		})
+	}
+}
+
+// Steered input whose run ended becomes a run of its own. Its retry names that
+// run also between its claim and its first commit, when nothing but the head
+// tells of it.
+func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	s := input("two", mailbox.ModeSteer)
+	s.Key = "k"
+	steered := w.submit(t, s)
+	w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, From: head.Seq, Outcome: thread.Done, Seq: head.Seq})
+	if head = w.claim(t); head.Run.ID != steered.DispatchID {
+		t.Fatalf("run %s is open, want %s", head.Run.ID, steered.DispatchID)
+	}
+	if retry := w.submit(t, s); !retry.Duplicate || retry.RunID != steered.DispatchID {
+		t.Errorf("the retry's receipt is %+v, want a duplicate of run %s", retry, steered.DispatchID)
+	}
+}
+
+// What a store refuses for now says nothing about the input.
+func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
+	w := newWorld(t)
+	id := w.submit(t, input("old", "")).DispatchID
+	w.store.failures = map[string]error{store.InputName(id, 0): store.ErrThrottled}
+	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
+	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
+		t.Errorf("edit: %v, want throttled and not not_found", err)
 	}
 }

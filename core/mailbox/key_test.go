@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -184,4 +185,56 @@ func TestInlineInterruptOfAnIdleThreadIsClaimed(t *testing.T) {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Another try under the same key comes first, and then again, or its thread
+// cannot be read: the submission fails without a receipt.
+func TestTryThatAnotherOvertookTwice(t *testing.T) {
+	unreadable := core.Errorf(core.CodeCorrupt, "read timed out")
+	tests := []struct {
+		name   string
+		again  bool // its key is taken at the second try too
+		look   error
+		want   string
+		writes int
+	}{
+		{"again", true, nil, "pointer key:c782045a37aeb0abe2943ad3023e7fdf holds another value", 2},
+		{"unreadable", false, unreadable, "read head of t/t1: read timed out", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			writes := 0
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if writes++; writes > 1 && !tt.again {
+					return w.store.Backend.Commit(ctx, key, c)
+				}
+				w.store.read = func() error {
+					w.store.read = nil
+					return tt.look
+				}
+				return store.Outcome{Taken: c.Pointers[:1]}, nil
+			}
+			r, err := w.Submit(t.Context(), keyed("one", ""))
+			if err == nil || err.Error() != tt.want || r != (mailbox.Receipt{}) || writes != tt.writes {
+				t.Errorf("submit: %+v, %v after %d writes; want %s", r, err, writes, tt.want)
+			}
+		})
+	}
+}
+
+// A retry is refused its input though none is stored: that is a conflict, not
+// input that cannot be read.
+func TestRetryThatIsRefusedWhatIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.pointers = c.Pointers
+		return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}
+	}
+	for range 2 {
+		if _, err := w.Submit(t.Context(), s); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("submit: %v, want a conflict", err)
+		}
+	}
 }

@@ -90,9 +90,6 @@ func (s *Service) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 
 // hint sends the wake-up that follows a write.
 func (s *Service) hint(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
-	if hint == nil {
-		return
-	}
 	var delay time.Duration
 	if hint.At != 0 {
 		delay = max(0, time.Duration(hint.At-s.env.Millis())*time.Millisecond)

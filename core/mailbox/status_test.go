@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A queued run is shown with what its input says; without the input, which is
@@ -61,5 +62,61 @@ func TestRunThatNobodySubmittedIsUnknown(t *testing.T) {
 	w.submit(t, input("one", ""))
 	if got := w.status(t, mailbox.Receipt{RunID: core.ID{1}, DispatchID: core.ID{2}}); got != "unknown" {
 		t.Errorf("the run is %q, want unknown", got)
+	}
+	if at, dispatch, ok, err := w.Locate(t.Context(), "t", core.ID{1}); ok || err != nil {
+		t.Errorf("it is at %s, %s, %v, %v; want nothing", at, dispatch, ok, err)
+	}
+}
+
+// The head decides about a run that is open, whatever its record says: an
+// earlier try may have stored an end there. Once it is closed the record is all.
+func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
+	done := &core.Termination{Type: core.TerminationError, Code: "boom"}
+	tests := []struct {
+		name  string
+		head  func(t *testing.T, w *world, head thread.Head)
+		want  core.Run
+		ended uint64 // version of the ending that the record has
+	}{
+		{"running", func(*testing.T, *world, thread.Head) {}, core.Run{Status: core.RunRunning}, 0},
+		{"closing by its own step", func(t *testing.T, w *world, head thread.Head) {
+			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Listens: true})
+		}, core.Run{Status: core.RunDone, Termination: done, FinishedAt: 5, Response: "bye"}, 3},
+		{"closing, and the record is another try's", func(t *testing.T, w *world, head thread.Head) {
+			w.commit(t, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Listens: true})
+		}, core.Run{Status: core.RunDone, FinishedAt: 5, Response: "bye"}, 4},
+		{"over", func(t *testing.T, w *world, head thread.Head) { w.end(t, head) },
+			core.Run{Status: core.RunDone, Termination: done, FinishedAt: 5, Response: "bye"}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			receipt := w.submit(t, input("one", ""))
+			tt.head(t, w, w.claim(t))
+			stored := thread.RunRecord{Run: core.Run{
+				ID: receipt.RunID, ThreadID: "t1", AgentID: "demo", Steps: 2,
+				Status: core.RunDone, Termination: done, FinishedAt: 5, Response: "bye",
+			}}
+			if tt.ended != 0 {
+				stored.Ending = &thread.Ending{Version: tt.ended, Termination: *done}
+			}
+			payload, err := thread.Records{}.EncodeRun(stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.put(t, store.Record{Name: store.RunName(receipt.RunID), Fence: 1, Version: 9, Payload: payload})
+			head, err := w.Head(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok, err := w.Run(t.Context(), key, head, receipt.RunID, receipt.DispatchID)
+			if err != nil || !ok {
+				t.Fatalf("run: %v, %v", ok, err)
+			}
+			tt.want.ID, tt.want.ThreadID, tt.want.AgentID, tt.want.Steps = receipt.RunID, "t1", "demo", 2
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("run (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -152,7 +152,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
 	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
-	if err != nil && result.Duplicate {
+	if err != nil { // only of a duplicate: what was written now stands in the head
 		return Receipt{}, head, err
 	}
 	if found {

@@ -54,7 +54,7 @@ func (b *backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 
 func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 	if err := b.reads(); err != nil {
-		return store.Record{}, false, err
+		return store.Record{}, true, err // beside an error nothing else counts
 	}
 	if err := b.failures[name]; err != nil || b.lost[name] {
 		return store.Record{}, false, err
@@ -64,7 +64,7 @@ func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (sto
 
 func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
 	if err := b.reads(); err != nil {
-		return nil, false, err
+		return nil, true, err
 	}
 	for _, p := range b.pointers {
 		if p.Name == name {
@@ -75,6 +75,9 @@ func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, boo
 }
 
 func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+	if err := b.reads(); err != nil {
+		return nil, err
+	}
 	if b.overdue != nil {
 		return b.overdue(shard, until, after, limit), nil
 	}
@@ -298,9 +301,13 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	s := input("two", mailbox.ModeSteer)
 	s.Key = "k"
 	first := w.submit(t, s)
-	again := func(when string) {
+	again := func(when string, sent int) {
 		t.Helper()
+		*w.hints = nil
 		r, err := w.Submit(t.Context(), s)
+		if len(*w.hints) != sent {
+			t.Errorf("%s: hints %q, want %d", when, *w.hints, sent)
+		}
 		if err != nil || !r.Duplicate || r.RunID != head.Run.ID {
 			t.Errorf("%s: %+v, %v; want a duplicate of run %s", when, r, err, head.Run.ID)
 		}
@@ -309,15 +316,15 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 			t.Errorf("%s: head %+v, %v", when, now, err)
 		}
 	}
-	again("waiting")
+	again("waiting", 1)
 	w.reads(t, head, first.DispatchID)
-	again("read")
+	again("read", 0)
 	now, err := w.Head(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.end(t, now)
-	again("over")
+	again("over", 0)
 	if now, err = w.Head(t.Context(), key); err != nil || now.Busy() {
 		t.Errorf("head %+v, %v; want nothing queued", now, err)
 	}
@@ -440,6 +447,9 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{"agent id is empty", change(func(s *mailbox.Submission) { s.AgentID = "" })},
 		{"messages are empty, at least one is required", change(func(s *mailbox.Submission) { s.Messages = nil })},
 		{`messages[0]: role "tool", only user messages can be submitted`, change(func(s *mailbox.Submission) { s.Messages[0].Role = core.RoleTool })},
+		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
+			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
+		})},
 		{"messages[0]: content is empty", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
 		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
 	}
@@ -450,5 +460,8 @@ func TestSubmissionIsChecked(t *testing.T) {
 	}
 	if err := input("one", "").Check(); err != nil {
 		t.Error(err)
+	}
+	if err := change(func(s *mailbox.Submission) { s.User, s.Messages[0].ID = "", "m1" }).Check(); err != nil {
+		t.Errorf("nobody's message with an id: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 		n, failed := s.sweepShard(ctx, (first+i)%store.Shards, until)
 		woken, err = woken+n, errors.Join(err, failed)
 	}
-	return woken, err
+	return woken, errors.Join(err, ctx.Err()) // in the last shard, time may have been over before the end
 }
 
 func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken int, failed error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,5 +163,52 @@ func TestRewakeOfAThreadWithNothingToDo(t *testing.T) {
 	}
 	if diff := cmp.Diff(hints{"t1 1m0s"}, *w.hints); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// A sweep whose time is over in the middle of a page sends no further hint.
+func TestSweepEndsInTheMiddleOfAPage(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"t0", "t13", "t26"} { // all of shard 0
+		s := input("hello", "")
+		s.Thread.Thread = id
+		w.submit(t, s)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	asked := 0
+	box, err := mailbox.New(mailbox.Options{
+		Env: env.System(), Store: w.store, Logger: slog.New(slog.DiscardHandler),
+		Waker: waker(func(core.WakeUp, time.Duration) error { asked++; cancel(); return nil }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if woken, err := box.Sweep(over); woken != 1 || !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("woken %d, %v, the queue was asked %d times; want one", woken, err, asked)
+	}
+}
+
+// What is wrong with a shard is said of each, once, and does not count.
+func TestSweepThatCannotListItsShards(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("hello", ""))
+	w.store.read = func() error { return errors.New("no index") }
+	woken, err := w.Sweep(t.Context())
+	if woken != 0 || err == nil || strings.Count(err.Error(), ": no index") != 16 || strings.Count(err.Error(), "list overdue threads of shard 15: no index") != 1 {
+		t.Errorf("woken %d, %v; want an error of each of 16 shards", woken, err)
+	}
+}
+
+// The dead-letter queue keeps a hint that could not be sent on, and lets one go
+// that names no thread.
+func TestRewakeThatCannotBeSent(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("hello", ""))
+	w.refuses = errors.New("no queue")
+	if woken, err := w.Rewake(t.Context(), hint); woken || !errors.Is(err, w.refuses) || err.Error() != "wake thread t/t1 again: no queue" {
+		t.Errorf("woken %v, %v; want the queue's error", woken, err)
+	}
+	if woken, err := w.Rewake(t.Context(), core.WakeUp{Tenant: "t", Thread: "a#b"}); woken || err != nil {
+		t.Errorf("a hint that names no thread: %v, %v; want it gone", woken, err)
 	}
 }

@@ -133,6 +133,11 @@ func TestTranscript(t *testing.T) {
 			serial++
 			b[len(b)-1] = serial
 		}
+		outside.Reach = func(p env.Point, s env.Side) {
+			if s == env.Before {
+				r.line("  at %s", p)
+			}
+		}
 		outside.Start = func(f func()) { f() }
 		var err error
 		r.box, err = mailbox.New(mailbox.Options{Env: outside, Store: r, Waker: r, Logger: slog.New(slog.DiscardHandler)})
@@ -197,6 +202,9 @@ func (r *transcript) life(t *testing.T) {
 	second := submit("second", plain)
 	head := claim("the first")
 	claim("again")
+	r.do(t, "edit what was claimed", func() (any, error) {
+		return nil, r.box.Edit(t.Context(), key, r.runs[0].DispatchID, []core.Message{core.UserMessage("", "late")})
+	})
 	steered := submit("steered", steer)
 	submit("steered", steer) // again
 	r.do(t, "edit the steered input", func() (any, error) {
@@ -235,5 +243,9 @@ func (r *transcript) life(t *testing.T) {
 		}
 		return receipt, err
 	})
+	commit("the inline run calls", thread.CommitTurn{Fence: 6, Seq: head.Seq + 2, From: head.Seq, Calls: 1, TurnFence: 6})
+	commit("the call is suspended", thread.Suspend{Fence: 6, Tickets: []thread.Ticket{{Call: 0, ID: 1}}})
+	commit("the run waits", thread.CommitStep{Fence: 6, From: head.Seq + 2, Seq: head.Seq + 2, Outcome: thread.Wait})
+	commit("the call is decided", thread.Decide{Run: r.runs[len(r.runs)-1].RunID, Call: 0, Decision: 1, Resume: true})
 	r.do(t, "cancel whatever is open", func() (any, error) { return r.box.Cancel(t.Context(), key, core.ID{}) })
 }

@@ -158,3 +158,29 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 		}
 	}
 }
+
+// What a run was asked is kept behind its window, and is counted there.
+func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
+	b := build(&conversation{incarnation: 1})
+	for i, role := range []core.Role{core.RoleUser, core.RoleAssistant, core.RoleAssistant, core.RoleAssistant} {
+		m := core.Message{ID: strconv.Itoa(i), Role: role}
+		if role == core.RoleUser {
+			m.Content = []core.Block{{Text: strings.Repeat("x", 100_000)}}
+		}
+		if err := b.add(thread.Entry{Run: core.ID{1}, Message: &m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := b.done(last{})
+	if len(long.messages) != 2 || long.opening == nil {
+		t.Fatalf("%d messages are kept, opening %v", len(long.messages), long.opening != nil)
+	}
+	if got := long.bytes(); got < 100_000 || got > 103_000 {
+		t.Errorf("%d bytes, want those of its 100,000 letters", got)
+	}
+}
+
+// last is a window of the newest message.
+type last struct{ Window }
+
+func (last) Cut(messages []core.Message) int { return max(0, len(messages)-1) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -46,7 +47,7 @@ func (p *step) execute(ctx context.Context, i int) error {
 		ctx = free
 	}
 	if result.Err != nil {
-		p.log.WarnContext(ctx, "tool call failed", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", result.Err)...)
+		p.log.WarnContext(ctx, "tool call failed", slices.Concat(p.attrs(), []any{"call", call.ID, "tool", call.Name}, failure(result.Err))...)
 	}
 	intents := before.Command
 	intents.Append(result.Command)

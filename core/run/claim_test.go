@@ -107,6 +107,7 @@ func TestKeepHoldsTheClaim(t *testing.T) {
 		w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		head := w.take(t, key)
 		w.hints.lines = nil
+		time.Sleep(time.Second)
 		var outcomes []string
 		for {
 			stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head, Keep: true}, nil)
@@ -114,6 +115,9 @@ func TestKeepHoldsTheClaim(t *testing.T) {
 				t.Fatal(err)
 			}
 			outcomes = append(outcomes, stepped.Outcome.String())
+			if lease := time.Now().Add(30 * time.Second).UnixMilli(); stepped.Outcome == thread.Continue && stepped.Head.Claim.Lease != lease {
+				t.Errorf("the claim is leased until %d, want %d", stepped.Head.Claim.Lease, lease)
+			}
 			if head = stepped.Head; stepped.Outcome != thread.Continue {
 				break
 			}

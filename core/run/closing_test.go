@@ -429,3 +429,24 @@ func (w *world) spoil(t *testing.T, name string) {
 	t.Helper()
 	w.store.spoiled = append(w.store.spoiled, name)
 }
+
+// TestAClosingRunShowsItsResponse: it reads as done from then on, so who waits
+// for that must find the answer there.
+func TestAClosingRunShowsItsResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		var receipt mailbox.Receipt
+		var seen string
+		w = newWorld(t, options{model: answers(text("one")), plugins: []plugin.Plugin{
+			hooks(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
+				seen = w.end(t, key, receipt)
+				return state.Command{}, nil
+			}),
+		}})
+		receipt = w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if want := `done 1 {"type":"natural_end"} "one"`; seen != want {
+			t.Errorf("while RunEnd runs the run is %s, want %s", seen, want)
+		}
+	})
+}

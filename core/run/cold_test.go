@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -160,6 +161,10 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		}
 	}
 	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(body), nil }}
+	n := 5000
+	if testing.Short() { // as many turns after a stored state
+		n = 1000
+	}
 	tests := []struct {
 		name  string
 		turns int // of each run
@@ -167,8 +172,8 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		input string
 		reads int
 	}{
-		{"5,000 runs of 2 messages", 1, 5000, body, 99},
-		{"one run of 10,000 messages", 5000, 1, "hi", 189},
+		{"many runs of 2 messages", 1, n, body, 99},
+		{"one run of many messages", n, 1, "hi", 189},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -282,6 +287,26 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 	}
 }
 
+// A step that finds nothing wrong logs nothing, whatever is stored already.
+func TestColdStepsLogNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		var saw []string
+		o := options{logger: slog.New(slog.NewTextHandler(&log, nil)), plugins: []plugin.Plugin{counters(&saw, inThread)}}
+		w := newWorld(t, o)
+		for range 17 {
+			w.submit(t, key, "echo: a", mailbox.ModeQueue)
+			for w.head(t, key).DueAt != 0 {
+				w.stepper = w.other(t, o)
+				w.step(t, key)
+			}
+		}
+		if log.Len() != 0 {
+			t.Errorf("the log has:\n%s", &log)
+		}
+	})
+}
+
 // A snapshot that a newer program wrote is left to it, with the log.
 func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -306,6 +331,13 @@ func TestStateOfRunsThatCloseIsStored(t *testing.T) {
 		var seen closed
 		o := options{plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()}}
 		w := newWorld(t, o)
+		manifests := 0
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if r.Name == store.SnapshotName {
+				manifests++
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
 		for range 32 {
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.step(t, key)
@@ -313,8 +345,8 @@ func TestStateOfRunsThatCloseIsStored(t *testing.T) {
 		var manifest struct {
 			AsOf uint64 `json:"as_of"`
 		}
-		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 {
-			t.Errorf("the stored state is as of %d, %v; want 96", manifest.AsOf, err)
+		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 || manifests != 2 {
+			t.Errorf("the state was stored %d times, as of %d, %v; want twice, as of 96", manifests, manifest.AsOf, err)
 		}
 	})
 }

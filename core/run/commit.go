@@ -20,8 +20,9 @@ const maxRefences = 8
 type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
 
 // commitTime is how long a commit may take that has begun: longer than the
-// mailbox tries it.
-const commitTime = 15 * time.Second
+// tries of the AWS client that no answer comes to, so that the head can still be
+// asked what they came to.
+const commitTime = 25 * time.Second
 
 // commit applies a change under the step's claim. Where records that an earlier
 // try of this claim has left behind stand in the way, it takes the next fence:
@@ -42,16 +43,16 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 		return thread.Result{}, context.Cause(ctx)
 	}
 	until := p.env.Now().Add(commitTime)
-	if last := p.deadline.Add(afterDeadline); !p.deadline.IsZero() && last.Before(until) {
-		until = last
+	if !p.last.IsZero() && p.last.Before(until) {
+		until = p.last
 	}
-	ctx, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
+	within, cancel := p.env.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	for try := 0; ; try++ {
 		was := p.head
-		head, result, err := p.committer.Commit(ctx, p.Key, p.head, change(), p.stamped(build))
+		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
-			if err := p.refence(ctx, head); err != nil {
+			if err := p.refence(within, head); err != nil {
 				return result, err
 			}
 			continue
@@ -67,6 +68,11 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 		return result, nil
 	}
 }
+
+// claims reports whether the head still has the step's claim. A commit whose
+// answer was lost may be found applied under a head that another worker has
+// claimed since: what it made visible stands, and who goes on is the other.
+func (p *step) claims() bool { return p.head.Claim.Fence == p.fence }
 
 // stamped adds fence and version to what build makes. build is called for every
 // head that the change is tried on, and under a new fence after a refence, so
@@ -100,7 +106,10 @@ func (p *step) refence(ctx context.Context, head thread.Head) error {
 	if err != nil {
 		return err
 	}
-	p.head, p.fence = head, head.Claim.Fence
+	if p.head = head; head.Claim.Fence != p.fence+1 {
+		return thread.ErrFenced // it was taken, and then another worker took the run
+	}
+	p.fence = head.Claim.Fence
 	p.held.Store(p.fence)
 	return nil
 }
@@ -149,6 +158,9 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	}
 	p.round = newRound(turn, p.head.Run.Base)
 	p.committed(ctx)
+	if !p.claims() {
+		return Stepped{}, thread.ErrFenced
+	}
 	return p.runRound(ctx)
 }
 
@@ -157,7 +169,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 // take long or take the process down, and nothing rolls them back. They see the
 // state as it is after the commit.
 func (p *step) committed(ctx context.Context) {
-	p.recorded, p.modelFailed = true, 0
+	p.recorded, p.modelFailed, p.unsaid = true, 0, nil
 	p.remember()
 	effects, c := p.draft.effects, p.context(plugin.Context{})
 	p.begin()
@@ -257,6 +269,7 @@ func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termina
 	switch result.Outcome {
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		r.Response = lastText(p.draft.messages, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		p.finalize(&r, t)
@@ -286,7 +299,9 @@ func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, erro
 		return p.close(ctx)
 	}
 	p.storeSnapshot(ctx)
-	p.cache.put(p.Key, p.conversation)
+	if result.Outcome == thread.Continue && !p.claims() {
+		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
+	}
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
 }
 
@@ -320,9 +335,6 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 	}
 	p.env.Reach(env.PointPutResult, env.Before)
 	defer p.env.Reach(env.PointPutResult, env.After)
-	if len(records) == 1 {
-		return p.putOne(ctx, records[0])
-	}
 	group, shared := p.env.Group(ctx)
 	for _, record := range records[1:] {
 		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })
@@ -337,19 +349,20 @@ func (p *step) putOne(ctx context.Context, record store.Record) error {
 		if err == nil {
 			return nil
 		}
-		if permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
+		if ctx.Err() != nil || permanent(err) || failures == putFailures || p.env.Sleep(ctx, p.env.Jitter(putBase<<failures)) != nil {
 			return fmt.Errorf("put %s: %w", record.Name, err)
 		}
 	}
 }
 
 // permanent reports whether a put failed for good. Anything else may pass, and
-// the same bytes can always be put again.
+// the same bytes can always be put again; also an error that wraps a context's,
+// which a client returns whose own try has timed out.
 func permanent(err error) bool {
 	switch core.CodeOf(err) {
 	case core.CodeInvalid, core.CodeTooLarge, core.CodeCorrupt, core.CodeConflict, core.CodeFenced, core.CodeSchema, core.CodeDeleted:
 		return true
 	}
 	var refused *store.RefusedError
-	return errors.As(err, &refused) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &refused)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -122,14 +123,43 @@ func TestHolderRefencesWhereItsOwnOtherBytesStand(t *testing.T) {
 		if err != nil || stepped.Outcome != thread.Done || stepped.Head.Fence != 2 {
 			t.Fatalf("the step is %s under fence %d, %v; want done under fence 2", stepped.Outcome, stepped.Head.Fence, err)
 		}
-		if diff := cmp.Diff([]string{"user: hi", "state"}, w.log(t, key)); diff != "" {
+		if diff := cmp.Diff([]string{"user: hi", "assistant: You said: hi", "state"}, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}
 		if r := w.record(t, store.LogName(2)); r.Fence != 2 {
-			t.Errorf("the step record stands under fence %d, want 2", r.Fence)
+			t.Errorf("the last words stand under fence %d, want 2", r.Fence)
 		}
-		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} ""` {
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"cancelled"} "You said: hi"` {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// Other bytes of this claim stand where a result belongs: the step is given back,
+// and the result stored under the next fence before that.
+func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, last := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(3), Fence: head.Fence, Payload: []byte("other bytes")}); err != nil {
+			t.Fatal(err)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || !slices.Equal(stepped.Head.Run.Calls, []thread.CallStatus{thread.CallDone, thread.CallDone}) {
+			t.Errorf("the step is %+v, %v; want it given back with both calls done", stepped, err)
+		}
+		if r := w.record(t, store.LogName(3)); r.Fence != 2 {
+			t.Errorf("the first result stands under fence %d, want 2", r.Fence)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: hi", "assistant: [first {}][last {}]", `tool: "first ran"`, `tool: "last ran"`, "assistant: ok"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" || first != 1 || last != 1 {
+			t.Errorf("the tools ran %d and %d times; log (-want +got):\n%s", first, last, diff)
 		}
 	})
 }
@@ -299,10 +329,10 @@ func TestUnknownFieldsOfTheRunRecordAreKept(t *testing.T) {
 	})
 }
 
-// A commit that has begun is seen through for 15 s, longer than the mailbox tries
-// it, but not past the 4 s that are left after the step's own time.
+// A commit that has begun is seen through for 25 s, longer than the tries of
+// the AWS client, but not past the 4 s that are left after the step's own time.
 func TestTimeOfACommit(t *testing.T) {
-	for step, want := range map[time.Duration]time.Duration{0: 15 * time.Second, 10 * time.Second: 14 * time.Second, 11 * time.Second: 15 * time.Second, time.Minute: 15 * time.Second} {
+	for step, want := range map[time.Duration]time.Duration{0: 25 * time.Second, 10 * time.Second: 14 * time.Second, 21 * time.Second: 25 * time.Second, time.Minute: 25 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, options{})
 			w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
@@ -162,9 +163,15 @@ func messageSize(m core.Message) int {
 	return size
 }
 
+// bytes is about what the conversation takes in memory: what the run was asked
+// stays with it when the window has moved on.
 func (c *conversation) bytes() int {
-	const fixed = 1 << 10
-	return fixed + c.size + c.snapshot.Size()
+	const fixed, key = 1 << 10, 64
+	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response) + key*(len(c.stored.Keys)+len(c.changed))
+	if o := c.opening; o != nil && !slices.ContainsFunc(c.messages, func(m core.Message) bool { return m.ID == o.ID }) {
+		size += messageSize(*o)
+	}
+	return size
 }
 
 // cache keeps the conversations of the threads that this process stepped last,

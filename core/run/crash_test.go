@@ -73,8 +73,9 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
-			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			model:  answers(calls("first", "{}", "last", "{}"), text("ok")),
+			tools:  []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			window: 1, // of one message: the turn
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)

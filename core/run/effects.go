@@ -27,8 +27,8 @@ func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state
 // commit has made so.
 func (p *step) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
 	free := context.WithoutCancel(ctx)
-	if deadline, ok := ctx.Deadline(); ok {
-		return p.env.WithDeadline(free, deadline.Add(afterDeadline))
+	if !p.last.IsZero() {
+		return p.env.WithDeadline(free, p.last)
 	}
 	return context.WithCancel(free)
 }
@@ -40,7 +40,7 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 // step has run, is what makes a takeover run them exactly once.
 //
 // AfterToolExecute runs again for a call that is found done, to rebuild the
-// state, but its effects are left out there: see mergeCall.
+// state, but its effects are left out there: see afterTool.
 func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
 	if p.round == nil || len(was.Run.Calls) == 0 {
 		return

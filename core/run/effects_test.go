@@ -210,3 +210,39 @@ func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T)
 		})
 	}
 }
+
+// Effects have what is left of the process's time, and no other bound: a host
+// that stops does not stop them.
+func TestTimeOfEffects(t *testing.T) {
+	for step, want := range map[time.Duration]time.Duration{0: 0, 10 * time.Second: 14 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if step > 0 {
+				within, cancel := context.WithTimeout(ctx, step)
+				defer cancel()
+				ctx = within
+			}
+			began, ran := time.Now(), 0
+			w := newWorld(t, options{
+				model: answers(calls("tells", "{}"), text("ok")),
+				tools: []tool.Tool{tells},
+				plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+					plugin.Effect[string]{Name: "tell"}.Handle(r, func(ctx context.Context, _ plugin.Context, _ string) error {
+						ran++
+						cancel()
+						until, bounded := ctx.Deadline()
+						if bounded != (want > 0) || bounded && until.Sub(began) != want || ctx.Err() != nil {
+							t.Errorf("in a step of %s an effect has until %s, %v; want %s", step, until, ctx.Err(), want)
+						}
+						return nil
+					})
+				}}},
+			})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			if _, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil); err != nil || ran != 1 {
+				t.Errorf("the effect ran %d times, %v", ran, err)
+			}
+		})
+	}
+}

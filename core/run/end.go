@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -21,7 +22,7 @@ import (
 //  2. Nothing can be steered to it any more. Its holder, or whoever claims it
 //     next, comes to close: open calls get the results that are stored, or ones
 //     that say why there is none; a run that never began has its input stored;
-//     what a model had said of an unfinished turn becomes its last message;
+//     what a model had said of a turn that is not committed becomes its last message;
 //     RunEnd runs with the real termination.
 //  3. commitClose makes it final, with the run's record. Input that no step has
 //     read becomes the next run, or has ended with a cancel or an interrupt.
@@ -35,7 +36,7 @@ import (
 // the failure was. The head advances over the round only when it is whole; with
 // an open call this becomes a close.
 func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
-	p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail, "error", cause)...)
+	p.log.WarnContext(ctx, "run ends with an error", slices.Concat(p.attrs(), []any{"code", t.Code, "detail", t.Detail}, failure(cause))...)
 	if err := p.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -83,7 +84,7 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 // marked, so that nothing is folded onto it, cached, or shown to a hook.
 func (p *step) reset() {
 	if p.conversation == nil {
-		p.conversation = &conversation{incarnation: p.head.Incarnation, run: p.id, unread: true}
+		p.conversation = &conversation{unread: true}
 	}
 	p.begin()
 	p.events.step = max(1, int(p.head.Run.Step))
@@ -114,6 +115,9 @@ func (p *step) close(ctx context.Context) (Stepped, error) {
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
 	}
+	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
+		p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail)...)
+	}
 	results, err := p.settle(ctx, t)
 	if err != nil {
 		return Stepped{}, err
@@ -121,10 +125,7 @@ func (p *step) close(ctx context.Context) (Stepped, error) {
 	if err := p.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	skipped, err := p.runEnd(ctx, t)
-	if err != nil {
-		return Stepped{}, err
-	}
+	skipped := p.runEnd(ctx, t)
 	return p.commitClose(ctx, t, results, skipped)
 }
 
@@ -134,8 +135,7 @@ func (p *step) learn(ctx context.Context) error {
 	if p.agent != nil && p.conversation.seq == p.head.Seq {
 		return nil
 	}
-	p.agent = nil // what this step knows is older than the head, or nothing
-	err := p.load(ctx)
+	err := p.load(ctx) // what this step knows is older than the head, or nothing
 	var end *ended
 	if err == nil || errors.As(err, &end) { // the agent is gone
 		return nil
@@ -176,7 +176,12 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	if err != nil {
 		return nil, err
 	}
+	told := 0 // results that this step has announced
+	if p.round != nil && p.round.base == p.head.Run.Base {
+		told = p.round.told
+	}
 	p.round = newRound(turn, p.head.Run.Base)
+	p.round.told = told
 	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
@@ -198,9 +203,8 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 		p.round.keep(i, entry, payload)
 	}
 	for i, entry := range p.round.entries {
-		if err := p.mergeCall(ctx, i, *entry, false); err != nil {
-			return nil, err
-		}
+		p.mergeResult(ctx, i, *entry)
+		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
@@ -236,7 +240,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	said := p.unfinished.said()
+	said := p.unsaid.said()
 	if said == "" || !byPerson || len(p.head.Run.Calls) > 0 {
 		return nil
 	}
@@ -255,24 +259,23 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // runEnd runs the phase RunEnd. The claims of a closing run are few: after
 // those that were lost, it may be a hook that takes the process down, and no run
 // stays open for its hooks. One that fails is logged, and what the phase changed
-// is dropped as a whole.
-func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
+// is dropped as a whole; whether there is time left, the commit will see.
+func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool) {
 	if !p.listens() || p.conversation.unread {
-		return p.listens(), nil
+		return p.listens()
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
-		return true, nil
+		return true
 	}
 	before := p.draft
+	ctx, cancel := p.env.WithTimeout(ctx, p.lease) // nothing can cancel a run that closes: a hook that hangs must not hold its thread for ever
+	defer cancel()
 	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
-		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
-		}
-		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), "error", err)...)
+		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), failure(err)...)...)
 		p.draft = before
 	}
-	return false, nil
+	return false
 }
 
 // commitClose makes the end final: results first, then what was said and what
@@ -339,6 +342,19 @@ func endWith(code string, cause error) error {
 	var panicked *env.PanicError
 	if errors.As(cause, &panicked) {
 		detail = "code of the agent panicked"
+		if code == "model" {
+			detail = "the model adapter panicked"
+		}
 	}
 	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
+}
+
+// failure is what a log line says of an error: of a panic, where it was too.
+func failure(err error) []any {
+	attrs := []any{"error", err}
+	var panicked *env.PanicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", string(panicked.Stack))
+	}
+	return attrs
 }

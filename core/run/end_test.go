@@ -152,7 +152,7 @@ func TestRunEnds(t *testing.T) {
 				"user: hi",
 				`assistant: [none {}][panics {}][fails {}][echo "{\"text\":"][echo {"text":7}][echo {}][stray {}]`,
 				`tool: tool "none" not found`,
-				"tool: execution failed: the tool panicked: boom",
+				"tool: execution failed: the tool panicked",
 				"tool: execution failed: no such file",
 				"tool: invalid arguments: the arguments: got string, want object",
 				`tool: invalid arguments: property "text": got integer, want string`,

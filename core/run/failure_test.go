@@ -30,6 +30,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 	tests := []struct {
 		name   string
 		before func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt
+		window int    // in tokens
 		spare  string // a read that is not needed
 		log    []string
 		end    string
@@ -98,6 +99,15 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			end: `done 2 {"type":"natural_end"} "ok"`,
 		},
 		{
+			name: "a run whose beginning is not in the window", window: 1,
+			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
+				w.step(t, key)
+				return r
+			},
+			log: []string{"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state"},
+			end: `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
 			name: "a run whose record is lost",
 			before: func(t *testing.T, w *world, r mailbox.Receipt) mailbox.Receipt {
 				w.step(t, key)
@@ -131,15 +141,17 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 			for failing, failed := 1, true; failed; failing++ {
 				synctest.Test(t, func(t *testing.T) {
 					var saw []string
+					var seen closed
 					o := options{
 						model:   answers(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
 						tools:   []tool.Tool{nap},
-						plugins: []plugin.Plugin{counters(&saw, inThread), (&closed{}).plugin()},
+						plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()},
+						window:  tt.window,
 					}
 					w := newWorld(t, o)
 					receipt := tt.before(t, w, w.submit(t, key, "hi", mailbox.ModeQueue))
 					w.stepper = w.other(t, o)
-					head, reads, lost := w.take(t, key), 0, ""
+					head, reads, lost, ends := w.take(t, key), 0, "", len(seen.saw)
 					w.store.read = func(what string) error {
 						if reads++; reads == failing {
 							lost = what
@@ -150,7 +162,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 					stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 					w.store.read = nil
 					failed = lost != ""
-					given := stepped.Retry && stepped.Head.Seq == head.Seq && stepped.Head.Version > head.Version
+					given := stepped.Retry && len(seen.saw) == ends && stepped.Head.Seq == head.Seq && stepped.Head.Version > head.Version
 					if err != nil || given != failed && (!failed || lost != tt.spare) {
 						t.Errorf("the step whose read %d of %s fails is %+v, %v", failing, lost, stepped, err)
 					}
@@ -197,6 +209,74 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); ran != 1 || got != `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""` {
 			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
+// A result that cannot be put for a passing fault is put again up to six times.
+func TestPutIsTriedSevenTimes(t *testing.T) {
+	for failures, given := range map[int]bool{6: false, 7: true} {
+		synctest.Test(t, func(t *testing.T) {
+			first, last, puts := 0, 0, 0
+			w := newWorld(t, options{
+				model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+				tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
+			})
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				if puts++; puts <= failures {
+					return errPassing
+				}
+				return w.store.Backend.Put(ctx, key, r)
+			}
+			if stepped := w.step(t, key); stepped.Retry != given {
+				t.Errorf("after %d failures the step is %+v, given back: want %v", failures, stepped, given)
+			}
+			w.finish(t, key, nil)
+			if first != 1 || last != 1 {
+				t.Errorf("after %d failures the tools ran %d and %d times, want once", failures, first, last)
+			}
+		})
+	}
+}
+
+// A run whose very end does not fit into the store is tried five times by one
+// claim, then given back.
+func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, tried := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 {
+				tried++
+				return store.Outcome{}, store.ErrTooLarge
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || tried != 5 {
+			t.Errorf("after %d tries the step is %+v, %v; want it given back after 5", tried, stepped, err)
+		}
+	})
+}
+
+// A commit whose records are refused again and again takes eight more fences.
+func TestCommitTakesEightMoreFences(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, tried := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 {
+				tried++
+				return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry || stepped.Head.Fence != 9 || tried != 9 {
+			t.Errorf("after %d tries the step is %+v, %v; want it given back under fence 9 after 9", tried, stepped, err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -19,7 +20,9 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (p *step) run(ctx context.Context) (Stepped, error) {
-	p.deadline, _ = ctx.Deadline()
+	if deadline, ok := ctx.Deadline(); ok {
+		p.last = deadline.Add(afterDeadline)
+	}
 	work := p.advance
 	if p.head.Run.Status == thread.Closing {
 		work = p.close
@@ -149,7 +152,7 @@ const afterDeadline = 4 * time.Second
 // long; while it does not, the work goes on under ctx, so that the stop is seen.
 func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if _, ok := ctx.Deadline(); ok && (late || ctx.Err() == nil) {
+	if !p.last.IsZero() && (late || ctx.Err() == nil) {
 		return p.undisturbed(ctx)
 	}
 	if ctx.Err() != nil { // the host stops
@@ -162,7 +165,8 @@ func (p *step) detached(ctx context.Context) (context.Context, context.CancelFun
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	schemaPause = 30 * time.Second // before a newer program is looked for
+	storePause  = 400 * time.Millisecond // after a store that does not answer; up to twice that
+	schemaPause = 30 * time.Second       // before a newer program is looked for
 )
 
 // giveBack gives up the claim after an error: at once when the time was over,
@@ -184,7 +188,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		return Stepped{}, errors.Join(err, cause)
 	}
 	kind, at := p.nackKind(cause, over, late)
-	p.log.WarnContext(ctx, "step was given back and will be tried again", append(p.attrs(), "kind", kind, "at", at, "error", cause)...)
+	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind, "at", at}, failure(cause))...)
 	var calls []thread.CallStatus
 	progress := false
 	if p.round != nil && p.head.Run.Cursor == thread.CursorTools {
@@ -216,6 +220,10 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 		return thread.NackFailed, 0
 	case over:
 		return thread.NackGiven, 0 // the host stops
+	}
+	switch core.CodeOf(cause) {
+	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
+		return thread.NackGiven, p.env.Millis() + (storePause + p.env.Jitter(storePause)).Milliseconds()
 	}
 	delay := p.env.Jitter(min(backoffCap, backoffBase<<min(p.head.Run.Attempts, 7)))
 	return thread.NackFailed, p.env.Millis() + delay.Milliseconds()

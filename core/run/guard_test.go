@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -222,18 +223,46 @@ func TestCancelStopsTheStepWithinOnePoll(t *testing.T) {
 		}
 		log := w.log(t, key) // what the model had said is the run's last message
 		if len(log) != 2 || !strings.HasPrefix(log[1], "assistant: w1 w2 w3") || !strings.HasSuffix(log[1], " w40") {
-			t.Fatalf("the log is %q", log)
+			t.Errorf("the log is %q", log)
 		}
-		entry, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(2)).Payload)
+	})
+}
+
+// What a model had said of its turn when a person ended the run is that turn.
+func TestLastWordsOfACancelledRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+			if len(r.Messages) == 1 {
+				return answers(calls("echo", `{"text":"a"}`))(ctx, r)
+			}
+			return func(yield func(model.Delta, error) bool) {
+				yield(model.Delta{Type: model.DeltaText, Text: "half a"}, nil)
+				yield(model.Delta{Type: model.DeltaReasoning, Text: "hm"}, nil)
+				yield(model.Delta{Type: model.DeltaText, Text: " sentence"}, nil)
+				<-ctx.Done()
+			}
+		})})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		time.AfterFunc(3*time.Second, func() {
+			if _, err := w.box.Cancel(context.Background(), key, receipt.RunID); err != nil {
+				t.Error(err)
+			}
+		})
+		w.step(t, key)
+		got, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(4)).Payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := core.Message{
-			ID: receipt.RunID.String() + ".1", Role: core.RoleAssistant, Content: entry.Message.Content, RunID: receipt.RunID,
-			Step: 1, Model: "scripted", StopReason: core.StopOther, CreatedAt: time.Now().UnixMilli(),
+		want := thread.Entry{Run: receipt.RunID, Step: 2, Attempt: 2, Message: &core.Message{
+			ID: receipt.RunID.String() + ".2", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "half a sentence"}},
+			RunID: receipt.RunID, Step: 2, Model: "scripted", StopReason: core.StopOther, CreatedAt: time.Now().UnixMilli(),
+		}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("last record (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(want, *entry.Message); diff != "" || entry.Attempt != 1 {
-			t.Errorf("last words of attempt %d (-want +got):\n%s", entry.Attempt, diff)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"cancelled"} "half a sentence"` {
+			t.Errorf("the run is %s", got)
 		}
 	})
 }
@@ -250,6 +279,9 @@ func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
 		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) == 0 {
 				renewed = append(renewed, time.Since(began))
+				if left := c.Head.Claim.Lease - time.Now().UnixMilli(); left != 30_000 {
+					t.Errorf("the lease is renewed by %d ms, want 30,000", left)
+				}
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}

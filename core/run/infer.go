@@ -56,7 +56,7 @@ func callsSoFar(failed, lost uint8) uint8 {
 // Deltas are emitted as they come, before anything is stored: what a reader saw
 // of a turn that is never committed is announced as lost by the next attempt's
 // fence. When the context ends, what came is not an answer, whatever the adapter
-// makes of it; it stays in unfinished for the last words of a cancelled run.
+// makes of it; it stays in unsaid for the last words of a cancelled run.
 func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
 	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost)
 	request := model.Request{
@@ -64,7 +64,7 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 		Tools: p.agent.ModelTools, MaxTokens: p.agent.Spec.MaxTokens, Temperature: p.agent.Spec.Temperature,
 	}
 	t := &turnBuilder{step: p, number: number, id: id}
-	p.unfinished = t
+	p.unsaid = t
 	p.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range p.agent.Model.Stream(ctx, request) {
@@ -85,7 +85,6 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 		err = model.ErrTruncated
 	}
 	if err == nil {
-		p.unfinished = nil
 		return t.finish(), nil
 	}
 	return core.Message{}, p.inferFailed(ctx, err)
@@ -106,7 +105,7 @@ func (p *step) inferFailed(ctx context.Context, err error) error {
 		wait = max(wait, failure.RetryAfter)
 	}
 	if !passing(err) || p.modelFailed >= modelCalls {
-		return endWith("model", modelError(err))
+		return endWith("model", err)
 	}
 	p.log.WarnContext(ctx, "model call failed and is made again", append(p.attrs(), "failed", p.modelFailed, "wait", wait, "error", err)...)
 	return &modelRetry{wait, err}
@@ -132,15 +131,6 @@ func (p *step) prompt() []core.Message {
 
 // passing reports whether another call of the model may fare better.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
-
-// modelError keeps a provider's panic value out of what a client reads.
-func modelError(err error) error {
-	var p *env.PanicError
-	if errors.As(err, &p) {
-		return errors.New("the model adapter panicked")
-	}
-	return err
-}
 
 // turnBuilder collects the deltas of one inference into a turn, and emits them.
 // Blocks come in the order in which their kind changes; calls after all blocks,

@@ -141,7 +141,8 @@ func (p *step) recall(ctx context.Context) error {
 }
 
 // catchUp reads the log behind what is cached: what other processes committed
-// since. The cached conversation stays as it is for other readers.
+// since. The cached conversation stays as it is for other readers. When they took
+// back what it has, the window begins before it, and the thread is read anew.
 func (p *step) catchUp(ctx context.Context, cached *conversation) error {
 	if cached.seq == p.head.Seq {
 		p.conversation = cached
@@ -156,6 +157,9 @@ func (p *step) catchUp(ctx context.Context, cached *conversation) error {
 		if err := b.add(entry); err != nil {
 			return err
 		}
+	}
+	if b.short {
+		return p.readBack(ctx)
 	}
 	p.conversation = b.done(p.window)
 	return nil
@@ -197,7 +201,7 @@ func (p *step) readBack(ctx context.Context) error {
 			return err
 		}
 	}
-	b.fold.Skip = nil
+	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
 	p.conversation = b.done(p.window)
 	return nil
 }

@@ -15,35 +15,38 @@ import (
 // comes to the same state, whoever ran which tool.
 func (p *step) mergeRound(ctx context.Context) error {
 	for i, entry := range p.round.entries {
-		if err := p.mergeCall(ctx, i, *entry, true); err != nil {
+		p.mergeResult(ctx, i, *entry)
+		if err := p.afterTool(ctx, i, entry.Message.ToolResult); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mergeCall takes one result into the draft. Intents that cannot be applied are
+// mergeResult takes one result into the draft. Intents that cannot be applied are
 // that call's failure, and nobody else's: its result stands.
-func (p *step) mergeCall(ctx context.Context, i int, entry thread.Entry, hooks bool) error {
+func (p *step) mergeResult(ctx context.Context, i int, entry thread.Entry) {
 	d, call := &p.draft, p.round.turn.ToolCalls[i]
 	d.add(entry)
-	result := entry.Message.ToolResult
-	if result.IsError {
+	if entry.Message.ToolResult.IsError {
 		d.totals.Failures++
 	}
-	if p.agent == nil {
-		return nil
+	if entry.Intents == nil || p.agent == nil {
+		return
 	}
-	if entry.Intents != nil {
-		applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents)
-		if err != nil {
-			p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
-		} else {
-			applied.Command.Effects = nil // they run when the call is done, from the result
-			d.merge(applied)
-		}
+	applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents)
+	if err != nil {
+		p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
+		return
 	}
-	if !hooks || result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
+	applied.Command.Effects = nil // they run when the call is done, from the result
+	d.merge(applied)
+}
+
+// afterTool runs AfterToolExecute on a result, if the tool or a gate gave it.
+func (p *step) afterTool(ctx context.Context, i int, result *core.ToolResult) error {
+	d, call := &p.draft, p.round.turn.ToolCalls[i]
+	if result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
 		p.round.hooked[i] = true
 		return nil
 	}

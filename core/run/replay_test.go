@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -22,12 +21,10 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{model: answers(everything, text("ok")), tools: []tool.Tool{fails}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		line := func(e core.Event) string {
-			return strings.TrimPrefix(e.Position, receipt.RunID.String()+".") + " " + string(e.Type)
-		}
+		place := func(e core.Event) string { return e.Position + string(e.Type) + e.MessageID + e.CallID }
 		live := map[string]bool{}
 		w.finish(t, key, func(e core.Event) error {
-			live[line(e)] = true
+			live[place(e)] = true
 			return nil
 		})
 		record := w.runRecord(t, receipt.RunID)
@@ -35,9 +32,9 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		var got, places []string
 		replayer := run.NewReplayer(record.Run, func(e core.Event) error {
-			got = append(got, line(e))
+			got, places = append(got, eventLine(t, receipt.RunID, e)), append(places, place(e))
 			return nil
 		})
 		for _, e := range entries {
@@ -49,16 +46,31 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{
-			"1.0.0-0-a run_start", "1.1.0-0-b step_start", "1.1.0-2-e reasoning_delta", "1.1.1-6-f text_delta", "1.1.2-2-e reasoning_delta",
-			"1.1.3-0-d tool_call_start", "1.1.3-12-g tool_call_delta", "1.1.4-0-d tool_call_start", "1.1.4-2-g tool_call_delta",
-			"1.1.3-12-h tool_call_ready", "1.1.4-2-h tool_call_ready", "1.1.5-0-i inference_complete",
-			"1.1.3-0-j tool_call_done", "1.1.4-0-j tool_call_done", "1.1.9999-0-k step_end",
-			"2.2.0-0-b step_start", "2.2.0-2-f text_delta", "2.2.1-0-i inference_complete", "2.2.9999-0-k step_end", "2.2.9999-0-m run_finish",
+			`1.0.0-0-a {"event_type":"run_start","thread_id":"t1","run_id":"RUN","agent_id":"demo","step":1}`,
+			`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+			`1.1.0-2-e {"event_type":"reasoning_delta","step":1,"message_id":"RUN.1","delta":"hm"}`,
+			`1.1.1-6-f {"event_type":"text_delta","step":1,"message_id":"RUN.1","delta":"I look"}`,
+			`1.1.2-2-e {"event_type":"reasoning_delta","step":1,"message_id":"RUN.1","delta":"so"}`,
+			`1.1.3-0-d {"event_type":"tool_call_start","step":1,"message_id":"RUN.1","id":"c1","name":"echo"}`,
+			`1.1.3-12-g {"event_type":"tool_call_delta","step":1,"message_id":"RUN.1","delta":"{\"text\":\"a\"}","id":"c1"}`,
+			`1.1.4-0-d {"event_type":"tool_call_start","step":1,"message_id":"RUN.1","id":"c2","name":"fails"}`,
+			`1.1.4-2-g {"event_type":"tool_call_delta","step":1,"message_id":"RUN.1","delta":"{}","id":"c2"}`,
+			`1.1.3-12-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c1","name":"echo","arguments":{"text":"a"}}`,
+			`1.1.4-2-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c2","name":"fails","arguments":{}}`,
+			`1.1.5-0-i {"event_type":"inference_complete","step":1,"message_id":"RUN.1","model":"scripted","usage":{"input":3,"output":2},"stop_reason":"tool_use"}`,
+			`1.1.3-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.0","id":"c1","name":"echo","result":{"text":"a"}}`,
+			`1.1.4-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.1","id":"c2","name":"fails","result":{"error":"execution failed: no such file"},"is_error":true}`,
+			`1.1.9999-0-k {"event_type":"step_end","step":1}`,
+			`2.2.0-0-b {"event_type":"step_start","step":2,"message_id":"RUN.2"}`,
+			`2.2.0-2-f {"event_type":"text_delta","step":2,"message_id":"RUN.2","delta":"ok"}`,
+			`2.2.1-0-i {"event_type":"inference_complete","step":2,"message_id":"RUN.2","model":"scripted","stop_reason":"end_turn"}`,
+			`2.2.9999-0-k {"event_type":"step_end","step":2}`,
+			`2.2.9999-0-m {"event_type":"run_finish","run_id":"RUN","step":2,"response":"ok","termination":{"type":"natural_end"}}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("replay (-want +got):\n%s", diff)
 		}
-		for _, l := range got[1:] { // the first is not of any attempt
+		for _, l := range places[1:] { // the first is not of any attempt
 			if !live[l] {
 				t.Errorf("%q is not in the live stream", l)
 			}

@@ -85,6 +85,9 @@ func (p *step) mark(ctx context.Context, runnable []int) error {
 		return nil
 	}
 	_, err := p.commit(ctx, func() thread.Change { return thread.Suspend{Fence: p.fence, Calls: calls, Schema: p.adopted()} }, nil)
+	if err == nil && !p.claims() {
+		return thread.ErrFenced
+	}
 	return err
 }
 
@@ -93,9 +96,6 @@ func (p *step) mark(ctx context.Context, runnable []int) error {
 // stored is one that does not run again. Only a lost claim or an ended run stops
 // them all, and a fatal tool when all have ended.
 func (p *step) executeAll(ctx context.Context, calls []int) error {
-	if len(calls) == 1 {
-		return env.Protect(func() error { return p.execute(ctx, calls[0]) })
-	}
 	errs := make([]error, len(calls))
 	group, shared := p.env.Group(ctx)
 	for n, i := range calls {

@@ -41,7 +41,7 @@ type snapshot struct {
 	manifest
 	asOf   uint64 // AsOf; 0 when there is no usable snapshot
 	values map[state.KeyPath]json.RawMessage
-	newer  map[state.KeyPath]uint64
+	after  map[state.KeyPath]uint64 // sequence that each value has seen last
 }
 
 // fold begins to fold where the snapshot ends.
@@ -52,9 +52,7 @@ func (s snapshot) fold() *state.Fold {
 // skipUntil passes over the changes of keys whose value is newer than the
 // manifest, as long as *seq is not past it.
 func (s snapshot) skipUntil(f *state.Fold, seq *uint64) {
-	if len(s.newer) > 0 {
-		f.Skip = func(key state.KeyPath) bool { return *seq <= s.newer[key] }
-	}
+	f.Skip = func(key state.KeyPath) bool { return *seq <= s.after[key] }
 }
 
 // readSnapshot reads the thread's stored state. It is a cache: whatever is
@@ -88,7 +86,7 @@ func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
 	if s.AsOf > p.head.Seq {
 		return none, nil // a later holder's: the next write will say that the claim is lost
 	}
-	s.asOf, s.values = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys))
+	s.asOf, s.values, s.after = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys)), make(map[state.KeyPath]uint64, len(s.Keys))
 	for key, asOf := range s.Keys {
 		var v snapshotValue
 		record, ok := byName[store.SnapshotValueName(key.String())]
@@ -98,13 +96,7 @@ func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
 		if !ok || err != nil || v.AsOf < asOf || v.AsOf > p.head.Seq {
 			return none, p.unusable(ctx, err) // the list lags, or the head does
 		}
-		s.values[key] = v.Value
-		if v.AsOf > s.AsOf {
-			if s.newer == nil {
-				s.newer = map[state.KeyPath]uint64{}
-			}
-			s.newer[key] = v.AsOf
-		}
+		s.values[key], s.after[key] = v.Value, v.AsOf
 	}
 	return s, nil
 }
@@ -165,6 +157,7 @@ func (p *step) storeSnapshot(ctx context.Context) {
 	after := *c
 	after.stored, after.changed, after.turns = next, nil, 0
 	p.conversation = &after
+	p.cache.put(p.Key, p.conversation) // else the next step would store it again
 }
 
 func (p *step) snapshotRecord(name string, v any) (store.Record, error) {

@@ -19,11 +19,11 @@ import (
 type step struct {
 	*Stepper
 	Work
-	id       core.ID     // of the run
-	head     thread.Head // as this step knows it; the watch writes newer versions
-	fence    uint64      // of the claim; 0 is never held
-	deadline time.Time   // of the work; zero: none
-	events   emitter
+	id     core.ID     // of the run
+	head   thread.Head // as this step knows it; the watch writes newer versions
+	fence  uint64      // of the claim; 0 is never held
+	last   time.Time   // until when there is time to hand back the work; zero: no end
+	events emitter
 
 	loaded
 	draft draft
@@ -35,7 +35,7 @@ type step struct {
 	modelFailed uint8         // model calls that failed since the last progress, lost ones included
 	moved       bool          // this step made a commit or a newly done call
 	announced   bool          // run_start was emitted
-	unfinished  *turnBuilder  // the turn that a model has begun and not ended
+	unsaid      *turnBuilder  // the turn that a model has begun, until it is committed
 }
 
 // loaded is what a step reads: the run's record, its agent, and what is

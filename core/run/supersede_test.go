@@ -96,3 +96,46 @@ func listens(seen *[]string) modelFunc {
 		}
 	}
 }
+
+// A process that remembers only what was taken back shows its models as much as
+// one that reads the thread anew, and remembers it from then on.
+func TestWindowBehindASupersededTailIsWhole(t *testing.T) {
+	var shown [2][]string
+	for i, restart := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			o := options{model: listens(&shown[i]), window: 40}
+			w := newWorld(t, o)
+			run := func(text string, from uint64) {
+				t.Helper()
+				_, err := w.box.Submit(t.Context(), mailbox.Submission{
+					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: from,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if restart {
+					w.stepper = w.other(t, o)
+				}
+				w.finish(t, key, nil)
+			}
+			for n := range 12 {
+				run(fmt.Sprint("run ", n), 0)
+			}
+			run("other", 9) // the input of run 4
+			run("then", 0)
+			if restart {
+				return
+			}
+			w.store.reads = 0
+			if run("last", 0); w.store.reads > 2 {
+				t.Errorf("the step behind it read %d records, want its input and no log", w.store.reads)
+			}
+		})
+	}
+	want := []string{"[ok run 3 ok other]", "[ok other ok then]"}
+	for i := range shown {
+		if diff := cmp.Diff(want, shown[i][12:14]); diff != "" {
+			t.Errorf("shown by way %d (-want +got):\n%s", i, diff)
+		}
+	}
+}

@@ -162,7 +162,7 @@ func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 		broken := &hooked{Backend: r.store, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(5) }) {
 				if commits++; commits == 1 {
-					return store.Outcome{}, context.Canceled // the second step fails at its turn
+					return store.Outcome{}, core.Errorf(core.CodeInvalid, "no") // the second step fails at its turn
 				}
 			}
 			return r.store.Commit(ctx, key, c)

@@ -41,6 +41,8 @@ type turn struct {
 	since int64 // it came, in unix milliseconds
 	began int64 // it was given, likewise
 	alone bool  // the process has nothing else to do: a suspect may be claimed
+	// waited: it was not given at once, so that time of its invocation is gone.
+	waited bool
 }
 
 // enter waits for the turn of a thread. known is its head, if the caller has
@@ -65,6 +67,7 @@ func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thre
 		if t.try(n, head.Suspect() && !head.Live(t.env.Millis()), head.Run.Lost > 0) {
 			return n, nil
 		}
+		n.waited = true
 		if err := t.wait(ctx, changed); err != nil {
 			return nil, err
 		}

@@ -93,11 +93,16 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 		head = *known
 	}
 	turn, err := r.turns.enter(ctx, known, func() (_ thread.Head, err error) {
-		head, err = r.mailbox.Head(ctx, hint.Key())
+		if head, err = r.mailbox.Head(ctx, hint.Key()); err != nil && ctx.Err() == nil {
+			return thread.Head{}, nil // the claim will say what is wrong, and when to try again
+		}
 		return head, err
 	})
-	if err != nil {
-		return err
+	if err != nil { // the time is over: as the queue's failure the message would be hidden for minutes
+		if failed := r.mailbox.Wake(ctx, hint, aloneDelay); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return nil
 	}
 	defer turn.leave()
 	head, claimed, err := r.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
@@ -107,7 +112,7 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
 	for n := 1; ; n++ {
 		stepped, err := r.stepper.Step(ctx, run.Work{
-			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1,
+			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
 		}, nil)
 		if left(err) {
 			return nil

@@ -125,13 +125,13 @@ func (t *task) park(ctx context.Context, done <-chan struct{}) {
 // Goexit, which no recover of the program sees; it takes along the goroutine
 // that has ended the coroutine.
 func (w *World) unwind() {
-	start := env.System().Start
+	outside := env.System() // a world is over: nothing is simulated any more
 	for _, t := range w.tasks {
 		if t.over {
 			continue
 		}
 		gone := make(chan struct{})
-		start(func() {
+		outside.Start(func() {
 			defer close(gone)
 			t.coroutine.end()
 		})

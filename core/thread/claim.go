@@ -237,8 +237,8 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		if c.Calls != nil {
 			h.raise(t)
 		}
-		h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
 	}
+	h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
 	if c.Kind != NackFailed {
 		h.uncount()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -57,7 +58,7 @@ func finish(c Call, r Result) Result {
 	if len(r.Data)+len(r.Message) > MaxResult {
 		return failed(c, "execution failed: ", ErrResultTooLarge)
 	}
-	if r.Data != nil && !json.Valid(r.Data) {
+	if r.Data != nil && !(json.Valid(r.Data) && utf8.Valid(r.Data)) { // json.Valid lets every byte pass inside a string
 		return failed(c, "execution failed: ", errors.New("the result's data is not JSON"))
 	}
 	if r.Data == nil && r.Message == "" {
@@ -71,7 +72,7 @@ func failed(c Call, what string, err error) Result {
 	text := err.Error()
 	var panicked *env.PanicError
 	if errors.As(err, &panicked) {
-		text = fmt.Sprintf("the tool panicked: %v", panicked.Value)
+		text = "the tool panicked" // what it said is for the log alone
 	}
 	return Result{
 		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true},

@@ -47,11 +47,12 @@ func TestExecuteMakesAResultOfEveryFailure(t *testing.T) {
 		{"an error result of the tool", stub{run: answer(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true}},
 		{"nothing", stub{run: answer(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`)}},
 		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true}},
-		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked: oh", IsError: true}},
+		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked", IsError: true}},
 		{"an error", stub{run: answer(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true}},
-		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked: oh", IsError: true}},
+		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked", IsError: true}},
 		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true}},
 		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
+		{"data with a byte that is no text", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
 		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true}},
 	}
 	for _, test := range tests {

@@ -37,6 +37,7 @@ type host struct {
 	queue   *queue
 	stop    context.CancelFunc
 	wait    sync.WaitGroup
+	rested  sync.Once
 	file    *bolt.Store // nil: the store is in memory
 	broken  chan error  // gets one error: why the file can be used no more
 	log     *slog.Logger
@@ -154,11 +155,30 @@ func (h *host) sweep(ctx context.Context, interval time.Duration) {
 	}
 }
 
+// restTime is how long workers may take to end: a step that is told to stop
+// gives its run back within four seconds.
+const restTime = 5 * time.Second
+
 // rest stops the workers and waits for them; what they had begun is given back.
+// One that is inside a tool or hook that does not heed its context is left, with
+// its claim, which the next start takes back.
 func (h *host) rest() {
 	if h.stop != nil {
-		h.stop()
+		h.rested.Do(h.endWorkers)
+	}
+}
+
+func (h *host) endWorkers() {
+	h.stop()
+	ended := make(chan struct{})
+	go func() {
 		h.wait.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(restTime):
+		h.log.Error("code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,4 +179,32 @@ func claimed(t *testing.T, h *host, key core.ThreadKey) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("nobody claims the thread")
+}
+
+// TestAHostEndsWithoutCodeThatDoesNotStop: a tool that never looks at its
+// context must not keep the process, and its file, for ever.
+func TestAHostEndsWithoutCodeThatDoesNotStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := settings.Read([]string{"REVEILLE_DATA=memory"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release := make(chan struct{})
+		h.wait.Go(func() { <-release })
+		began := time.Now()
+		h.rest()
+		h.close()
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("the host took %s to end, want 5s", took)
+		}
+		if want := `level=ERROR msg="code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start"`; strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log says %s\nwant once %s", log.String(), want)
+		}
+		close(release)
+	})
 }

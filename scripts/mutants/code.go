@@ -161,7 +161,9 @@ func parse(fset *token.FileSet, u *unit, file string) (*code, error) {
 // mutants returns every mutant of the package, those that do not compile
 // included.
 func (u *unit) mutants() ([]*mutant, error) {
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}
 	syntax := make(map[string]*ast.File, len(u.files))
 	for _, c := range u.files {
 		syntax[c.file] = c.syntax

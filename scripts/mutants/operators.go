@@ -24,7 +24,8 @@ const (
 )
 
 // quiet are functions whose calls tell people or tests what happens and change
-// nothing: a mutant of them says nothing. Prefixes of types.Func.FullName.
+// nothing: a mutant of them says nothing. Prefixes of types.Func.FullName, or
+// of a field in the same form.
 var quiet = []string{
 	"log/slog.", "(*log/slog.Logger).",
 	"(*github.com/reveille-run/reveille/core/env.Env).Reach",
@@ -112,8 +113,16 @@ func (w *walker) isQuiet(call *ast.CallExpr) bool {
 	if !ok {
 		return false
 	}
-	f, ok := w.info.Uses[selector.Sel].(*types.Func)
-	return ok && slices.ContainsFunc(quiet, func(q string) bool { return strings.HasPrefix(f.FullName(), q) })
+	name := ""
+	switch f := w.info.Uses[selector.Sel].(type) {
+	case *types.Func:
+		name = f.FullName()
+	case *types.Var: // a field that is a function
+		if s := w.info.Selections[selector]; s != nil {
+			name = "(" + s.Recv().String() + ")." + f.Name()
+		}
+	}
+	return name != "" && slices.ContainsFunc(quiet, func(q string) bool { return strings.HasPrefix(name, q) })
 }
 
 var (

@@ -1,0 +1,241 @@
+package run
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+func TestDefaultsOfAStepper(t *testing.T) {
+	type limits struct {
+		lease, poll     time.Duration
+		cache, snapshot int
+	}
+	tests := []struct {
+		options Options
+		want    limits
+	}{
+		{Options{}, limits{30 * time.Second, 2 * time.Second, 64 << 20, 16}},
+		{Options{Lease: 6 * time.Second, CacheSize: 1, Snapshot: 3}, limits{6 * time.Second, time.Second, 1, 3}},
+		{Options{Lease: time.Minute, Poll: 9 * time.Second}, limits{time.Minute, 9 * time.Second, 64 << 20, 16}},
+		{Options{Lease: time.Minute, Poll: 11 * time.Second}, limits{time.Minute, 10 * time.Second, 64 << 20, 16}},
+	}
+	for _, tt := range tests {
+		o := tt.options
+		o.Env, o.Store, o.Committer, o.Agents, o.Window = env.System(), &snapshots{}, &mailbox.Service{}, nobody{}, window.Newest(0)
+		s, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (limits{s.lease, s.poll, s.cache.limit, s.snapshotEvery}); got != tt.want || s.log == nil {
+			t.Errorf("a stepper has %+v, want %+v", got, tt.want)
+		}
+	}
+}
+
+type nobody struct{ Agents }
+
+// A claim that was lost may have cost a model call, but never the last one.
+func TestModelCallsSoFar(t *testing.T) {
+	for _, tt := range []struct{ failed, lost, want uint8 }{
+		{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {0, 3, 2}, {0, 255, 2}, {1, 0, 1}, {1, 1, 2}, {1, 2, 2}, {2, 0, 2}, {2, 9, 2}, {3, 0, 3},
+	} {
+		if got := callsSoFar(tt.failed, tt.lost); got != tt.want {
+			t.Errorf("%d failed and %d lost are %d calls, want %d", tt.failed, tt.lost, got, tt.want)
+		}
+	}
+}
+
+func TestPutsThatFailForGood(t *testing.T) {
+	for code, want := range map[core.Code]bool{
+		core.CodeInvalid: true, core.CodeTooLarge: true, core.CodeCorrupt: true, core.CodeConflict: true, core.CodeFenced: true,
+		core.CodeSchema: true, core.CodeDeleted: true, core.CodeInternal: false, core.CodeThrottled: false,
+	} {
+		if got := permanent(core.Errorf(code, "it failed")); got != want {
+			t.Errorf("code %s is permanent: %v, want %v", code, got, want)
+		}
+	}
+	for err, want := range map[error]bool{
+		context.Canceled: false, context.DeadlineExceeded: false, &store.RefusedError{Name: "M#1", Cause: errors.New("taken")}: true, errors.New("reset"): false,
+	} {
+		if got := permanent(fmt.Errorf("put: %w", err)); got != want {
+			t.Errorf("%v is permanent: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// Pauses are full jitter: anything below the limit. 31 s less a nanosecond, taken
+// modulo the limit, shows it.
+func TestPausesAfterAFailure(t *testing.T) {
+	e := env.System()
+	e.Now = func() time.Time { return time.UnixMilli(1000) }
+	e.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(31*time.Second-1)) }
+	failed, over := errors.New("reset"), true
+	tests := []struct {
+		name     string
+		cause    error
+		attempts uint8
+		over     bool
+		late     bool
+		kind     thread.NackKind
+		at       int64
+	}{
+		{"below 250 ms", failed, 0, false, false, thread.NackFailed, 1249},
+		{"below 500 ms", failed, 1, false, false, thread.NackFailed, 1499},
+		{"below 16 s", failed, 6, false, false, thread.NackFailed, 15_999},
+		{"below 30 s", failed, 7, false, false, thread.NackFailed, 1999},
+		{"below 30 s, after however many", failed, 255, false, false, thread.NackFailed, 1999},
+		{"the time was over", failed, 3, over, true, thread.NackFailed, 0},
+		{"the host stops", failed, 3, over, false, thread.NackGiven, 0},
+		{"an edited input", thread.ErrStale, 3, false, false, thread.NackGiven, 0},
+		{"a newer program's record", core.Errorf(core.CodeSchema, "schema 2"), 3, over, true, thread.NackGiven, 31_000},
+		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
+	}
+	for _, tt := range tests {
+		p := &step{Stepper: &Stepper{env: e}}
+		p.head.Run.Attempts = tt.attempts
+		if kind, at := p.nackKind(tt.cause, tt.over, tt.late); kind != tt.kind || at != tt.at {
+			t.Errorf("%s: %v at %d, want %v at %d", tt.name, kind, at, tt.kind, tt.at)
+		}
+	}
+	for failures, want := range map[uint8]time.Duration{0: 500*time.Millisecond - 1, 1: time.Second - 1} {
+		p := &step{Stepper: &Stepper{env: e, log: slog.New(slog.DiscardHandler)}, modelFailed: failures}
+		var again *modelRetry
+		if err := p.inferFailed(t.Context(), model.ErrTruncated); !errors.As(err, &again) || again.wait != want {
+			t.Errorf("after %d failures the model is called again in %s, want %s", failures+1, again.wait, want)
+		}
+	}
+}
+
+// snapshots is a store that counts puts.
+type snapshots struct {
+	Store
+	put   int
+	limit int
+}
+
+func (s *snapshots) Put(context.Context, core.ThreadKey, store.Record) error {
+	s.put++
+	return nil
+}
+
+func (s *snapshots) Records(_ context.Context, _ core.ThreadKey, _, _ string, limit int) ([]store.Record, error) {
+	s.limit = limit
+	return nil, nil
+}
+
+// A state of more keys than a step reads at once is not stored.
+func TestSnapshotHasAtMost999Keys(t *testing.T) {
+	for keys, want := range map[int]int{0: 1, 1: 2, 999: 1000, 1000: 0} {
+		values := map[state.KeyPath]json.RawMessage{}
+		for i := range keys {
+			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
+		}
+		s := &snapshots{}
+		p := &step{Stepper: &Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}}
+		p.conversation = &conversation{seq: 9, turns: 2, snapshot: state.Restore(1, values)}
+		p.storeSnapshot(t.Context())
+		if s.put != want {
+			t.Errorf("%d records are put for %d keys, want %d", s.put, keys, want)
+		}
+		p.head.Seq = 1
+		if _, err := p.readSnapshot(t.Context()); err != nil || s.limit != 1000 {
+			t.Errorf("%d records are read at once, %v; want 1000", s.limit, err)
+		}
+	}
+}
+
+func TestSizeOfAMessage(t *testing.T) {
+	tests := []struct {
+		name string
+		m    core.Message
+		want int
+	}{
+		{"nothing", core.Message{}, 256},
+		{"id and model", core.Message{ID: "1", Model: "22"}, 259},
+		{"blocks", core.Message{Content: []core.Block{{Text: "1", Echo: json.RawMessage("22"), Origin: "333"}, {Text: "4444"}}}, 256 + 2*80 + 10},
+		{"calls", core.Message{ToolCalls: []core.ToolCall{{ID: "1", Name: "22", Arguments: json.RawMessage("333")}, {}}}, 256 + 2*64 + 6},
+		{"a result", core.Message{ToolResult: &core.ToolResult{CallID: "1", Name: "22", Data: json.RawMessage("333"), Message: "4444"}}, 256 + 128 + 10},
+	}
+	for _, tt := range tests {
+		if got := messageSize(tt.m); got != tt.want {
+			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
+		}
+	}
+	if got := (&conversation{size: 10}).bytes(); got != 1034 {
+		t.Errorf("a conversation of 10 bytes has %d, want 1034", got)
+	}
+}
+
+func TestResultEvents(t *testing.T) {
+	tests := []struct {
+		result core.ToolResult
+		want   string
+	}{
+		{core.ToolResult{Data: json.RawMessage(`{"a":1}`)}, `{"a":1} false`},
+		{core.ToolResult{Data: json.RawMessage(`{"a":1}`), Message: "one"}, `{"a":1} false`},
+		{core.ToolResult{Message: "one"}, `"one" false`},
+		{core.ToolResult{Message: "one", IsError: true}, `{"error":"one"} true`},
+		{core.ToolResult{Data: json.RawMessage(`{"a":1}`), IsError: true}, `{"error":"{\"a\":1}"} true`},
+	}
+	for _, tt := range tests {
+		e := resultEvent(&core.Message{ToolResult: &tt.result})
+		if diff := cmp.Diff(tt.want, fmt.Sprintf("%s %v", e.Result, e.IsError)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What a reader is told last depends on how the run stands.
+func TestReplayEndsAsTheRunStands(t *testing.T) {
+	id := core.ID{1}
+	for status, want := range map[core.RunStatus]string{
+		core.RunDone:    "run_finish ok natural_end",
+		core.RunWaiting: "run_finish  suspended",
+		core.RunRunning: "run_yield  ",
+	} {
+		var got []string
+		r := NewReplayer(core.Run{ID: id}, func(e core.Event) error {
+			line := string(e.Type) + " " + e.Response + " "
+			if e.Termination != nil {
+				line += string(e.Termination.Type)
+			}
+			got = append(got, strings.TrimPrefix(e.Position, id.String()+".")+" "+line)
+			return nil
+		})
+		for _, entry := range []thread.Entry{
+			{Run: core.ID{2}, Message: &core.Message{Role: core.RoleAssistant}}, // another run's
+			{Run: id}, // a step record
+			{Run: id, Message: &core.Message{Role: core.RoleUser}},                                              // a reader knows what was asked
+			{Run: id, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: "ok"}}}, // its turn is in an earlier page
+		} {
+			if err := r.Add(entry); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Finish(core.Run{ID: id, Status: status, Response: "ok", Termination: &core.Termination{Type: core.TerminationNatural}}); err != nil {
+			t.Fatal(err)
+		}
+		last := got[len(got)-1]
+		if len(got) != 3 || got[1] != "1.0.0-0-j tool_call_done  " || last[strings.Index(last, " ")+1:] != want {
+			t.Errorf("a run that is %s ends with %q, want %q last", status, got, want)
+		}
+	}
+}

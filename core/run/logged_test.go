@@ -1,0 +1,73 @@
+package run_test
+
+import (
+	"context"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// TestThePlaceOfAPanicIsLogged: whoever looks for the defect needs its text and
+// its stack, of which clients see nothing.
+func TestThePlaceOfAPanicIsLogged(t *testing.T) {
+	at := func(phase core.Phase) options {
+		return options{plugins: []plugin.Plugin{hooks(phase, func(context.Context, plugin.Context) (state.Command, error) { panic("boom") })}}
+	}
+	tests := []struct {
+		name    string
+		options options
+		want    string
+	}{
+		{"of a model", options{model: modelFunc(func(context.Context, model.Request) iter.Seq2[model.Delta, error] { panic("boom") })}, `msg="run ends with an error"`},
+		{"of a hook", at(core.PhaseStepEnd), `msg="run ends with an error"`},
+		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed; the run ends all the same"`},
+		{"of a tool", options{
+			model: answers(calls("panics", "{}"), text("ok")),
+			tools: []tool.Tool{toolFunc{name: "panics", run: func(context.Context, tool.Call) (tool.Result, error) { panic("boom") }}},
+		}, `msg="tool call failed"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				tt.options.logger = slog.New(slog.NewTextHandler(&log, nil))
+				w := newWorld(t, tt.options)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				line, _, _ := strings.Cut(log.String(), "\n")
+				for _, want := range []string{tt.want, "panic: boom", "logged_test.go"} {
+					if !strings.Contains(line, want) {
+						t.Errorf("the log says %s\nwant %q in it", line, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestADeadLetterIsLogged: no step fails there, its claims are lost.
+func TestADeadLetterIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		w := newWorld(t, options{logger: slog.New(slog.NewTextHandler(&log, nil))})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		for range 5 {
+			w.take(t, key)
+			w.reclaim(t)
+		}
+		w.finish(t, key, nil)
+		const want = `level=WARN msg="run ends with an error"`
+		if n := strings.Count(log.String(), want); n != 1 || !strings.Contains(log.String(), "code=dead_letter") {
+			t.Errorf("the log says %s\nwant one line %s with its code", log.String(), want)
+		}
+	})
+}
