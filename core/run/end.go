@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -125,7 +126,10 @@ func (p *step) close(ctx context.Context) (Stepped, error) {
 	if err := p.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	skipped := p.runEnd(ctx, t)
+	skipped, err := p.runEnd(ctx, t)
+	if err != nil {
+		return Stepped{}, err
+	}
 	return p.commitClose(ctx, t, results, skipped)
 }
 
@@ -259,23 +263,27 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // runEnd runs the phase RunEnd. The claims of a closing run are few: after
 // those that were lost, it may be a hook that takes the process down, and no run
 // stays open for its hooks. One that fails is logged, and what the phase changed
-// is dropped as a whole; whether there is time left, the commit will see.
-func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool) {
+// is dropped as a whole. Nothing can cancel a run that closes, so a hook that
+// hangs costs its claim after the time of a lease, and no more than those few.
+func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
 	if !p.listens() || p.conversation.unread {
-		return p.listens()
+		return p.listens(), nil
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
-		return true
+		return true, nil
 	}
 	before := p.draft
-	ctx, cancel := p.env.WithTimeout(ctx, p.lease) // nothing can cancel a run that closes: a hook that hangs must not hold its thread for ever
+	within, cancel := p.env.WithTimeout(ctx, p.lease)
 	defer cancel()
-	if err := p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
+	if err := p.phase(within, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
+		if within.Err() != nil {
+			return false, fmt.Errorf("run end: %w", context.Cause(within))
+		}
 		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), failure(err)...)...)
 		p.draft = before
 	}
-	return false
+	return false, nil
 }
 
 // commitClose makes the end final: results first, then what was said and what
