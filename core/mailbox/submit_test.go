@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ type backend struct {
 	store.Backend
 	lost     map[string]bool  // by name
 	failures map[string]error // of reading a record, by name
+	reading  sync.Mutex       // held over read: a submission reads two things at once
 	read     func() error     // before each read
 	pointers []store.Pointer  // as if they were stored
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
@@ -39,6 +41,8 @@ func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 }
 
 func (b *backend) reads() error {
+	b.reading.Lock()
+	defer b.reading.Unlock()
 	if b.read == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,15 +125,15 @@ func TestPausesAfterAFailure(t *testing.T) {
 	}
 }
 
-// snapshots is a store that counts puts.
+// snapshots is a store that counts puts, which come beside each other.
 type snapshots struct {
 	Store
-	put   int
+	put   atomic.Int64
 	limit int
 }
 
 func (s *snapshots) Put(context.Context, core.ThreadKey, store.Record) error {
-	s.put++
+	s.put.Add(1)
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (s *snapshots) Records(_ context.Context, _ core.ThreadKey, _, _ string, li
 
 // A state of more keys than a step reads at once is not stored.
 func TestSnapshotHasAtMost999Keys(t *testing.T) {
-	for keys, want := range map[int]int{0: 1, 1: 2, 999: 1000, 1000: 0} {
+	for keys, want := range map[int]int64{0: 1, 1: 2, 999: 1000, 1000: 0} {
 		values := map[state.KeyPath]json.RawMessage{}
 		for i := range keys {
 			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
@@ -152,8 +153,8 @@ func TestSnapshotHasAtMost999Keys(t *testing.T) {
 		p := &step{Stepper: &Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}}
 		p.conversation = &conversation{seq: 9, turns: 2, snapshot: state.Restore(1, values)}
 		p.storeSnapshot(t.Context())
-		if s.put != want {
-			t.Errorf("%d records are put for %d keys, want %d", s.put, keys, want)
+		if put := s.put.Load(); put != want {
+			t.Errorf("%d records are put for %d keys, want %d", put, keys, want)
 		}
 		p.head.Seq = 1
 		if _, err := p.readSnapshot(t.Context()); err != nil || s.limit != 1000 {

@@ -24,17 +24,19 @@ func TestAWorkerThatLostItsClaimStopsAtItsNextLook(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "slow: 600", mailbox.ModeQueue)
 		head, began := w.take(t, key), time.Now()
-		var taken thread.Head
+		takes := make(chan thread.Head, 1)
 		time.AfterFunc(3*time.Second, func() {
+			defer close(takes) // also when nothing could be taken
 			if err := w.box.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
 				t.Error(err)
 			}
-			taken = w.take(t, key)
+			takes <- w.take(t, key)
 		})
 		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 		if took := time.Since(began); !errors.Is(err, thread.ErrFenced) || took != 4*time.Second {
 			t.Errorf("the step ended with %v after %s, want ErrFenced after 4s", err, took)
 		}
+		taken := <-takes
 		if now := w.head(t, key); now.Claim != taken.Claim || now.Version != taken.Version {
 			t.Errorf("the other worker's claim is %+v, want it as it was, %+v", now.Claim, taken.Claim)
 		}

@@ -28,7 +28,7 @@ func (r *rig) besideASuspect(t *testing.T, over *noHead, text string, within tim
 		}
 	})
 	time.Sleep(time.Millisecond)
-	over.begins = true
+	over.begin()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	err := process.WorkLocal(ctx, wakeUps("a")[0])
@@ -40,13 +40,30 @@ func (r *rig) besideASuspect(t *testing.T, over *noHead, text string, within tim
 // begins.
 type noHead struct {
 	store.Backend
+	mu     sync.Mutex // guards what follows: the suspect's step reads too
 	begins bool
 	fails  int
 }
 
+func (n *noHead) begin() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.begins = true
+}
+
+// fail reports whether this read of the head is one that fails.
+func (n *noHead) fail(key core.ThreadKey) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.begins || n.fails == 0 || key.Thread != "a" {
+		return false
+	}
+	n.fails--
+	return true
+}
+
 func (n *noHead) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	if n.begins && n.fails > 0 && key.Thread == "a" {
-		n.fails--
+	if n.fail(key) {
 		return thread.Head{}, errors.New("connection refused")
 	}
 	return n.Backend.Head(ctx, key)
