@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -447,6 +448,29 @@ func TestAClosingRunShowsItsResponse(t *testing.T) {
 		w.finish(t, key, nil)
 		if want := `done 1 {"type":"natural_end"} "one"`; seen != want {
 			t.Errorf("while RunEnd runs the run is %s, want %s", seen, want)
+		}
+	})
+}
+
+// Nobody can cancel a run that closes. A hook that waits for ever costs three
+// claims the time of a lease each, then the run ends without it.
+func TestRunEndThatHangsIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, seen := time.Now(), 0
+		w := newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"hangs", func(r *plugin.Registrar) {
+			r.Hook(core.PhaseRunEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+				seen++
+				<-ctx.Done()
+				return state.Command{}, ctx.Err()
+			})
+		}}}})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if end := w.end(t, key, receipt); end != `done 1 {"type":"natural_end"} "You said: hi"` {
+			t.Errorf("the run is %s", end)
+		}
+		if elapsed := time.Since(began); seen != 3 || elapsed < 90*time.Second || elapsed > 95*time.Second {
+			t.Errorf("RunEnd was seen %d times in %s, want 3 times within 90 s and a few pauses", seen, elapsed)
 		}
 	})
 }
