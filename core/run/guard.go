@@ -195,7 +195,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		calls, progress = p.round.statuses(p.head.Run.Calls, p.hooked())
 	}
 	_, err := p.commit(ctx, func() thread.Change {
-		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Calls: calls, Progress: progress, Schema: p.adopted(), ModelFailed: p.modelFailed}
+		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Closing: p.head.Run.Status == thread.Closing, Calls: calls, Progress: progress, Schema: p.adopted(), ModelFailed: p.modelFailed}
 	}, nil)
 	if err != nil {
 		return Stepped{}, errors.Join(err, cause)

@@ -102,7 +102,11 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		}
 		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
 			th.modelFails(s)
-			yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
+			failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
+			if !w.disturbed() && w.random.chance(0.5) {
+				failure.RetryAfter = 20 * time.Second // time enough for people to interfere
+			}
+			yield(model.Delta{}, failure)
 			return
 		}
 		if err := w.sleep(ctx, wait/2); err != nil {

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -38,6 +39,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	if a.Open() && a.Run.Status != thread.Closing && b.Run.ID == a.Run.ID && b.Run.Status == thread.Closing {
 		th.checkClosing(a, b)
+		th.closed = w.now
 	}
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
@@ -49,6 +51,18 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 }
 
 func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }
+
+// checkWoken: where nothing fails, who ends a run that nobody holds also wakes
+// the one who closes it, whatever hint of the run is still on its way.
+func (th *threadState) checkWoken(a thread.Head) {
+	w := th.w
+	if w.disturbed() || w.Mixed || a.Run.Status != thread.Closing || !a.Ready() {
+		return
+	}
+	if wait := w.now - th.closed; wait > 5*time.Second {
+		th.fail("a run that was ended waits %s for somebody to close it", wait)
+	}
+}
 
 // checkClaim: one claim at a time, by a program that understands the thread.
 func (th *threadState) checkClaim(a, b thread.Head) {
@@ -67,6 +81,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		w.Stats.Refences++
 		return
 	}
+	th.checkWoken(a)
 	th.claimed, th.fence = w.now, b.Claim.Fence
 	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {

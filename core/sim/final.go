@@ -77,10 +77,15 @@ func waits(h *thread.Head) bool {
 	return false
 }
 
+// disturbed reports whether anything but people interferes with the runs.
+func (w *World) disturbed() bool {
+	return w.Faults > 0 || w.Poison < 0 || w.Mixed && !w.Old || w.Local || w.Late || w.Ambiguous || w.Restarts
+}
+
 // lookForForgotten: without a fault, the sweep finds nothing that could have
 // been claimed for a while.
 func (w *World) lookForForgotten() {
-	if w.Faults > 0 || w.Poison < 0 || w.Mixed && !w.Old || w.Local || w.Late || w.Ambiguous || w.Restarts {
+	if w.disturbed() {
 		return
 	}
 	for _, p := range w.partitions {

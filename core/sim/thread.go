@@ -43,6 +43,7 @@ type threadState struct {
 	handed      int           // hints so far
 	hints, held int           // under way, and with an invocation
 	claimed     time.Duration // when the newest claim was taken
+	closed      time.Duration // when a run began to close
 	fence       uint64        // its first one
 }
 

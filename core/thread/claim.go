@@ -213,7 +213,8 @@ const (
 type Nack struct {
 	Fence       uint64
 	Kind        NackKind
-	AvailableAt int64        // 0: at once
+	AvailableAt int64        // 0: at once; a run that was ended meanwhile is to be closed at once, whatever this says
+	Closing     bool         // the holder knows that the run is closing
 	Calls       []CallStatus // as the step leaves them; nil: unchanged
 	Progress    bool         // results were stored that Calls does not say are done yet
 	Schema      uint16       // highest schema of a stored result that was met, read or not; 0: none was
@@ -243,7 +244,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 		h.uncount()
 	}
 	h.takeBack(false)
-	h.Run.AvailableAt = max(c.AvailableAt, 0)
+	if c.Closing || h.Run.Status != Closing {
+		h.Run.AvailableAt = max(c.AvailableAt, 0)
+	}
 	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
 		before = h.end(ReasonDeadLetter)

@@ -132,7 +132,8 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 		}
 	}
 	if nack, ok := t.Change.(thread.Nack); ok {
-		check(nack.AvailableAt <= t.Now || !claimable(n, t.Now) || n.Run.Reason == thread.ReasonDeadLetter, "no pause before the next try")
+		meanwhile := h.Run.Status == thread.Closing && !nack.Closing // ended without the holder's knowledge
+		check(meanwhile || nack.AvailableAt <= t.Now || !claimable(n, t.Now) || n.Run.Reason == thread.ReasonDeadLetter, "no pause before the next try")
 	}
 	if released := h.Claim.Fence != 0 && n.Claim.Fence == 0; released || touches(t.Change) {
 		check(!claimable(n, t.Now) || r.Hint != nil && r.Hint.At == 0, "something is eligible, and there is no hint")

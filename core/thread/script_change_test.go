@@ -110,7 +110,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 		} else if w.has("model") {
 			kind = thread.NackModel
 		}
-		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed")))}
+		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed")))}
 	case "refence":
 		return thread.Refence{Fence: fence}
 	case "extend-lease":
