@@ -245,7 +245,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
 	said := p.unsaid.said()
-	if said == "" || !byPerson || len(p.head.Run.Calls) > 0 {
+	if said == "" || p.unsaid.steered || !byPerson || len(p.head.Run.Calls) > 0 {
 		return nil
 	}
 	number := int(p.head.Run.Step) + 1

@@ -63,7 +63,7 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 		Model: p.agent.ModelName, System: p.agent.Spec.SystemPrompt, Messages: p.prompt(),
 		Tools: p.agent.ModelTools, MaxTokens: p.agent.Spec.MaxTokens, Temperature: p.agent.Spec.Temperature,
 	}
-	t := &turnBuilder{step: p, number: number, id: id}
+	t := &turnBuilder{step: p, number: number, id: id, steered: len(p.draft.consumed) > 0}
 	p.unsaid = t
 	p.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
@@ -137,15 +137,16 @@ func passing(err error) bool { return model.Transient(err) || errors.Is(err, mod
 // in the order in which they start. Positions are those of the turn as it will
 // be committed, so that a reader who reconnects finds them in the record.
 type turnBuilder struct {
-	step   *step
-	number int
-	id     string
-	blocks []core.Block
-	text   strings.Builder // of the open block
-	kind   core.BlockType  // of the open block; "": none
-	calls  []callBuilder
-	usage  *core.Usage
-	stop   core.StopReason
+	steered bool // it also answers input of the inbox, which is not in the log before the turn is
+	step    *step
+	number  int
+	id      string
+	blocks  []core.Block
+	text    strings.Builder // of the open block
+	kind    core.BlockType  // of the open block; "": none
+	calls   []callBuilder
+	usage   *core.Usage
+	stop    core.StopReason
 }
 
 type callBuilder struct {
