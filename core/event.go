@@ -15,11 +15,13 @@ const (
 	EventToolCallStart     EventType = "tool_call_start" // id and name are known
 	EventToolCallDelta     EventType = "tool_call_delta" // a piece of the arguments' JSON text
 	EventToolCallReady     EventType = "tool_call_ready" // the arguments are complete
+	EventInferenceRetry    EventType = "inference_retry" // the model failed and is called again; what was shown stands
 	EventInferenceComplete EventType = "inference_complete"
-	EventToolCallDone      EventType = "tool_call_done" // the result is stored
-	EventStepEnd           EventType = "step_end"       // the step is committed
-	EventRunYield          EventType = "run_yield"      // last event of a stream whose run goes on elsewhere: reconnect
-	EventRunFinish         EventType = "run_finish"     // last event of a run's stream
+	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
+	EventToolCallDone      EventType = "tool_call_done"      // the result is stored
+	EventStepEnd           EventType = "step_end"            // the step is committed
+	EventRunYield          EventType = "run_yield"           // last event of a stream whose run goes on elsewhere: reconnect
+	EventRunFinish         EventType = "run_finish"          // last event of a run's stream
 )
 
 // Event is one item of a run's stream. Fields that do not belong to the type
@@ -45,6 +47,12 @@ type Event struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call_ready
 	Result    json.RawMessage `json:"result,omitempty"`    // tool_call_done: the data, or {"error": text}
 	IsError   bool            `json:"is_error,omitempty"`  // tool_call_done
+	Status    ResultStatus    `json:"status,omitempty"`    // tool_call_done
+	Ticket    *Ticket         `json:"ticket,omitempty"`    // tool_call_suspended
+
+	Failed int    `json:"failed,omitempty"` // inference_retry: calls of the model that failed so far
+	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
+	Reason string `json:"reason,omitempty"` // inference_retry: kind of the failure, see model.ErrorKind
 
 	Model       string       `json:"model,omitempty"`       // inference_complete
 	Usage       *Usage       `json:"usage,omitempty"`       // inference_complete

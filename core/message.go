@@ -71,6 +71,10 @@ type Message struct {
 	Model      string      `json:"model,omitempty"`       // role assistant: the model that answered
 	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
 	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
+
+	// Pending marks accepted input that no step has read yet, in what readers are
+	// given. It is never stored.
+	Pending bool `json:"pending,omitempty"`
 }
 
 // Text joins the text blocks. For role tool it is what the model reads.
@@ -112,12 +116,16 @@ const (
 // ResultStatus says how a call came to its result.
 type ResultStatus string
 
-// The result statuses. Empty is a tool's own result: IsError tells success from
-// failure.
+// The result statuses. A decision about a call looks at its status, never at a
+// text. Empty, in records of older programs, is ok or error, as IsError says.
 const (
+	ResultOK          ResultStatus = "ok"           // the tool's own
+	ResultError       ResultStatus = "error"        // the tool failed, timed out or panicked
 	ResultInvalid     ResultStatus = "invalid"      // the tool does not exist, or its arguments are not what it takes
 	ResultBlocked     ResultStatus = "blocked"      // a gate ended the run over it
-	ResultSet         ResultStatus = "set"          // a gate gave the result; the tool did not run
+	ResultDenied      ResultStatus = "denied"       // a person refused the call; the tool did not run
+	ResultSet         ResultStatus = "set"          // a gate or a decision gave the result; the tool did not run
+	ResultCancelled   ResultStatus = "cancelled"    // its ticket was cancelled, or superseded by new input
 	ResultNotExecuted ResultStatus = "not_executed" // the run ended or was stopped first
 	ResultUnknown     ResultStatus = "unknown"      // the tool may have run, and must not run twice
 )

@@ -50,6 +50,7 @@ type Run struct {
 	CreatedAt   int64        `json:"created_at"`           // unix milliseconds
 	StartedAt   int64        `json:"started_at,omitempty"`
 	FinishedAt  int64        `json:"finished_at,omitempty"`
+	Tickets     []Ticket     `json:"tickets,omitempty"` // what it waits for, in what readers are given; never stored
 }
 
 // DispatchStatus is the state of a delivery, apart from what the run came to.

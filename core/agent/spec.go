@@ -21,15 +21,46 @@ type Spec struct {
 	SystemPrompt string `json:"system_prompt,omitempty"` // sent with every inference, never stored in a thread
 	Model        string `json:"model"`                   // id of a model of the registry
 
-	MaxRounds   *int     `json:"max_rounds,omitempty"`  // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	MaxRounds   *int     `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	Retry       Retry    `json:"retry,omitzero"`
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one answer; 0: the provider's default
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
+
+	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
 
 	Plugins          []string `json:"plugins,omitempty"`            // ids, in the order in which their commands commit
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"` // plugins whose hooks, gates and tools are active; empty: all
 	AllowedTools     []string `json:"allowed_tools,omitzero"`       // nil: all tools; empty: none
 	ExcludedTools    []string `json:"excluded_tools,omitempty"`     // taken from the allowed ones
 }
+
+// ExecutionMode says how the tool calls of one turn run.
+type ExecutionMode string
+
+// The execution modes.
+const (
+	// Sequential runs the calls one after the other, each on the state that those
+	// before it left. Behind a suspended call the others wait.
+	Sequential ExecutionMode = "sequential"
+	// ParallelBatchApproval runs the calls side by side on the round's state. When
+	// some wait for decisions, the round goes on when all of them are decided.
+	ParallelBatchApproval ExecutionMode = "parallel_batch_approval"
+	// ParallelStreaming runs the calls side by side on the round's state, and each
+	// decision takes effect as it comes.
+	ParallelStreaming ExecutionMode = "parallel_streaming"
+)
+
+// DefaultMaxRetries is how often a failed model call is repeated in a step whose
+// spec says nothing.
+const DefaultMaxRetries = 2
+
+// Retry bounds what a step does about a model that fails for a while.
+type Retry struct {
+	MaxRetries *int `json:"max_retries,omitempty"` // after the first call, over all deliveries of a step; 0 to 20, nil is [DefaultMaxRetries]
+}
+
+// maxRetries bounds MaxRetries.
+const maxRetries = 20
 
 // DecodeSpec reads one spec from JSON, strictly: an unknown field is an error
 // that names it, and so is whatever [Spec.Check] refuses. Errors have code
@@ -61,6 +92,10 @@ func (s Spec) Check() error {
 		return s.invalid("model is empty")
 	case s.MaxRounds != nil && *s.MaxRounds < 0:
 		return s.invalid("max_rounds is %d, want 0 (no limit) or more", *s.MaxRounds)
+	case s.Retry.MaxRetries != nil && (*s.Retry.MaxRetries < 0 || *s.Retry.MaxRetries > maxRetries):
+		return s.invalid("retry.max_retries is %d, allowed are 0 to %d", *s.Retry.MaxRetries, maxRetries)
+	case s.ExecutionMode != "" && s.ExecutionMode != Sequential && s.ExecutionMode != ParallelBatchApproval && s.ExecutionMode != ParallelStreaming:
+		return s.invalid("execution_mode is %q, allowed are %q, %q and %q", core.Excerpt(string(s.ExecutionMode)), Sequential, ParallelBatchApproval, ParallelStreaming)
 	case s.MaxTokens < 0:
 		return s.invalid("max_tokens is %d, want 0 (the provider's default) or more", s.MaxTokens)
 	case s.Temperature != nil && !(*s.Temperature >= 0 && !math.IsInf(*s.Temperature, 0)):
@@ -95,6 +130,22 @@ func (s Spec) Rounds() int {
 	return *s.MaxRounds
 }
 
+// Mode is the execution mode of the agent's tool rounds.
+func (s Spec) Mode() ExecutionMode {
+	if s.ExecutionMode == "" {
+		return Sequential
+	}
+	return s.ExecutionMode
+}
+
+// ModelCalls is how often a step may call its model.
+func (s Spec) ModelCalls() int {
+	if s.Retry.MaxRetries == nil {
+		return 1 + DefaultMaxRetries
+	}
+	return 1 + *s.Retry.MaxRetries
+}
+
 func (s Spec) invalid(format string, args ...any) error {
 	return core.Errorf(core.CodeInvalid, "agent %q: "+format, append([]any{s.ID}, args...)...)
 }
@@ -106,6 +157,9 @@ func (s Spec) clone() Spec {
 	}
 	if s.Temperature != nil {
 		s.Temperature = new(*s.Temperature)
+	}
+	if s.Retry.MaxRetries != nil {
+		s.Retry.MaxRetries = new(*s.Retry.MaxRetries)
 	}
 	s.Plugins = slices.Clone(s.Plugins)
 	s.ActiveHookFilter = slices.Clone(s.ActiveHookFilter)

@@ -85,29 +85,27 @@ func (e *Engine) Listens(phase core.Phase) bool {
 	return len(e.hooks[phase]) > 0 || e.actionPhases[phase]
 }
 
-// Gate asks every gate about c.Call, one after the other in registration order.
-// The highest verdict wins, the first of equals. The result of a
-// VerdictSetResult carries the call's id and name. A gate's error or panic is
-// an error that names its plugin.
+// Gate asks every gate about c.Call, one after the other in registration order,
+// each on the snapshot that the commands of those before it make. The highest
+// verdict wins, the first of equals; its Command is that of all gates together,
+// fit for [Engine.Submit]. The result of a VerdictSetResult carries the call's
+// id and name, a VerdictSuspend has an id. A gate's error or panic is an error
+// that names its plugin.
 func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
 	c = c.bind()
 	var best Verdict
+	var together state.Command
 	for _, g := range e.gates {
-		var v Verdict
-		err := env.Protect(func() (err error) {
-			v, err = g.run(ctx, c)
-			return err
-		})
-		if err == nil {
-			err = v.check()
-		}
+		v, err := e.ask(ctx, g, &c)
 		if err != nil {
 			return Verdict{}, fmt.Errorf("gate of plugin %q: %w", g.plugin, err)
 		}
+		together.Append(v.Command)
 		if v.Kind > best.Kind {
 			best = v
 		}
 	}
+	best.Command = together
 	if best.Kind == VerdictSetResult && c.Call != nil {
 		result := *best.Result
 		result.CallID, result.Name = c.Call.ID, c.Call.Name
@@ -116,12 +114,43 @@ func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
 	return best, nil
 }
 
-func (v Verdict) check() error {
-	if v.Kind > VerdictBlock {
-		return fmt.Errorf("verdict %d does not exist", v.Kind)
+// ask asks one gate and takes its command into the snapshot of c.
+func (e *Engine) ask(ctx context.Context, g gate, c *Context) (v Verdict, err error) {
+	err = env.Protect(func() (err error) {
+		v, err = g.run(ctx, *c)
+		return err
+	})
+	if err == nil {
+		err = v.check()
 	}
-	if v.Kind == VerdictSetResult && v.Result == nil {
+	if err == nil {
+		v.Command, err = e.settle(v.Command, "")
+	}
+	if err == nil && !v.Command.IsZero() {
+		c.Snapshot, _, err = e.registry.Commit(c.Snapshot, v.Command.Batch)
+	}
+	if err != nil || v.Kind != VerdictSuspend {
+		return v, err
+	}
+	suspend := *v.Suspend
+	if suspend.ID == "" {
+		suspend.ID = fmt.Sprintf("%s.%d.%d.%s", c.Run, c.Step, c.CallIndex, g.plugin)
+	}
+	v.Suspend = &suspend
+	if c.Resume != nil && c.Resume.Suspension == suspend.ID && c.Resume.Decision.Resumes() {
+		v.Kind, v.Suspend = VerdictAllow, nil
+	}
+	return v, core.CheckName("suspension id", suspend.ID)
+}
+
+func (v Verdict) check() error {
+	switch {
+	case v.Kind > VerdictBlock:
+		return fmt.Errorf("verdict %d does not exist", v.Kind)
+	case v.Kind == VerdictSetResult && v.Result == nil:
 		return errors.New("the verdict sets no result")
+	case v.Kind == VerdictSuspend && v.Suspend == nil:
+		return errors.New("the verdict does not say what the call waits for")
 	}
 	return nil
 }

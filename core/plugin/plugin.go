@@ -32,6 +32,7 @@ type Context struct {
 	Turn        *core.Message     // the model's turn, from AfterInference on
 	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute, effects of a call
 	CallIndex   int               // of Call in Turn, from 0
+	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 }
@@ -57,8 +58,10 @@ type ActionHandler func(ctx context.Context, c Context, payload json.RawMessage)
 // logged; nothing is rolled back.
 type EffectHandler func(ctx context.Context, c Context, payload json.RawMessage) error
 
-// Gate decides about a tool call whose arguments are valid, before it runs. It
-// changes nothing. An error ends the run.
+// Gate decides about a tool call whose arguments are valid, before it runs, and
+// again when a decision lets the call go on. What its verdict's Command asks for
+// counts once, with the call's result. It must not act on the world but through
+// effects. An error ends the run.
 type Gate func(ctx context.Context, c Context) (Verdict, error)
 
 // VerdictKind is what a gate decides. A later kind outranks an earlier one.
@@ -68,12 +71,17 @@ type VerdictKind uint8
 const (
 	VerdictAllow     VerdictKind = iota // nothing to object
 	VerdictSetResult                    // Result answers the call; the tool does not run
+	VerdictSuspend                      // the call waits for a decision on Suspend
 	VerdictBlock                        // the run ends, blocked for Reason
 )
 
-// Verdict is a gate's answer.
+// Verdict is what a gate returns. A suspension without an id gets one that is
+// the same each time the call is asked about; when that suspension was decided
+// to resume, its verdict counts as VerdictAllow.
 type Verdict struct {
-	Kind   VerdictKind
-	Reason string           // VerdictBlock: for people
-	Result *core.ToolResult // VerdictSetResult
+	Kind    VerdictKind
+	Reason  string           // VerdictBlock: for people
+	Result  *core.ToolResult // VerdictSetResult
+	Suspend *core.Suspend    // VerdictSuspend
+	Command state.Command    // with whatever verdict; counts with the call's result
 }

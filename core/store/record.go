@@ -54,9 +54,10 @@ func LogSeq(name string) (uint64, bool) {
 // entry's text.
 func InputName(id core.ID, revision uint32) string { return fmt.Sprintf("Q#%s#%d", id, revision) }
 
-// DecisionName names a decision about a call of the turn at a sequence.
-func DecisionName(run core.ID, turn uint64, call uint8, decision string) string {
-	return fmt.Sprintf("D#%s#%d#%d#%s", run, turn, call, decision)
+// DecisionName names a decision about a call of the turn at a sequence, by the
+// hash of its id that the head holds.
+func DecisionName(run core.ID, turn uint64, call uint8, decision uint64) string {
+	return fmt.Sprintf("D#%s#%d#%d#%016x", run, turn, call, decision)
 }
 
 // ReadName names the record that says where an inbox entry was read; the log
@@ -82,9 +83,10 @@ func SnapshotValueName(path string) string { return SnapshotName + path }
 // of the head that puts it in force.
 func RoundName(run core.ID, version uint64) string { return fmt.Sprintf("C#%s#round#%d", run, version) }
 
-// SuspensionName names what a suspended call waits with.
-func SuspensionName(run core.ID, turn uint64, call uint8, suspension string) string {
-	return fmt.Sprintf("C#%s#%d#%d#%s", run, turn, call, suspension)
+// SuspensionName names what a suspended call waits with, by the hash of the
+// suspension's id that the head holds.
+func SuspensionName(run core.ID, turn uint64, call uint8, ticket uint64) string {
+	return fmt.Sprintf("C#%s#%d#%d#%016x", run, turn, call, ticket)
 }
 
 // PartName names the stored result of a part of a tool call.

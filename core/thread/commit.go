@@ -90,7 +90,7 @@ type CommitStep struct {
 	Seq      uint64  // of the last record that becomes visible
 	Calls    []CallStatus
 	Tickets  []Ticket
-	Round    bool // Wait: an open round's record goes with this write
+	Round    bool // an open round's record goes with this write, if the round stays open
 	Consumed []InboxRef
 	Summary  uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Cut      uint64 // as in CommitTurn
@@ -131,6 +131,9 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Before: before, Outcome: outcome}
+	if c.Round && outcome != Done && h.Run.OpenCalls() {
+		h.Run.Round = h.next()
+	}
 	switch outcome {
 	case Yield:
 		if c.Keep && h.Schema <= t.Schemas.Reads {
@@ -143,9 +146,6 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		}
 		h.takeBack(false)
 	case Wait:
-		if c.Round {
-			h.Run.Round = h.next()
-		}
 		h.Claim, h.Run.Status = Claim{}, Waiting
 	case Done:
 		h.end(ReasonOwn)

@@ -28,7 +28,13 @@ type Entry struct {
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
 
-	Intents *state.Command `json:"intents,omitempty"` // of a result: what gate, hooks before it and tool ask for
+	// Of a result: what the call asks for. Hooks is the gates' and
+	// BeforeToolExecute's part, which runs again where it conflicts with what
+	// siblings changed; Intents is the tool's.
+	Hooks    *state.Command `json:"hooks,omitempty"`
+	Intents  *state.Command `json:"intents,omitempty"`
+	Decision string         `json:"decision,omitempty"` // id of the decision that the result follows
+	Blocked  string         `json:"blocked,omitempty"`  // why a gate ended the run over the call
 }
 
 // Range is a part of the log, both ends included.

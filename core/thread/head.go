@@ -176,8 +176,8 @@ type Dispatch struct {
 type Ticket struct {
 	Call     uint8
 	Kind     TicketKind
-	ID       uint64 // hash of the suspension id; a call that suspends again has another
-	Decision uint64 // hash of the decision id; 0: open
+	ID       uint64 // see [TicketKey]; a call that suspends again has another
+	Decision uint64 // see [DecisionKey]; 0: open
 	Deadline int64  // 0: none
 }
 

@@ -110,8 +110,9 @@ func (h *Head) inboxes() []inbox {
 type Decide struct {
 	Run      core.ID
 	Call     uint8
-	Ticket   uint64 // hash of the suspension id; 0: whichever the call has
-	Decision uint64 // hash of the decision id, not 0
+	Ticket   uint64 // see [TicketKey]; 0: whichever the call has
+	Decision uint64 // see [DecisionKey]; not 0
+	Dedupe   uint64 // another form of the decision's id that is remembered with it; 0: none
 	Resume   bool   // false: cancel the call
 }
 
@@ -119,7 +120,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	if c.Decision == 0 {
 		return Result{}, invalid("decide: the decision must have an id")
 	}
-	if h.seen(c.Decision) {
+	if h.seen(c.Decision) || h.seen(c.Dedupe) {
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	}
 	i := slices.IndexFunc(h.Tickets, func(t Ticket) bool {
@@ -137,6 +138,7 @@ func (c Decide) apply(h *Head, t Transition) (Result, error) {
 	}
 	h.Tickets[i].Decision = c.Decision
 	h.remember(c.Decision)
+	h.remember(c.Dedupe)
 	h.raise(t)
 	h.Run.Calls[c.Call] = CallCancelling
 	if c.Resume {

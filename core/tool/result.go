@@ -14,6 +14,10 @@ type Result struct {
 	core.ToolResult
 	Command state.Command `json:"command,omitzero"`
 
+	// Suspend makes the call wait for a decision instead; everything else of the
+	// result must be empty. It is not stored with a result.
+	Suspend *core.Suspend `json:"-"`
+
 	// Err is why [Execute] made an error result, for the log. It is not stored.
 	Err error `json:"-"`
 }
@@ -32,6 +36,10 @@ func Text(text string) Result {
 	data, _ := core.EncodeJSON(text) // a string always encodes
 	return Result{ToolResult: core.ToolResult{Data: data}}
 }
+
+// Suspended returns what makes a call wait for a decision. When one resumes it,
+// the tool runs again with [Call.Resume], unless the mode says otherwise.
+func Suspended(s core.Suspend) Result { return Result{Suspend: &s} }
 
 // Failed returns an error result: the model reads the message and may try again.
 func Failed(message string) Result {

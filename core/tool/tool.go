@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -43,6 +44,14 @@ type Spec struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object
 	Delivery    Delivery        `json:"delivery,omitempty"`
+
+	// Timeout ends the call's context; 0: the step's time is the limit. A tool
+	// that does not return within two seconds after is left behind: its call's
+	// outcome is unknown, and what it returns later is dropped.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Client says that the client runs the tool: its call waits until the output
+	// comes as a decision. See [Client].
+	Client bool `json:"client,omitempty"`
 }
 
 // Call is one request to run a tool.
@@ -55,6 +64,12 @@ type Call struct {
 	Run       core.ID
 	Step      int            // from 1
 	Snapshot  state.Snapshot // the state before the call
+
+	// Resume is the decision after which a suspended call runs again; nil: it was
+	// not suspended.
+	Resume *core.Resume
+	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
+	Parts Parts
 }
 
 // Tool is something that a model can call. Implementations are safe for
@@ -66,7 +81,9 @@ type Tool interface {
 	// must not act: gates run between Check and Run.
 	Check(arguments json.RawMessage) error
 	// Run executes a call whose arguments passed Check. An error becomes an
-	// error result for the model; one wrapped by [Fatal] ends the run.
+	// error result for the model; one wrapped by [Fatal] ends the run. A result
+	// with Suspend makes the call wait for a decision, and Run is called again
+	// when that resumes it.
 	Run(ctx context.Context, call Call) (Result, error)
 }
 
@@ -101,6 +118,9 @@ func (s Spec) Check() error {
 	}
 	if s.Delivery > AtMostOnce {
 		return fmt.Errorf("tool %q has delivery %d, which does not exist", s.Name, s.Delivery)
+	}
+	if s.Timeout < 0 {
+		return fmt.Errorf("tool %q has the timeout %s, want 0 (none) or more", s.Name, s.Timeout)
 	}
 	if s.Parameters == nil {
 		return nil

@@ -31,12 +31,12 @@ func idsAtTheirLimits(p *probe) {
 	for i, key := range keys {
 		at := int64(i+1) * 3_600_000
 		h := dueHead(1, at)
-		record := store.Record{Name: store.DecisionName(core.ID{1}, 999_999_999_999, 31, longest(":")), Payload: []byte{byte(i)}}
+		record := store.Record{Name: store.PartName(core.ID{1}, 999_999_999_999, 31, longest(":")), Payload: []byte{byte(i)}}
 		p.setDue(key, h)
 		p.put(key, record)
 		p.wantHead(key, h)
 		p.wantRecord(key, record)
-		p.wantRecords(key, "D#", "", 10, record.Name)
+		p.wantRecords(key, "C#", "", 10, record.Name)
 		p.wantDue(key, at, true)
 		p.point(key.Tenant, longest(key.Thread), record.Payload)
 		p.wantPointer(key.Tenant, longest(key.Thread), record.Payload)

@@ -1,0 +1,63 @@
+package thread
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// TicketRecord is the payload of C#<run>#<turn>#<call>#<ticket>: what a
+// suspended call waits with. It counts while the head has the ticket.
+type TicketRecord struct {
+	core.Ticket
+	// Suspended are the ids under which the call was suspended before, oldest
+	// first: a tool that repeats one would wait for a decision that it has.
+	Suspended []string `json:"suspended,omitempty"`
+}
+
+// DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts
+// when the head's ticket, or the call's result, names it.
+type DecisionRecord struct {
+	core.Decision
+	Suspension string `json:"suspension"` // id of what it decides
+}
+
+// RoundRecord is the payload of C#<run>#round#<version>: what a tool round that
+// waits has come to. It counts while the head names its version.
+type RoundRecord struct {
+	Turn     uint64      `json:"turn"`            // sequence of the turn
+	Patch    state.Patch `json:"patch,omitempty"` // from the state after the turn
+	Revision uint64      `json:"revision,omitempty"`
+	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
+	Totals   Totals      `json:"totals,omitzero"`
+}
+
+// TicketKey is the head's form of a suspension id; never 0.
+func TicketKey(run core.ID, suspension string) uint64 { return key(run, "ticket", suspension) }
+
+// DecisionKey is the head's form of a decision's id, which counts for one ticket
+// of one run: a person may decide two tickets with one id. It is never 0.
+func DecisionKey(run core.ID, suspension, decision string) uint64 {
+	return key(run, "decision", suspension, decision)
+}
+
+// CallDecisionKey is the form that a decision is remembered by besides, if it
+// named the call and not the suspension: when its ticket is gone, the call's
+// suspension is not known any more.
+func CallDecisionKey(run core.ID, call, decision string) uint64 {
+	return key(run, "call", call, decision)
+}
+
+func key(run core.ID, parts ...string) uint64 {
+	h := sha256.New()
+	h.Write(run[:])
+	for _, p := range parts {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(p)))
+		h.Write(size[:])
+		h.Write([]byte(p))
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil)) | 1
+}

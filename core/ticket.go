@@ -1,0 +1,120 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// ResumeMode says what becomes of a suspended call when a decision resumes it.
+type ResumeMode string
+
+// The resume modes. The zero ResumeMode is ResumeReplay.
+const (
+	// ResumeReplay runs the call with its original arguments: the decision allows it.
+	ResumeReplay ResumeMode = "replay_tool_call"
+	// ResumeAsResult makes the decision's payload the call's result; no tool runs.
+	ResumeAsResult ResumeMode = "use_decision_as_tool_result"
+	// ResumeAsArguments runs the call with the decision's payload as its arguments,
+	// which are validated like the model's.
+	ResumeAsArguments ResumeMode = "pass_decision_to_tool"
+)
+
+// TicketKind says who decides about a suspended call.
+type TicketKind string
+
+// The ticket kinds. The zero TicketKind is TicketPerson.
+const (
+	TicketPerson TicketKind = "person"
+	TicketClient TicketKind = "client" // a tool that the client runs: its output is the decision
+	TicketChild  TicketKind = "child"  // a child run
+)
+
+// Suspension is what a call waits for, as those read it who decide.
+type Suspension struct {
+	ID         string          `json:"id"`                   // see [CheckName]; names the ticket on its thread
+	Action     string          `json:"action"`               // what is asked for: "tool:PermissionConfirm", "tool:ask_user"
+	Message    string          `json:"message,omitempty"`    // for people
+	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
+	// ResponseSchema is the JSON Schema of the payload of a decision that resumes
+	// the call; absent: anything.
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// Suspend is the answer of a gate or a tool that lets its call wait for a
+// decision. An empty ID is filled in; a tool that suspends again must not repeat
+// one that was decided.
+type Suspend struct {
+	Suspension
+	Mode ResumeMode
+	Kind TicketKind
+	// Timeout ends the run, expired, when nobody has decided by then while it
+	// waits; 0: it waits for as long as it takes.
+	Timeout time.Duration
+}
+
+// Ticket is a suspended tool call that waits for a decision.
+type Ticket struct {
+	Suspension Suspension `json:"suspension"`
+	Call       ToolCall   `json:"pending"` // as the model made it
+	Mode       ResumeMode `json:"resume_mode"`
+	Kind       TicketKind `json:"kind"`
+	Deadline   int64      `json:"deadline,omitempty"` // unix milliseconds; 0: none
+	Decided    bool       `json:"decided,omitempty"`  // a decision was accepted that the run has not read yet
+}
+
+// DecisionAction says what a decision does with its call.
+type DecisionAction string
+
+// The decision actions.
+const (
+	DecisionResume DecisionAction = "resume"
+	DecisionCancel DecisionAction = "cancel"
+)
+
+// Decision is an answer to a ticket.
+type Decision struct {
+	// ID makes the decision idempotent: the same id again changes nothing. See
+	// [CheckName]; empty: made of what the decision says.
+	ID      string          `json:"decision_id"`
+	Action  DecisionAction  `json:"action"`
+	Payload json.RawMessage `json:"payload,omitempty"` // {"approved": false} cancels, whatever Action says
+	Reason  string          `json:"reason,omitempty"`  // of a cancel, for the model
+}
+
+// Check returns an error with code [CodeInvalid] that says what is wrong with
+// the decision by itself.
+func (d Decision) Check() error {
+	if d.Action != DecisionResume && d.Action != DecisionCancel {
+		return Errorf(CodeInvalid, "invalid action %q, allowed are %q and %q", Excerpt(string(d.Action)), DecisionResume, DecisionCancel)
+	}
+	if d.ID != "" {
+		if err := CheckName("decision_id", d.ID); err != nil {
+			return err
+		}
+	}
+	if len(d.Payload) > 0 && !json.Valid(d.Payload) {
+		return Errorf(CodeInvalid, "payload is not JSON")
+	}
+	return nil
+}
+
+// Resumes reports whether the call goes on.
+func (d Decision) Resumes() bool { return d.Action == DecisionResume && !d.Refuses() }
+
+// Refuses reports whether the payload is an object that says approved: false.
+func (d Decision) Refuses() bool {
+	var payload struct {
+		Approved *bool `json:"approved"`
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(d.Payload), []byte("{")) || json.Unmarshal(d.Payload, &payload) != nil {
+		return false
+	}
+	return payload.Approved != nil && !*payload.Approved
+}
+
+// Resume is what a call that goes on after a decision is told.
+type Resume struct {
+	Suspension string // id of the suspension that was decided
+	Decision   Decision
+}

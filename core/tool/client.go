@@ -1,0 +1,28 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Client makes a tool that has no code here: the client runs it. A call of it is
+// suspended, and the client's output, which comes as a decision, is its result.
+// Without Parameters in the spec any JSON object is taken as arguments.
+func Client(spec Spec) (Tool, error) {
+	spec.Client = true
+	if spec.Parameters == nil {
+		spec.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return Typed(spec, func(_ context.Context, call Call, arguments map[string]any) (Result, error) {
+		parameters, err := core.EncodeJSON(arguments)
+		if err != nil {
+			return Result{}, err
+		}
+		return Suspended(core.Suspend{
+			Suspension: core.Suspension{Action: "tool:" + spec.Name, Parameters: parameters},
+			Mode:       core.ResumeAsResult, Kind: core.TicketClient,
+		}), nil
+	})
+}
