@@ -138,6 +138,7 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a batch without a run", edit(37, 1<<4)},
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
+		{"more tickets than any memory holds", edit(end+1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
 		{"ten dispatches", edit(end, 10)},
 		{"nine tickets", edit(end+1, 9)},
 		{"nine inbox entries", edit(end+2, 9)},
@@ -158,6 +159,52 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	}
 	if _, err := thread.Decode(edit(0, 2)); !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("a newer layout is %v, want ErrSchema", err)
+	}
+}
+
+// The encoder writes what it is given; the decoder takes no value that no change
+// leaves in a head, nor one more of a table than there can be.
+func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
+	parent := thread.Parent{Thread: "p", Run: id("q")}
+	base := func() thread.Head {
+		return thread.Head{
+			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32)},
+			Claim: thread.Claim{Fence: 1}, Tickets: make([]thread.Ticket, 8), Inbox: make([]thread.InboxEntry, 8),
+			Pending: make([]thread.Dispatch, 9), Recent: make([]uint64, 16), Notify: &thread.Notify{Parent: parent}, Later: make([]thread.Notify, 10),
+		}
+	}
+	tests := []struct {
+		name  string
+		last  func(h *thread.Head) // what is still taken
+		first func(h *thread.Head) // what is not
+	}{
+		{"status", func(h *thread.Head) { h.Run.Status = 2 }, func(h *thread.Head) { h.Run.Status = 3 }},
+		{"reason", func(h *thread.Head) { h.Run.Reason = 5 }, func(h *thread.Head) { h.Run.Reason = 6 }},
+		{"cursor", func(h *thread.Head) { h.Run.Cursor = 2 }, func(h *thread.Head) { h.Run.Cursor = 3 }},
+		{"call status", func(h *thread.Head) { h.Run.Calls[31] = 5 }, func(h *thread.Head) { h.Run.Calls[31] = 6 }},
+		{"ticket kind", func(h *thread.Head) { h.Tickets[7].Kind = 2 }, func(h *thread.Head) { h.Tickets[7].Kind = 3 }},
+		{"inbox kind", func(h *thread.Head) { h.Inbox[7].Kind = 1 }, func(h *thread.Head) { h.Inbox[7].Kind = 2 }},
+		{"calls", func(*thread.Head) {}, func(h *thread.Head) { h.Run.Calls = make([]thread.CallStatus, 33) }},
+		{"tickets", func(*thread.Head) {}, func(h *thread.Head) { h.Tickets = make([]thread.Ticket, 9) }},
+		{"inbox entries", func(*thread.Head) {}, func(h *thread.Head) { h.Inbox = make([]thread.InboxEntry, 9) }},
+		{"dispatches", func(*thread.Head) {}, func(h *thread.Head) { h.Pending = make([]thread.Dispatch, 10) }},
+		{"notifies", func(*thread.Head) {}, func(h *thread.Head) { h.Later = make([]thread.Notify, 11) }},
+		{"keys", func(*thread.Head) {}, func(h *thread.Head) { h.Recent = make([]uint64, 17) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := base()
+			tt.last(&h)
+			if got, err := thread.Decode(h.AppendBinary(nil)); err != nil {
+				t.Errorf("the last that there can be: %v", err)
+			} else if diff := cmp.Diff(h, got); diff != "" {
+				t.Error(diff)
+			}
+			tt.first(&h)
+			if _, err := thread.Decode(h.AppendBinary(nil)); core.CodeOf(err) != core.CodeCorrupt {
+				t.Errorf("one more: %v, want corrupt", err)
+			}
+		})
 	}
 }
 
