@@ -415,6 +415,19 @@ func TestClaimOfNothing(t *testing.T) {
 	}
 }
 
+// What was accepted before the thread was deleted is not confirmed any more.
+func TestRetryOnADeletedThreadIsRefused(t *testing.T) {
+	w := newWorld(t)
+	first := w.submit(t, keyed("one", ""))
+	if _, err := w.Cancel(t.Context(), key, first.RunID); err != nil {
+		t.Fatal(err)
+	}
+	w.commit(t, thread.Delete{Owner: "ann"})
+	if r, err := w.Submit(t.Context(), keyed("one", "")); core.CodeOf(err) != core.CodeDeleted || r != (mailbox.Receipt{}) {
+		t.Errorf("submit: %+v, %v; want code deleted", r, err)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.Cancel(t.Context(), key, core.ID{}); core.CodeOf(err) != core.CodeNotFound {

@@ -123,7 +123,7 @@ func (r *reader) inbox() []InboxEntry {
 
 // extensions reads fields whose meaning only a newer program may know.
 func (r *reader) extensions() (all []Extension) {
-	inner := reader{b: r.take(r.uint()), bad: r.bad}
+	inner := reader{b: r.take(r.uint())}
 	for len(inner.b) > 0 && !inner.bad {
 		all = append(all, Extension{Run: inner.id(), Tag: inner.uint(), Value: []byte(inner.text())})
 	}
@@ -146,7 +146,7 @@ func (r *reader) must(ok bool) {
 }
 
 func (r *reader) take(n uint64) []byte {
-	if r.bad || n > uint64(len(r.b)) {
+	if n > uint64(len(r.b)) {
 		r.bad = true
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *reader) below(limit byte) byte {
 // uint reads a varint in its shortest form.
 func (r *reader) uint() uint64 {
 	v, n := binary.Uvarint(r.b)
-	if r.bad || n <= 0 || n > 1 && r.b[n-1] == 0 {
+	if n <= 0 || n > 1 && r.b[n-1] == 0 {
 		r.bad = true
 		return 0
 	}
@@ -206,7 +206,7 @@ func (r *reader) text() string { return string(r.take(r.uint())) }
 
 func (r *reader) count(limit int) int {
 	n := r.uint()
-	if r.bad || n > uint64(limit) {
+	if n > uint64(limit) {
 		r.bad = true
 		return 0
 	}
