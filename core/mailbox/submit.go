@@ -220,7 +220,7 @@ func (u *submission) change(head thread.Head) thread.Change {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && head.Run.Status == thread.Waiting && running:
+		u.Mode != ModeReject && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}
