@@ -137,10 +137,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err != nil {
 		return Receipt{}, head, err
 	}
-	pointers, err := u.pointers()
-	if err != nil {
-		return Receipt{}, head, err
-	}
+	pointers := u.pointers()
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
@@ -196,15 +193,14 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 
 // pointers lead to the thread: from the run's id and, if there is one, from the
 // Key.
-func (u *submission) pointers() ([]store.Pointer, error) {
+func (u *submission) pointers() []store.Pointer {
 	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
-	byRun, err := runPointer(u.run, p)
-	if err != nil || u.Key == "" {
-		return []store.Pointer{byRun}, err
+	byRun := runPointer(u.run, p)
+	if u.Key == "" {
+		return []store.Pointer{byRun}
 	}
 	p.Body = u.body
-	byKey, err := encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife)
-	return []store.Pointer{byKey, byRun}, err
+	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife), byRun}
 }
 
 // change chooses the transition for the head as it stands when it is written:
