@@ -120,3 +120,13 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 		})
 	}
 }
+
+func TestRecordThatCannotBeReadIsNamed(t *testing.T) {
+	w := newWorld(t)
+	receipt := w.submit(t, input("one", ""))
+	w.store.failures = map[string]error{store.RunName(receipt.RunID): errors.New("read timed out")}
+	_, ok, err := w.Run(t.Context(), key, thread.Head{}, receipt.RunID, receipt.DispatchID)
+	if want := "read run " + receipt.RunID.String() + ": read timed out"; ok || err == nil || err.Error() != want {
+		t.Errorf("run: %v, %v; want %s", ok, err, want)
+	}
+}
