@@ -232,10 +232,9 @@ func (p *step) hear(ctx context.Context) error {
 			}
 			p.input = &input
 		}
-		if err := p.supersede(ctx, p.input.Supersede); err != nil {
+		if err := p.open(ctx, p.input); err != nil {
 			return err
 		}
-		p.say(p.head.Run.Dispatch, p.input.Messages)
 	}
 	inputs, err := p.inbox(ctx)
 	if err != nil {
