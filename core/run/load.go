@@ -235,6 +235,9 @@ func (p *step) hear(ctx context.Context) error {
 		if err := p.open(ctx, p.input); err != nil {
 			return err
 		}
+		if p.draft.cut == 0 { // else it takes back what the snapshot would have
+			p.starting = p.conversation
+		}
 	}
 	inputs, err := p.inbox(ctx)
 	if err != nil {

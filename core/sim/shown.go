@@ -109,6 +109,10 @@ func (th *threadState) checkSnapshot(r store.Record) {
 		return
 	}
 	said := th.states[m.AsOf-1]
+	next := m.AsOf < uint64(len(th.entries)) && th.entries[m.AsOf-1].Run != th.entries[m.AsOf].Run
+	if next && len(m.Keys) != len(said.Paths()) { // it is as the next run found it
+		said = said.BeginRun()
+	}
 	if paths := said.Paths(); len(paths) != len(m.Keys) || said.Revision() != m.Revision {
 		th.fail("a state snapshot of sequence %d has %d values at revision %d, the log %d at %d",
 			m.AsOf, len(m.Keys), m.Revision, len(paths), said.Revision())
