@@ -232,3 +232,32 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 		})
 	}
 }
+
+// The newest run is taken back without reading the thread before it, also again
+// and again: its own start has stored the state that it began with.
+func TestTheNewestRunIsTakenBackFromTheStateAtItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw, seen []string
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread)}, model: listens(&seen), window: 40}
+		w := newWorld(t, o)
+		for range 200 {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+		}
+		for i, from := range []uint64{598, 602, 606} {
+			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "again")}, Supersede: from,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.store.reads = 0
+			w.finish(t, key, nil)
+			if w.store.reads > 80 { // a look back is 32 records, once for the window, once for that before the run
+				t.Errorf("take %d read %d records", i+1, w.store.reads)
+			}
+			if got, want := saw[len(saw)-1], fmt.Sprintf("step 1, revision %d: in_thread 598", 602+4*i); got != want {
+				t.Errorf("take %d sees %s, want %s", i+1, got, want)
+			}
+		}
+	})
+}

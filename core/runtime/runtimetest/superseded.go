@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -56,16 +54,16 @@ func (o Options) Superseded(t *testing.T) {
 	for _, s := range sayings {
 		runs = append(runs, w.say(program, s))
 		for _, limit := range []int{1, 2, 3, 200} {
-			if diff := cmp.Diff(s.pages, w.read(program, 0, limit)); diff != "" {
-				t.Errorf("after %q, in pages of %d (-want +got):\n%s", s.text, limit, diff)
+			if got := w.read(program, 0, limit); !slices.Equal(got, s.pages) {
+				t.Errorf("after %q, pages of %d have %q, want %q", s.text, limit, got, s.pages)
 			}
 		}
 		entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, theThread, s.began, s.began)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(s.back, entries[0].Superseded); diff != "" {
-			t.Errorf("%q supersedes (-want +got):\n%s", s.text, diff)
+		if back := entries[0].Superseded; (back == nil) != (s.back == nil) || back != nil && *back != *s.back {
+			t.Errorf("%q supersedes %v, want %v", s.text, back, s.back)
 		}
 	}
 	for i, want := range [][]string{{"re: one"}, {"re: two again"}, {"re: anew"}} {
@@ -100,8 +98,8 @@ func (o Options) SupersededPage(t *testing.T) {
 				w.say(program, s)
 			}
 			for _, limit := range []int{1, 200} {
-				if diff := cmp.Diff(test.want, w.read(program, test.after, limit)); diff != "" {
-					t.Errorf("in pages of %d (-want +got):\n%s", limit, diff)
+				if got := w.read(program, test.after, limit); !slices.Equal(got, test.want) {
+					t.Errorf("pages of %d have %q, want %q", limit, got, test.want)
 				}
 			}
 		})
