@@ -24,9 +24,11 @@ func (p *step) open(ctx context.Context, input *thread.Queued) error {
 
 // openAtEnd is open for a run that ends before its first commit. Its end does not
 // wait for what cannot be read any more, nor for what may be what takes the
-// process down: then the input is stored, and supersedes nothing.
+// process down, once claims of the closing run were lost: then the input is
+// stored, and supersedes nothing.
 func (p *step) openAtEnd(ctx context.Context, input *thread.Queued) error {
-	if input.Supersede == 0 || !p.conversation.unread && p.head.Run.Attempts < thread.SkipRunEnd {
+	lost := p.head.Run.Status == thread.Closing && p.head.Run.Attempts >= thread.SkipRunEnd
+	if input.Supersede == 0 || !p.conversation.unread && !lost {
 		err := p.open(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err
