@@ -131,6 +131,9 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, nil
 		}
 	}
+	if err := u.checkSupersede(ctx, head); err != nil {
+		return Receipt{}, head, err
+	}
 	record, err := u.inputRecord(thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede,
 	}, 0)
@@ -156,6 +159,33 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		receipt.RunID = reader
 	}
 	return receipt, head, nil
+}
+
+// checkSupersede refuses to take the log back from anywhere but where the input
+// of a run begins: a turn would lose its question, or a call its result. What the
+// log says there never changes, so that it need not be asked again when the run
+// begins; only whether it was superseded meanwhile.
+func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
+	at := u.Supersede
+	if at == 0 {
+		return nil
+	}
+	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
+		at, head.Seq, u.Thread.Thread)
+	if at > head.Seq {
+		return refused
+	}
+	entries, err := store.ReadLog(ctx, u.store, u.records, u.Thread, max(at-1, 1), at)
+	if err != nil {
+		return fmt.Errorf("look at what is superseded: %w", err)
+	}
+	if entry := entries[len(entries)-1]; entry.Message == nil || entry.Message.Role != core.RoleUser {
+		return refused
+	}
+	if before := entries[0]; at > 1 && before.Run == entries[1].Run && before.Superseded == nil {
+		return refused
+	}
+	return nil
 }
 
 // overStored submits over input that an earlier try with the same Key has

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,14 +22,14 @@ type conversation struct {
 	seqs        []uint64      // of messages
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
-	totals      thread.Totals    // of run
-	record      thread.RunRecord // of run, when known
-	stored      manifest         // the newest state snapshot that is stored
-	changed     map[state.KeyPath]bool
-	turns       int  // since that snapshot
-	size        int  // about, in bytes
-	short       bool // older messages belong to the window, which were not read
-	unread      bool // the thread cannot be read: nothing is known of it
+	totals      thread.Totals            // of run
+	record      thread.RunRecord         // of run, when known
+	stored      manifest                 // the newest state snapshot that is stored
+	changed     map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
+	turns       int                      // since that snapshot
+	size        int                      // about, in bytes
+	short       bool                     // older messages belong to the window, which were not read
+	unread      bool                     // the thread cannot be read: nothing is known of it
 }
 
 // builder folds log entries into a conversation.
@@ -120,14 +121,12 @@ func (b *builder) cut(from uint64) {
 // note remembers which keys a patch touches.
 func (b *builder) note(p state.Patch) {
 	if !b.own {
-		changed := make(map[state.KeyPath]bool, len(b.changed)+len(p))
-		for key := range b.changed {
-			changed[key] = true
-		}
+		changed := make(map[state.KeyPath]uint64, len(b.changed)+len(p))
+		maps.Copy(changed, b.changed)
 		b.changed, b.own = changed, true
 	}
 	for _, key := range p.Keys() {
-		b.changed[key] = true
+		b.changed[key] = b.seq
 	}
 }
 

@@ -50,7 +50,9 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 	switch {
 	case len(p.head.Run.Calls) == 0:
 		if p.head.Run.Cursor == thread.CursorStart && p.input != nil {
-			p.say(p.head.Run.Dispatch, p.input.Messages)
+			if err := p.openAtEnd(ctx, p.input); err != nil {
+				return Stepped{}, err
+			}
 		}
 		seq += uint64(len(d.entries))
 	case !p.head.Run.OpenCalls():
@@ -59,7 +61,7 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 	p.ending.Store(true)
 	var record thread.RunRecord
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Schema: p.adopted()}
+		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Cut: d.cut, Schema: p.adopted()}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
 		if err != nil {
@@ -238,7 +240,9 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 		input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
 		switch {
 		case err == nil:
-			p.say(p.head.Run.Dispatch, input.Messages)
+			if err := p.openAtEnd(ctx, &input); err != nil {
+				return err
+			}
 		case core.CodeOf(err) != core.CodeCorrupt:
 			return err
 		}
@@ -299,7 +303,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
 	p.finalize(&record, t)
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Schema: p.adopted()}
+		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Cut: d.cut, Schema: p.adopted()}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+calls+1, d.entries[calls:])
 		if err != nil {

@@ -119,21 +119,24 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 		},
 		{
 			name: "a run that takes the log back",
-			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
-				w.finish(t, key, nil)
-				r, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 6,
-				})
-				if err != nil {
-					t.Fatal(err)
+			before: func(t *testing.T, w *world, _ mailbox.Receipt) (r mailbox.Receipt) {
+				for _, text := range []string{"other", "another"} {
+					w.finish(t, key, nil)
+					var err error
+					if r, err = w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: 1,
+					}); err != nil {
+						t.Fatal(err)
+					}
 				}
 				return r
 			},
 			log: []string{
 				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
-				"state", "user: other", "assistant: ok", "state",
+				"state", "user: other", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
+				"state", "user: another", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
 			},
-			end: `done 1 {"type":"natural_end"} "ok"`,
+			end: `done 2 {"type":"natural_end"} "ok"`,
 		},
 	}
 	for _, tt := range tests {

@@ -232,10 +232,12 @@ func (p *step) hear(ctx context.Context) error {
 			}
 			p.input = &input
 		}
-		if err := p.supersede(ctx, p.input.Supersede); err != nil {
+		if err := p.open(ctx, p.input); err != nil {
 			return err
 		}
-		p.say(p.head.Run.Dispatch, p.input.Messages)
+		if p.draft.cut == 0 { // else it takes back what the snapshot would have
+			p.starting = p.conversation
+		}
 	}
 	inputs, err := p.inbox(ctx)
 	if err != nil {

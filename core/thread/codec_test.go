@@ -70,6 +70,11 @@ var encodedHeads = []struct {
 			"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
 	},
 	{
+		"a log whose tail was superseded",
+		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 300, Summary: 4, Supersedes: 299, Closing: 2},
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x80" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00" + "\x00\x00\x00\x00\x00",
+	},
+	{
 		"a tombstone",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1},
 		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00",
@@ -133,7 +138,7 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a version in two bytes", edit(2, 0x82, 0)},
 		{"a version without an end", append(bytes.Clone(good[:2]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
 		{"an owner longer than the rest", edit(36, 0xff, 0x7f)},
-		{"a flag that nobody knows", edit(37, good[37]|1<<7)},
+		{"superseded, by no record", edit(37, good[37]|1<<7)},
 		{"a parent without a run", edit(37, 1<<3)},
 		{"a batch without a run", edit(37, 1<<4)},
 		{"one byte more", append(bytes.Clone(good), 0)},

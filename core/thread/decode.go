@@ -23,7 +23,7 @@ func (r *reader) head() (h Head) {
 	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.below(1 << 7)
+	flags := r.byte()
 	has := func(bit int) bool { return flags&(1<<bit) != 0 }
 	h.Deleted, h.Erased = has(0), has(1)
 	open, parent, batch, held, notify := has(2), has(3), has(4), has(5), has(6)
@@ -31,6 +31,10 @@ func (r *reader) head() (h Head) {
 	h.Fence = r.uint()
 	h.Seq = r.uint()
 	h.Summary = r.uint()
+	if has(7) {
+		h.Supersedes = r.uint()
+		r.must(h.Supersedes != 0)
+	}
 	h.Closing = r.uint()
 	h.DueAt = r.time()
 	if open {

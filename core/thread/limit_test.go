@@ -72,7 +72,7 @@ func fullest(t *testing.T) thread.Head {
 	h := busy(t, longest, longest[:64], longest, 8)
 	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
 	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
-	h.Summary, h.DueAt = 900_000_000_000, math.MaxInt64
+	h.Summary, h.Supersedes, h.DueAt = 900_000_000_000, 999_000_000_000, math.MaxInt64
 	h.Run.Step, h.Run.Revision, h.Run.TurnFence, h.Run.Round, h.Run.Batch = math.MaxUint32-9, math.MaxUint32, large, large, true
 	h.Notify = &thread.Notify{Child: id("c"), Parent: thread.Parent{Thread: longest, Run: id("p"), Call: 31}, Retry: math.MaxInt64}
 	for i := range h.Pending {
@@ -135,7 +135,7 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 	}{
 		{"none", thread.Head{}, 512, 49},
 		{"usual", busy(t, "owner", "worker", "parent", 2), 1087, 424},
-		{"fullest", full, 5005, 3600},
+		{"fullest", full, 5005, 3606},
 		{"steered input", steered, 832, 230},
 	}
 	for _, tt := range tests {
