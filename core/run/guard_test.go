@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -265,6 +266,63 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 			t.Errorf("the run is %s", got)
 		}
 	})
+}
+
+// Words that answer input which was steered to the run are kept only without it:
+// the cancel ends that input unread, and the log would have its answer alone.
+func TestLastWordsThatAnswerSteeredInputAreNotKept(t *testing.T) {
+	before := []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`}
+	tests := []struct {
+		name  string
+		steer bool
+		log   []string
+		end   string
+	}{
+		{"steered", true, before, `done 1 {"type":"cancelled"} ""`},
+		{"not steered", false, append(slices.Clip(before), "assistant: half a"), `done 1 {"type":"cancelled"} "half a"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+					if len(r.Messages) == 1 {
+						return answers(calls("echo", `{"text":"a"}`))(ctx, r)
+					}
+					return func(yield func(model.Delta, error) bool) {
+						yield(model.Delta{Type: model.DeltaText, Text: "half a"}, nil)
+						<-ctx.Done()
+					}
+				})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.step(t, key)
+				var steered mailbox.Receipt
+				if tt.steer {
+					steered = w.submit(t, key, "and this", mailbox.ModeSteer)
+				}
+				time.AfterFunc(3*time.Second, func() {
+					if _, err := w.box.Cancel(context.Background(), key, receipt.RunID); err != nil {
+						t.Error(err)
+					}
+				})
+				if stepped := w.step(t, key); stepped.Outcome != thread.Done {
+					t.Errorf("the step is %s, want done", stepped.Outcome)
+				}
+				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s, want %s", got, tt.end)
+				}
+				if !tt.steer {
+					return
+				}
+				audit, err := thread.Records{}.DecodeAudit(w.record(t, store.EndedName(steered.DispatchID)).Payload)
+				if want := (thread.AuditRecord{Run: receipt.RunID, Status: core.DispatchCancelled}); err != nil || audit != want {
+					t.Errorf("the steered input's end is %+v, %v; want %+v", audit, err, want)
+				}
+			})
+		})
+	}
 }
 
 // A slow step keeps its claim: the lease of 30 s is renewed once less than a
