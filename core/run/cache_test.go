@@ -1,6 +1,7 @@
 package run
 
 import (
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -91,6 +93,19 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	c.put(cacheKey(1), renewed)
 	if got := c.get(cacheKey(1), &thread.Head{Incarnation: 2, Seq: 2}); got != renewed {
 		t.Error("the longer conversation of an earlier incarnation kept the new one out")
+	}
+}
+
+// Entries that do not fold onto what is known leave it as it was, in memory and
+// in the step: a conversation without their state would be wrong for ever.
+func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
+	before := talked(1, 10)
+	p := &step{Stepper: &Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}, Work: Work{Key: cacheKey(1)}}
+	p.conversation = before
+	p.draft.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
+	p.remember()
+	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
+		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)
 	}
 }
 

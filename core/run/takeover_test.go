@@ -3,6 +3,8 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +66,69 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 		want := []string{"user: hi", "assistant: [nap {}]", `tool: "rested"`, "assistant: ok"}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestADoneCallWhoseResultIsLostDoesNotRunAgain: its result was readable for
+// good, so that without it the thread is damaged, and the run ends.
+func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		o := options{
+			model: answers(calls("count", "{}", "nap", "{}"), text("ok")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+		}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.cut(t, time.Second, false)
+		head := w.head(t, key)
+		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallNew}, head.Run.Calls); diff != "" {
+			t.Fatalf("calls (-want +got):\n%s", diff)
+		}
+		other, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(3), Fence: head.Fence + 1, Payload: other}); err != nil {
+			t.Fatal(err)
+		}
+		w.stepper = w.other(t, o)
+		w.finish(t, key, nil)
+		const end = `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
+		if got := w.end(t, key, receipt); got != end || ran != 1 {
+			t.Errorf("the run is %s, and the tool ran %d times; want %s after one", got, ran, end)
+		}
+	})
+}
+
+// TestWhatAToolIsToldOfItsCall: whoever runs a call tells its tool the same. No
+// other call has its key, which is made of the run, the turn's sequence and the
+// call's index.
+func TestWhatAToolIsToldOfItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		ask := toolFunc{name: "ask", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			told = append(told, fmt.Sprintf("%s of step %d: %s %s %s in run %s of %s", c.Key, c.Step, c.ID, c.Name, c.Arguments, c.Run, c.Thread))
+			return tool.Text("ok"), nil
+		}}
+		o := options{model: answers(calls("ask", `{"a":1}`), calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
+		w := newWorld(t, o)
+		id := w.submit(t, key, "hi", mailbox.ModeQueue).RunID.String()
+		w.crash(t, commitB)
+		w.stepper = w.other(t, o)
+		w.finish(t, key, nil)
+		want := []string{
+			"RUN/2/0 of step 1: call_END_1_0 ask {\"a\":1} in run RUN of t/t1",
+			"RUN/2/0 of step 1: call_END_1_0 ask {\"a\":1} in run RUN of t/t1",
+			"RUN/4/1 of step 2: call_END_2_1 ask {} in run RUN of t/t1",
+		}
+		ids := strings.NewReplacer("RUN", id, "END", id[24:])
+		for i := range want {
+			want[i] = ids.Replace(want[i])
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
 }
