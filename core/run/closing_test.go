@@ -386,12 +386,14 @@ func TestCancelledRunWhoseAgentIsGoneEndsInOneClaim(t *testing.T) {
 // call that the head knows of, and no claim comes after that.
 func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 	tests := []struct {
-		name string
-		lost string // a record that is damaged, too
-		end  string
+		name  string
+		lost  string // a record that is damaged, too
+		other bool   // another record stands in the turn's place
+		end   string
 	}{
-		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
-		{"and the run's record", "R#", `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
+		{"another record in its place", "", true, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"the turn alone", "", false, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"and the run's record", "R#", false, `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -402,6 +404,10 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 				w.spoil(t, store.LogName(2))
 				if tt.lost != "" {
 					w.spoil(t, store.RunName(receipt.RunID))
+				}
+				if tt.other {
+					w.store.spoiled = nil
+					w.misplace(t, 2)
 				}
 				w.stepper = w.other(t, options{})
 				if stepped := w.step(t, key); stepped.Outcome != thread.Done {

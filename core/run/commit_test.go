@@ -232,6 +232,62 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 	})
 }
 
+// afterTools is a plugin that waits for results, so that each is stored at once.
+func afterTools() plugin.Plugin {
+	return hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil })
+}
+
+// Every call of a round whose commit is refused is done, also one that no hook
+// is to see: no other claim needs to look at it again.
+func TestCallsAreDoneAfterHooksHaveSeenThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			model:   answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
+			plugins: []plugin.Plugin{gates(blockB), afterTools()},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, writes := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == commitB {
+				return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry {
+			t.Fatalf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallDone, thread.CallDone}, stepped.Head.Run.Calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A result that waits for its hook is progress of the claim that stored it, and
+// of no claim after that.
+func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		o := options{
+			model:   answers(calls("count", "{}", "nap", "{}"), text("ok")),
+			tools:   []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			plugins: []plugin.Plugin{afterTools()},
+		}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		for claim, attempts := range []uint8{0, 1, 2} {
+			w.cut(t, time.Second, false)
+			h := w.head(t, key)
+			if diff := cmp.Diff([]thread.CallStatus{thread.CallNew, thread.CallNew}, h.Run.Calls); diff != "" || h.Run.Attempts != attempts {
+				t.Errorf("claim %d: %d attempts, want %d; calls (-want +got):\n%s", claim+1, h.Run.Attempts, attempts, diff)
+			}
+		}
+		if ran != 1 {
+			t.Errorf("the tool ran %d times, want once", ran)
+		}
+	})
+}
+
 // Two programs share a thread. A result that the newer one stored and did not
 // live to commit is nothing that the older one can put in force: it gives the
 // run back, uncounted, under a head that says what it takes to go on.

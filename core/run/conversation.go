@@ -28,7 +28,6 @@ type conversation struct {
 	turns       int  // since that snapshot
 	size        int  // about, in bytes
 	short       bool // older messages belong to the window, which were not read
-	unread      bool // the thread cannot be read: nothing is known of it
 }
 
 // builder folds log entries into a conversation.

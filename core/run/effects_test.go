@@ -164,6 +164,26 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 	}
 }
 
+// A gate is asked about one call after the other, and knows which turn it is of.
+func TestWhatAGateIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+			shown = append(shown, fmt.Sprintf("%s of step %d of %s: call %d of %d, %s", c.Phase, c.Step, c.AgentID, c.CallIndex, len(c.Turn.ToolCalls), c.Call.Arguments))
+			return plugin.Verdict{}, nil
+		})}})
+		w.submit(t, key, "parallel: a, b", mailbox.ModeQueue)
+		w.step(t, key)
+		want := []string{
+			`before_tool_execute of step 1 of demo: call 0 of 2, {"text":"a"}`,
+			`before_tool_execute of step 1 of demo: call 1 of 2, {"text":"b"}`,
+		}
+		if diff := cmp.Diff(want, shown); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // What JSON cannot express, or nobody handles, is that call's error after one
 // execution: it is found when the tool returns, not when the round is stored.
 func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T) {

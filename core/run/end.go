@@ -81,13 +81,13 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 }
 
 // reset forgets what the step has said and changed since its last commit. A
-// thread that could not be read has an empty conversation from then on, which is
-// marked, so that nothing is folded onto it, cached, or shown to a hook.
+// thread that could not be read has no conversation: nothing is folded onto it or
+// cached, and without its agent no hook is shown anything either.
 func (p *step) reset() {
-	if p.conversation == nil {
-		p.conversation = &conversation{unread: true}
+	p.draft = draft{}
+	if p.conversation != nil {
+		p.begin()
 	}
-	p.begin()
 	p.events.step = max(1, int(p.head.Run.Step))
 }
 
@@ -266,8 +266,8 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // is dropped as a whole. Nothing can cancel a run that closes, so a hook that
 // hangs costs its claim after the time of a lease, and no more than those few.
 func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	if !p.listens() || p.conversation.unread {
-		return p.listens(), nil
+	if !p.listens() {
+		return false, nil
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
@@ -313,7 +313,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	}
 	p.record = record
 	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
-	if !p.conversation.unread {
+	if p.conversation != nil {
 		p.remember()
 		p.storeSnapshot(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -328,6 +329,27 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 0 {"type":"error","code":"too_large"`) || inferences != 1 {
 			t.Errorf("the run is %s after %d inferences, want an error too_large after one", got, inferences)
+		}
+	})
+}
+
+// A run whose record is lost gets another from what is left of it, under which
+// it ends.
+func TestRecordOfARunWhoseOwnIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{}
+		w := newWorld(t, o)
+		receipt, sent := w.submit(t, key, "parallel: a, b", mailbox.ModeQueue), time.Now().UnixMilli()
+		w.crash(t, commitB)
+		w.spoil(t, store.RunName(receipt.RunID))
+		w.stepper = w.other(t, o)
+		w.crash(t, 2) // it has begun to close, and no more
+		began := core.Run{
+			ID: receipt.RunID, ThreadID: "t1", AgentID: "demo", Status: core.RunRunning, Dispatch: receipt.DispatchID,
+			Steps: 1, Usage: core.Usage{Input: 3, Output: 2}, CreatedAt: sent,
+		}
+		if diff := cmp.Diff(began, w.runRecord(t, receipt.RunID).Run); diff != "" {
+			t.Errorf("the record of the closing run (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -184,7 +184,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	ctx, cancel := p.detached(ctx)
 	defer cancel()
-	if err := p.storeResults(ctx); err != nil && stops(err) {
+	if err := p.storeResults(ctx); stops(err) {
 		return Stepped{}, errors.Join(err, cause)
 	}
 	kind, at := p.nackKind(cause, over, late)

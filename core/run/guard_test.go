@@ -15,7 +15,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -140,6 +142,30 @@ func TestHostThatStopsWhileArgumentsAreChecked(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A hook that a stopping host cuts short is no failure of the run.
+func TestHostThatStopsWhileAHookRuns(t *testing.T) {
+	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd} {
+		t.Run(string(phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				w := newWorld(t, options{plugins: []plugin.Plugin{hooks(phase, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+					stop() // the first time; later ones have another context
+					return state.Command{}, ctx.Err()
+				})}})
+				receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil)
+				if err != nil || !stepped.Retry || stepped.Head.Run.Attempts != 0 {
+					t.Errorf("the step is %+v, %v; want it given back, uncounted", stepped, err)
+				}
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "Echo: a"` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
 }
 
 // checkFunc is a tool that takes what check takes.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -121,6 +122,22 @@ func TestPausesAfterAFailure(t *testing.T) {
 		var again *modelRetry
 		if err := p.inferFailed(t.Context(), model.ErrTruncated); !errors.As(err, &again) || again.wait != want {
 			t.Errorf("after %d failures the model is called again in %s, want %s", failures+1, again.wait, want)
+		}
+	}
+}
+
+// A step whose time was a whole invocation ends its run for that, unless the
+// claim is lost: then the run is another worker's, and nothing is left to do.
+func TestLostClaimHasNoRemedy(t *testing.T) {
+	for err, want := range map[error]bool{
+		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
+	} {
+		p := &step{Stepper: &Stepper{}, Work: Work{Whole: true}}
+		p.agent = &agent.Resolved{}
+		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+		defer cancel()
+		if got := p.remedy(over, fmt.Errorf("commit: %w", err)) != nil; got != want {
+			t.Errorf("%v has a remedy: %v, want %v", err, got, want)
 		}
 	}
 }

@@ -59,6 +59,12 @@ func TestRecordsOfARun(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
+		run := `{"schema":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo","status":"done","steps":2,"usage":{"input":3,"output":2},"response":"ok","termination":{"type":"natural_end"},` +
+			`"dispatch_id":"DISPATCH","resolution":"HASH","first_seq":1,"created_at":` + now + `,"started_at":` + now + `,"finished_at":` + now + `,"ending":{"version":6,"termination":{"type":"natural_end"}}}`
+		record := regexp.MustCompile(`"resolution":"[^"]*"`).ReplaceAllString(ids.Replace(string(w.record(t, store.RunName(receipt.RunID)).Payload)), `"resolution":"HASH"`)
+		if diff := cmp.Diff(run, record); diff != "" {
+			t.Errorf("the run's record (-want +got):\n%s", diff)
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -70,6 +72,19 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 	})
 }
 
+// misplace puts an entry that says nothing where another one belongs.
+func (w *world) misplace(t *testing.T, seq uint64) {
+	t.Helper()
+	head := w.head(t, key)
+	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(seq), Fence: head.Fence + 1, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestADoneCallWhoseResultIsLostDoesNotRunAgain: its result was readable for
 // good, so that without it the thread is damaged, and the run ends.
 func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
@@ -86,13 +101,7 @@ func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
 		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallNew}, head.Run.Calls); diff != "" {
 			t.Fatalf("calls (-want +got):\n%s", diff)
 		}
-		other, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(3), Fence: head.Fence + 1, Payload: other}); err != nil {
-			t.Fatal(err)
-		}
+		w.misplace(t, 3)
 		w.stepper = w.other(t, o)
 		w.finish(t, key, nil)
 		const end = `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
@@ -129,6 +138,85 @@ func TestWhatAToolIsToldOfItsCall(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A gate's word that cannot be stored, since the claim is lost, is the last thing
+// that the claim does: no tool runs behind it.
+func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
+	tests := []struct {
+		name  string
+		calls []string
+		put   string // the result that is refused
+	}{
+		{"of a tool that does not exist", []string{"none", "{}", "count", "{}"}, store.LogName(3)},
+		{"that a gate sets", []string{"echo", `{"text":"set"}`, "count", "{}"}, store.LogName(3)},
+		{"that a gate blocks", []string{"count", "{}", "echo", `{"text":"b"}`}, store.LogName(4)},
+		{"behind one that a gate blocks", []string{"count", "{}", "echo", `{"text":"b"}`, "echo", `{"text":"c"}`}, store.LogName(5)},
+		{"of a tool that may have run", []string{"once", "{}", "count", "{}"}, "M#"}, // every one, also of the claim before
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran, once := 0, 0
+				w := newWorld(t, options{
+					model: answers(calls(tt.calls...), text("ok")),
+					tools: []tool.Tool{slowly("count", &ran), counted("once", tool.AtMostOnce, &once)},
+					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+						if string(c.Call.Arguments) == `{"text":"set"}` {
+							return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
+						}
+						return blockB(c)
+					})},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+					if strings.HasPrefix(r.Name, tt.put) {
+						return store.ErrFenced
+					}
+					return w.store.Backend.Put(ctx, key, r)
+				}
+				head := w.take(t, key)
+				if tt.calls[0] == "once" {
+					if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); !errors.Is(err, thread.ErrFenced) || once != 1 {
+						t.Fatalf("the first step ended with %v, and the tool ran %d times", err, once)
+					}
+					head, ran = w.takeOver(t), 0
+				}
+				_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+				if !errors.Is(err, thread.ErrFenced) || ran != 0 {
+					t.Errorf("the step ended with %v, and the tool ran %d times; want ErrFenced and none", err, ran)
+				}
+			})
+		})
+	}
+}
+
+// A worker whose result is refused for another worker's has nothing to give
+// back, and does not say that it did.
+func TestWorkerThatLostItsClaimGivesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		var log strings.Builder
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, writes := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes != commitB {
+				return w.store.Backend.Commit(ctx, key, c)
+			}
+			w.store.commit = nil
+			w.takeOver(t)
+			w.misplace(t, 3)
+			return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
+		}
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if !errors.Is(err, thread.ErrFenced) || log.Len() != 0 {
+			t.Errorf("the step ended with %v, want ErrFenced; the log has:\n%s", err, &log)
 		}
 	})
 }
