@@ -42,7 +42,7 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 // AfterToolExecute runs again for a call that is found done, to rebuild the
 // state, but its effects are left out there: see afterTool.
 func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
-	if p.round == nil || len(was.Run.Calls) == 0 {
+	if p.round == nil {
 		return
 	}
 	over := now.Run.ID != was.Run.ID || now.Run.Base != was.Run.Base
