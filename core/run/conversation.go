@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -119,10 +120,8 @@ func (b *builder) cut(from uint64) {
 // note remembers which keys a patch touches.
 func (b *builder) note(p state.Patch) {
 	if !b.own {
-		changed := make(map[state.KeyPath]bool, len(b.changed)+len(p))
-		for key := range b.changed {
-			changed[key] = true
-		}
+		changed := map[state.KeyPath]bool{}
+		maps.Copy(changed, b.changed)
 		b.changed, b.own = changed, true
 	}
 	for _, key := range p.Keys() {

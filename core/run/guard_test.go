@@ -98,6 +98,25 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 	}
 }
 
+// A whole invocation that is too short to read the thread says nothing about the
+// run, which is tried again.
+func TestTimeThatIsOverBeforeTheThreadIsReadEndsNoRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.takes = 11 * time.Second
+		stepped, err := w.cut(t, 10*time.Second, true)
+		if err != nil || !stepped.Retry {
+			t.Errorf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		w.store.takes = 0
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
 // A tool that comes to its end late is not run again, though a slower sibling
 // keeps the step until there is no time left to store anything.
 func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {

@@ -84,7 +84,7 @@ func TestPutsThatFailForGood(t *testing.T) {
 }
 
 // Pauses are full jitter: anything below the limit. 31 s less a nanosecond, taken
-// modulo the limit, shows it.
+// modulo the limit, shows it. A store is spared for 400 ms at least.
 func TestPausesAfterAFailure(t *testing.T) {
 	e := env.System()
 	e.Now = func() time.Time { return time.UnixMilli(1000) }
@@ -108,6 +108,8 @@ func TestPausesAfterAFailure(t *testing.T) {
 		{"the host stops", failed, 3, over, false, thread.NackGiven, 0},
 		{"an edited input", thread.ErrStale, 3, false, false, thread.NackGiven, 0},
 		{"a newer program's record", core.Errorf(core.CodeSchema, "schema 2"), 3, over, true, thread.NackGiven, 31_000},
+		{"a store that is overloaded", core.Errorf(core.CodeThrottled, "slow down"), 3, false, false, thread.NackGiven, 1599},
+		{"a store that is away", core.Errorf(core.CodeUnavailable, "no route"), 3, false, false, thread.NackGiven, 1599},
 		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
 	}
 	for _, tt := range tests {
