@@ -72,11 +72,11 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 	})
 }
 
-// misplace puts an entry that says nothing where another one belongs.
-func (w *world) misplace(t *testing.T, seq uint64) {
+// misplace puts an entry of the run where another one belongs.
+func (w *world) misplace(t *testing.T, seq uint64, m *core.Message) {
 	t.Helper()
 	head := w.head(t, key)
-	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1})
+	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1, Message: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
 		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallNew}, head.Run.Calls); diff != "" {
 			t.Fatalf("calls (-want +got):\n%s", diff)
 		}
-		w.misplace(t, 3)
+		w.misplace(t, 3, nil)
 		w.stepper = w.other(t, o)
 		w.finish(t, key, nil)
 		const end = `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`
@@ -211,7 +211,7 @@ func TestWorkerThatLostItsClaimGivesNothingBack(t *testing.T) {
 			}
 			w.store.commit = nil
 			w.takeOver(t)
-			w.misplace(t, 3)
+			w.misplace(t, 3, nil)
 			return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
 		}
 		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
