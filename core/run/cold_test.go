@@ -295,7 +295,7 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 	}{
 		{"damaged", []byte("\x00")},
 		{"of a later holder", ahead},
-		{"with an older value than it says", []byte(`{"schema":1,"as_of":51,"revision":51,"keys":{"/thread/in_thread":51}}`)},
+		{"with an older value than it says", []byte(`{"schema":1,"as_of":60,"revision":60,"keys":{"/thread/in_thread":60}}`)},
 		{"without its values", []byte(`{"schema":1,"as_of":2,"revision":3,"keys":{"/thread/nothing":2}}`)},
 	}
 	for _, tt := range tests {
