@@ -232,6 +232,35 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 	})
 }
 
+// A result that cannot be stored keeps no claim from being given back: its tool
+// runs again.
+func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, writes := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}"), text("ok")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		refused := core.Errorf(core.CodeInvalid, "no such table")
+		w.store.put = func(context.Context, core.ThreadKey, store.Record) error { return refused }
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == commitB+1 { // the claim was the first
+				return store.Outcome{}, refused
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if stepped := w.step(t, key); !stepped.Retry || !slices.Equal(stepped.Head.Run.Calls, []thread.CallStatus{thread.CallNew}) {
+			t.Errorf("the step is %+v, want it given back with the call as new", stepped)
+		}
+		w.store.put = nil
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); ran != 2 || got != `done 2 {"type":"natural_end"} "ok"` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
 // afterTools is a plugin that waits for results, so that each is stored at once.
 func afterTools() plugin.Plugin {
 	return hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil })
