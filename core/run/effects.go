@@ -45,7 +45,7 @@ func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
 	if p.round == nil {
 		return
 	}
-	over := now.Run.ID != was.Run.ID || now.Run.Base != was.Run.Base
+	over := now.Run.Base != was.Run.Base // sequences are never reserved twice
 	for i, status := range was.Run.Calls {
 		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
 			continue

@@ -50,26 +50,45 @@ func TestAWorkerThatLostItsClaimStopsAtItsNextLook(t *testing.T) {
 // TestWhatLiesAtAResultsPlaceIsNotAdopted: only the record of that call is its
 // result. Another one there is left from a write that was refused.
 func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
-		w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.cut(t, time.Second, false) // commit A, and no time for the tool
-		head := w.head(t, key)
-		orphan, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{
-			ID: "left", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "left behind"}}, RunID: head.Run.ID,
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base), Fence: head.Fence, Payload: orphan}); err != nil {
-			t.Fatal(err)
-		}
-		w.finish(t, key, nil)
-		want := []string{"user: hi", "assistant: [nap {}]", `tool: "rested"`, "assistant: ok"}
-		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
-			t.Errorf("log (-want +got):\n%s", diff)
-		}
-	})
+	result := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Message: "left behind"}}
+	spoken := core.UserMessage("", "left behind")
+	tests := []struct {
+		name  string
+		other core.ID      // run; zero: this one
+		id    string       // of the message, behind the run's
+		m     core.Message // what was left
+	}{
+		{"a result of the turn before", core.ID{}, ".0.0", result},
+		{"a result of another run", core.ID{1}, ".1.0", result},
+		{"what a person said under the result's id", core.ID{}, ".1.0", spoken},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.cut(t, time.Second, false) // commit A, and no time for the tool
+				head := w.head(t, key)
+				m, of := tt.m, head.Run.ID
+				m.ID = of.String() + tt.id
+				if tt.other != (core.ID{}) {
+					of = tt.other
+				}
+				orphan, err := thread.Records{}.EncodeEntry(thread.Entry{Run: of, Step: 1, Message: &m})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.store.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base), Fence: head.Fence, Payload: orphan}); err != nil {
+					t.Fatal(err)
+				}
+				w.finish(t, key, nil)
+				want := []string{"user: hi", "assistant: [nap {}]", `tool: "rested"`, "assistant: ok"}
+				if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // misplace puts an entry of the run where another one belongs.
