@@ -383,5 +383,11 @@ func TestStateOfRunsThatCloseIsStored(t *testing.T) {
 		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 || manifests != 2 {
 			t.Errorf("the state was stored %d times, as of %d, %v; want twice, as of 96", manifests, manifest.AsOf, err)
 		}
+		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
+		for _, name := range []string{store.SnapshotName, store.SnapshotValueName("/thread/in_thread")} {
+			if r := w.record(t, name); r.Fence != 32 || r.Version != head.Version {
+				t.Errorf("%s has fence %d and version %d, want 32 and %d", name, r.Fence, r.Version, head.Version)
+			}
+		}
 	})
 }

@@ -296,23 +296,29 @@ func TestCallsAreDoneAfterHooksHaveSeenThem(t *testing.T) {
 // of no claim after that.
 func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ran := 0
+		ran, tries := 0, 0
+		second := toolFunc{name: "second", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			if tries++; tries == 1 {
+				<-ctx.Done()
+			}
+			return tool.Text("ok"), ctx.Err()
+		}}
 		o := options{
-			model:   answers(calls("count", "{}", "nap", "{}"), text("ok")),
-			tools:   []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			model:   answers(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
+			tools:   []tool.Tool{second, counted("count", tool.AtLeastOnce, &ran), nap},
 			plugins: []plugin.Plugin{afterTools()},
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
-		for claim, attempts := range []uint8{0, 1, 2} {
+		for claim, attempts := range []uint8{0, 0, 1, 2} { // a result, another one, none
 			w.cut(t, time.Second, false)
 			h := w.head(t, key)
-			if diff := cmp.Diff([]thread.CallStatus{thread.CallNew, thread.CallNew}, h.Run.Calls); diff != "" || h.Run.Attempts != attempts {
+			if diff := cmp.Diff([]thread.CallStatus{thread.CallNew, thread.CallNew, thread.CallNew}, h.Run.Calls); diff != "" || h.Run.Attempts != attempts {
 				t.Errorf("claim %d: %d attempts, want %d; calls (-want +got):\n%s", claim+1, h.Run.Attempts, attempts, diff)
 			}
 		}
-		if ran != 1 {
-			t.Errorf("the tool ran %d times, want once", ran)
+		if ran != 1 || tries != 2 {
+			t.Errorf("the tools ran %d and %d times, want once and twice", ran, tries)
 		}
 	})
 }

@@ -256,7 +256,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 	if p.agent != nil {
 		m.Model = p.agent.ModelName
 	}
-	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence, Revision: p.draft.snapshot.Revision()})
+	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence})
 	return nil
 }
 

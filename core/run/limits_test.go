@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,6 +143,36 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 			t.Errorf("%v has a remedy: %v, want %v", err, got, want)
 		}
 	}
+}
+
+// The pauses between the tries of a put double: of full jitter these are the
+// longest.
+func TestPausesBetweenPuts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := env.System()
+		e.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(3200*time.Millisecond-1)) }
+		var after []time.Duration
+		began := time.Now()
+		p := &step{Stepper: &Stepper{env: e, store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}}
+		if err := p.put(t.Context(), store.Record{Name: "M#1"}); err == nil {
+			t.Error("the put succeeded")
+		}
+		const ms = time.Millisecond
+		if diff := cmp.Diff([]time.Duration{0, 50 * ms, 150 * ms, 350 * ms, 750 * ms, 1550 * ms, 3150 * ms}, after); diff != "" {
+			t.Errorf("tries (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// refusing is a store that takes nothing.
+type refusing struct {
+	Store
+	asked func()
+}
+
+func (r refusing) Put(context.Context, core.ThreadKey, store.Record) error {
+	r.asked()
+	return errors.New("reset")
 }
 
 // snapshots is a store that counts puts, which come beside each other.
