@@ -141,7 +141,7 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 		return thread.Entry{Run: core.ID{run}, Message: &m}
 	}
 	turn := func(run byte) thread.Entry {
-		return thread.Entry{Run: core.ID{run}, Message: &core.Message{Role: core.RoleAssistant}, Totals: &thread.Totals{Steps: 1}}
+		return thread.Entry{Run: core.ID{run}, Message: &core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "turn"}}}, Totals: &thread.Totals{Steps: 1}}
 	}
 	failed := thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{IsError: true}}}
 	tests := []struct {

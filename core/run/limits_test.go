@@ -145,6 +145,18 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 	}
 }
 
+// What a run was asked is not looked for when its beginning is not known, nor
+// before it is committed.
+func TestOpeningThatIsNotInTheLogIsNotRead(t *testing.T) {
+	for _, first := range []uint64{0, 8} {
+		p := &step{Stepper: &Stepper{store: &snapshots{}}} // it has no log
+		p.head.Seq, p.record.FirstSeq = 7, first
+		if err := p.readOpening(t.Context()); err != nil || p.opening != nil {
+			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, p.opening, err)
+		}
+	}
+}
+
 // The pauses between the tries of a put double: of full jitter these are the
 // longest.
 func TestPausesBetweenPuts(t *testing.T) {
