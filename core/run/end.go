@@ -223,7 +223,7 @@ func (p *step) openTurn(ctx context.Context) (core.Message, error) {
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return core.Message{}, err
 	}
-	turn := core.Message{Role: core.RoleAssistant, RunID: p.id, Step: int(p.head.Run.Step)}
+	var turn core.Message
 	for i := range p.head.Run.Calls {
 		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(p.id, int(p.head.Run.Step), i)})
 	}
