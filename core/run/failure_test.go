@@ -246,6 +246,43 @@ func TestRunEndDoesNotRunOnAThreadThatCannotBeRead(t *testing.T) {
 	})
 }
 
+// No hook sees the calls of a run that is closed, so that none of them waits for
+// one: with the first nack they are done.
+func TestCallsOfAClosingRunWaitForNoHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, ends := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}", "nap", "{}")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				r.Hook(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
+					t.Error("a hook was shown a result")
+					return state.Command{}, nil
+				})
+				r.Hook(core.PhaseRunEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+					if ends++; ends == 1 {
+						<-ctx.Done()
+					}
+					return state.Command{}, ctx.Err()
+				})
+			}}},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.cut(t, time.Second, false)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		stepped := w.step(t, key)
+		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallDone}, stepped.Head.Run.Calls); diff != "" || !stepped.Retry {
+			t.Errorf("the step is %+v, want it given back; calls (-want +got):\n%s", stepped, diff)
+		}
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"cancelled"} ""` || ran != 1 || ends != 2 {
+			t.Errorf("the run is %s, the tool ran %d times and RunEnd %d times", got, ran, ends)
+		}
+	})
+}
+
 // A result that cannot be put for a passing fault is put again up to six times.
 func TestPutIsTriedSevenTimes(t *testing.T) {
 	for failures, given := range map[int]bool{6: false, 7: true} {
