@@ -109,6 +109,24 @@ func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
 	}
 }
 
+// Two steps may go on from one conversation: what the one adds is not seen by the
+// other.
+func TestConversationIsSharedByItsBuilders(t *testing.T) {
+	said := func(text string) thread.Entry {
+		m := core.UserMessage("", text)
+		return thread.Entry{Run: core.ID{1}, Message: &m}
+	}
+	shared := &conversation{messages: make([]core.Message, 1, 9), seqs: make([]uint64, 1, 9), seq: 1}
+	shared.seqs[0] = 1
+	one, two := build(shared), build(shared)
+	one.keep(said("one"))
+	two.seq = 5
+	two.keep(said("two"))
+	if got := one.messages[1].Text(); got != "one" || one.seqs[1] != 1 || two.seqs[1] != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.seqs[1], two.seqs[1])
+	}
+}
+
 // What a superseded range was cut from may have room for older messages again,
 // unless there are none.
 func TestConversationIsShortAfterACut(t *testing.T) {

@@ -208,7 +208,6 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	}
 	for i, entry := range p.round.entries {
 		p.mergeResult(ctx, i, *entry)
-		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
