@@ -14,8 +14,10 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -206,6 +208,40 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 				_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 				if !errors.Is(err, thread.ErrFenced) || ran != 0 {
 					t.Errorf("the step ended with %v, and the tool ran %d times; want ErrFenced and none", err, ran)
+				}
+			})
+		})
+	}
+}
+
+// The watch may see the end of a run before the step knows that it has written
+// it. That stops no step: RunEnd has the time of a lease, as without it.
+func TestWatchLetsAStepEndItsOwnRun(t *testing.T) {
+	for name, turn := range map[string][]model.Delta{"naturally": text("ok"), "with an error": {{Text: "broken pipe"}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var had []time.Duration
+				w := newWorld(t, options{model: answers(turn), plugins: []plugin.Plugin{
+					hooks(core.PhaseRunEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+						until, _ := ctx.Deadline()
+						had = append(had, time.Until(until))
+						return state.Command{}, nil
+					}),
+				}})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				head := w.take(t, key)
+				w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+					w.store.commit = nil
+					outcome, err := w.store.Backend.Commit(ctx, key, c)
+					time.Sleep(3 * time.Second) // the watch looks every 2 s
+					return outcome, err
+				}
+				stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+				if err != nil || stepped.Outcome != thread.Done {
+					t.Errorf("the step is %s, %v; want done", stepped.Outcome, err)
+				}
+				if diff := cmp.Diff([]time.Duration{30 * time.Second}, had); diff != "" {
+					t.Errorf("time of RunEnd (-want +got):\n%s", diff)
 				}
 			})
 		})
