@@ -58,6 +58,15 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	}
 }
 
+func TestCacheIsFilledToItsLastByte(t *testing.T) {
+	c := newCache(2 * talked(1, 1000).bytes())
+	c.put(cacheKey(1), talked(1, 1000))
+	c.put(cacheKey(2), talked(1, 1000))
+	if c.get(cacheKey(1), head(1)) == nil || c.get(cacheKey(2), head(1)) == nil {
+		t.Error("two conversations that fit are not both kept")
+	}
+}
+
 func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
 	c := newCache(250_000)
 	c.put(cacheKey(1), talked(1, 100_000))
