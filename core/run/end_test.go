@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -329,6 +330,17 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 0 {"type":"error","code":"too_large"`) || inferences != 1 {
 			t.Errorf("the run is %s after %d inferences, want an error too_large after one", got, inferences)
+		}
+	})
+}
+
+// A stop answers every call of its turn in the step that comes to it.
+func TestStoppedRunEndsInOneStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})
+		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
+			t.Errorf("the step is %s, want done", stepped.Outcome)
 		}
 	})
 }
