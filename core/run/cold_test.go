@@ -134,6 +134,35 @@ func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
+// A process that fell behind reads the run's record and what is new of the log,
+// and not what the run was asked again, which is part of that.
+func TestProcessThatFellBehindReadsOnlyWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := 0
+		o := options{model: modelFunc(func(ctx context.Context, _ model.Request) iterator {
+			if turns++; turns == 1 {
+				return answers(text("ok"))(ctx, model.Request{})
+			}
+			return answers(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
+		})}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		behind := w.stepper
+		w.stepper = w.other(t, o)
+		w.submit(t, key, "a long one", mailbox.ModeQueue)
+		for range 20 { // one input, and 20 turns and results
+			w.step(t, key)
+		}
+		w.stepper = behind
+		before := w.store.reads
+		w.step(t, key)
+		if got := w.store.reads - before; got != 42 {
+			t.Errorf("%d records were read, want the run's and 41 of the log", got)
+		}
+	})
+}
+
 // The process that has a cancelled run in memory ends it without a read.
 func TestWarmProcessClosesARunWithoutARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -174,9 +203,10 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		runs  int
 		input string
 		reads int
+		took  time.Duration // when each read takes a second
 	}{
-		{"many runs of 2 messages", 1, n, body, 99},
-		{"one run of many messages", n, 1, "hi", 189},
+		{"many runs of 2 messages", 1, n, body, 99, 5 * time.Second},
+		{"one run of many messages", n, 1, "hi", 189, 6 * time.Second}, // what the run was asked is read meanwhile
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -198,13 +228,17 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 				}
 				o.model = sequence(func(int) []model.Delta { return text("ok") })
 				w.stepper = w.other(t, o)
-				before := w.store.reads
+				before, began := w.store.reads, time.Now()
 				head := w.take(t, key)
+				w.store.takes = time.Second
 				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
 					t.Fatal(err)
 				}
 				if got := w.store.reads - before; got != tt.reads {
 					t.Errorf("%d records were read of %d, want %d", got, head.Seq, tt.reads)
+				}
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("the step took %s, want %s", took, tt.took)
 				}
 			})
 		})
@@ -264,6 +298,7 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 	}{
 		{"damaged", []byte("\x00")},
 		{"of a later holder", ahead},
+		{"with an older value than it says", []byte(`{"schema":1,"as_of":60,"revision":60,"keys":{"/thread/in_thread":60}}`)},
 		{"without its values", []byte(`{"schema":1,"as_of":2,"revision":3,"keys":{"/thread/nothing":2}}`)},
 	}
 	for _, tt := range tests {
@@ -424,6 +459,12 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 		}
 		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 6 || manifest.Keys["/thread/in_thread"] != 6 {
 			t.Errorf("the manifest is %+v, %v, want it as of 6", manifest, err)
+		}
+		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
+		for _, name := range []string{store.SnapshotName, store.SnapshotValueName("/thread/in_thread")} {
+			if r := w.record(t, name); r.Fence != 32 || r.Version != head.Version {
+				t.Errorf("%s has fence %d and version %d, want 32 and %d", name, r.Fence, r.Version, head.Version)
+			}
 		}
 	})
 }

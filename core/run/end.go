@@ -83,13 +83,13 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 }
 
 // reset forgets what the step has said and changed since its last commit. A
-// thread that could not be read has an empty conversation from then on, which is
-// marked, so that nothing is folded onto it, cached, or shown to a hook.
+// thread that could not be read has no conversation: nothing is folded onto it or
+// cached, and without its agent no hook is shown anything either.
 func (p *step) reset() {
-	if p.conversation == nil {
-		p.conversation = &conversation{unread: true}
+	p.draft = draft{}
+	if p.conversation != nil {
+		p.begin()
 	}
-	p.begin()
 	p.events.step = max(1, int(p.head.Run.Step))
 }
 
@@ -210,7 +210,6 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	}
 	for i, entry := range p.round.entries {
 		p.mergeResult(ctx, i, *entry)
-		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
@@ -225,7 +224,7 @@ func (p *step) openTurn(ctx context.Context) (core.Message, error) {
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return core.Message{}, err
 	}
-	turn := core.Message{Role: core.RoleAssistant, RunID: p.id, Step: int(p.head.Run.Step)}
+	var turn core.Message
 	for i := range p.head.Run.Calls {
 		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(p.id, int(p.head.Run.Step), i)})
 	}
@@ -260,7 +259,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 	if p.agent != nil {
 		m.Model = p.agent.ModelName
 	}
-	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence, Revision: p.draft.snapshot.Revision()})
+	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence})
 	return nil
 }
 
@@ -270,8 +269,8 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // is dropped as a whole. Nothing can cancel a run that closes, so a hook that
 // hangs costs its claim after the time of a lease, and no more than those few.
 func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	if !p.listens() || p.conversation.unread {
-		return p.listens(), nil
+	if !p.listens() {
+		return false, nil
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
@@ -317,7 +316,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	}
 	p.record = record
 	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
-	if !p.conversation.unread {
+	if p.conversation != nil {
 		p.remember()
 		p.storeSnapshot(ctx)
 	}

@@ -28,7 +28,7 @@ func (p *step) open(ctx context.Context, input *thread.Queued) error {
 // stored, and supersedes nothing.
 func (p *step) openAtEnd(ctx context.Context, input *thread.Queued) error {
 	lost := p.head.Run.Status == thread.Closing && p.head.Run.Attempts >= thread.SkipRunEnd
-	if input.Supersede == 0 || !p.conversation.unread && !lost {
+	if input.Supersede == 0 || p.conversation != nil && !lost {
 		err := p.open(ctx, input)
 		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
 			return err

@@ -79,6 +79,35 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 	}
 }
 
+// The question of a run that failed is the last of the log: it can be taken back
+// like what lies before it.
+func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		works := listens(&seen)
+		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+			if r.Messages[len(r.Messages)-1].Text() == "two" {
+				return answers([]model.Delta{{Text: "not that"}})(ctx, model.Request{})
+			}
+			return works(ctx, r)
+		})})
+		for _, said := range []struct {
+			text string
+			from uint64
+		}{{"one", 0}, {"two", 0}, {"other", 3}} {
+			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", said.text)}, Supersede: said.from,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(t, key, nil)
+		}
+		if diff := cmp.Diff([]string{"[one]", "[one ok other]"}, seen); diff != "" {
+			t.Errorf("what the model was shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // listens notes what each inference is shown, and says ok.
 func listens(seen *[]string) modelFunc {
 	return func(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
