@@ -462,8 +462,8 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 		}
 		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
 		for _, name := range []string{store.SnapshotName, store.SnapshotValueName("/thread/in_thread")} {
-			if r := w.record(t, name); r.Fence != 32 || r.Version != head.Version {
-				t.Errorf("%s has fence %d and version %d, want 32 and %d", name, r.Fence, r.Version, head.Version)
+			if r := w.record(t, name); r.Fence != 3 || r.Version != head.Version {
+				t.Errorf("%s has fence %d and version %d, want 3 and %d", name, r.Fence, r.Version, head.Version)
 			}
 		}
 	})
