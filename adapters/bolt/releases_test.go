@@ -9,8 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestReleases(t *testing.T) {
-	runtimetest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
-		return open(t, newPath(t), bolt.Options{Now: now})
-	}}.Releases(t)
-}
+var suites = runtimetest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
+	return open(t, newPath(t), bolt.Options{Now: now})
+}}
+
+func TestReleases(t *testing.T)       { suites.Releases(t) }
+func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
+func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }

@@ -11,12 +11,14 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestReleases(t *testing.T) {
-	runtimetest.Options{
-		Due: dynamo.DuePolicy(),
-		Open: func(t *testing.T, now func() time.Time) store.Backend {
-			c, table := client(t)
-			return dynamo.New(c, dynamo.Options{Table: table, Now: now})
-		},
-	}.Releases(t)
+var suites = runtimetest.Options{
+	Due: dynamo.DuePolicy(),
+	Open: func(t *testing.T, now func() time.Time) store.Backend {
+		c, table := client(t)
+		return dynamo.New(c, dynamo.Options{Table: table, Now: now})
+	},
 }
+
+func TestReleases(t *testing.T)       { suites.Releases(t) }
+func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
+func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }

@@ -190,6 +190,36 @@ func TestEarlyHintComesBackInTime(t *testing.T) {
 	})
 }
 
+// The sweep finds a thread at a due time that is no longer right. The claim puts
+// the time right, and sends the hint for the right one: it moves as the time does.
+func TestSweepOfAWrongDueTimeIsHintedForTheRightOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		box, err := mailbox.New(mailbox.Options{
+			Env: env.System(), Store: w.store, Waker: waker(w.queue), Due: thread.DuePolicy{Grace: 120_000, Round: 60_000},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Service = box
+		w.submit(t, input("one", ""))
+		head := w.claim(t)
+		w.commit(t, thread.Nack{Fence: head.Claim.Fence, AvailableAt: time.Now().Add(20 * time.Minute).UnixMilli()})
+		time.Sleep(10 * time.Minute)
+		*w.hints = nil
+		swept := hint
+		swept.Sweep = true
+		for range 2 {
+			if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil {
+				t.Errorf("claimed %v, %v", claimed, err)
+			}
+		}
+		if diff := cmp.Diff(hints{"t1 10m0s"}, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // What one thread cannot do holds up no other.
 func TestReclaimGoesOnPastADamagedThread(t *testing.T) {
 	w := newWorld(t)

@@ -93,7 +93,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 			}
 			head, fresh = stored, true
 		}
-		if c.plan.made && (head.CommitID == c.id || c.holder && head.HolderCommitID == c.id) {
+		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {
 			return c.applied(ctx, head)
 		}
 		if !c.plan.made || c.plan.base != head.Version {
@@ -155,10 +155,7 @@ func (c *commit) apply(head thread.Head) error {
 	}
 	c.plan.batch.Pointers = c.pointers
 	if !result.Opened.IsZero() {
-		opened, err := runPointer(result.Opened, pointer{Thread: c.key.Thread, Run: result.Opened, Dispatch: result.Opened})
-		if err != nil {
-			return err
-		}
+		opened := runPointer(result.Opened, pointer{Thread: c.key.Thread, Run: result.Opened, Dispatch: result.Opened})
 		c.plan.batch.Pointers = append(c.pointers[:len(c.pointers):len(c.pointers)], opened)
 	}
 	for _, audit := range result.Before {

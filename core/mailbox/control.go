@@ -67,7 +67,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 			record, err := s.inputRecord(in, revision)
 			return []store.Record{record}, err
 		})
-		if err == nil && result.Duplicate { // this revision may be another edit's, with another text
+		if result.Duplicate { // this revision may be another edit's, with another text
 			err = fmt.Errorf("revision %d of input %s: %w", revision, id, thread.ErrStale)
 		}
 		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, thread.ErrStale) {

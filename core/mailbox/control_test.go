@@ -157,6 +157,13 @@ func TestEditTakesTheNextFreeRevision(t *testing.T) {
 			})
 		}, 2, ""},
 		{"fifteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 15) }, 16, ""},
+		{"it was edited sixteen times", func(t *testing.T, w *world, id core.ID) {
+			for range 16 {
+				if err := w.Edit(t.Context(), key, id, say("other")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, 17, ""},
 		{"sixteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 16) }, 0, core.CodeConflict},
 		{"the input is gone", func(_ *testing.T, w *world, id core.ID) {
 			w.store.lost = map[string]bool{store.InputName(id, 0): true}

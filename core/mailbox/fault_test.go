@@ -135,7 +135,7 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 					if n == tt.reads {
 						return
 					}
-					if !errors.Is(err, broken) || errors.Is(err, thread.ErrNotFound) || claims || len(*w.hints) != 0 {
+					if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(*w.hints) != 0 {
 						t.Errorf("read %d fails: %v, %v, and %q was sent; want the failure and nothing else", n, claims, err, *w.hints)
 					}
 				})
@@ -217,5 +217,22 @@ func TestWhatCannotBeDecodedIsCorrupt(t *testing.T) {
 				t.Errorf("%v, %v; want code corrupt of %q", claims, err, tt.prefix(w))
 			}
 		})
+	}
+}
+
+// What a log record says counts only when all of it can be decoded.
+func TestInputWhoseLogRecordIsDamagedIsNotConfirmed(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	steered := w.submit(t, keyed("two", mailbox.ModeSteer))
+	w.reads(t, head, steered.DispatchID)
+	w.audit(t, store.ReadName(steered.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
+	w.put(t, store.Record{
+		Name: store.LogName(1), Fence: 9,
+		Payload: []byte(`{"schema":1,"run":"` + head.Run.ID.String() + `","input":"` + steered.DispatchID.String() + `","message":7}`),
+	})
+	if r, err := w.Submit(t.Context(), keyed("two", mailbox.ModeSteer)); core.CodeOf(err) != core.CodeCorrupt || r != (mailbox.Receipt{}) {
+		t.Errorf("submit: %+v, %v; want code corrupt", r, err)
 	}
 }

@@ -238,3 +238,41 @@ func TestRetryThatIsRefusedWhatIsNotThere(t *testing.T) {
 		}
 	}
 }
+
+// The key was taken by another user's first try, which made the thread meanwhile:
+// the same content under it reads nothing of that try's receipt.
+func TestKeyThatAnotherOwnerTookMeanwhileSaysNothing(t *testing.T) {
+	w := newWorld(t)
+	w.store.commit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.commit = nil
+		w.submit(t, keyed("one", ""))
+		value, ok, err := w.store.Pointer(ctx, "t", c.Pointers[0].Name)
+		if err != nil || !ok {
+			t.Errorf("the key is stored: %v, %v", ok, err)
+		}
+		return store.Outcome{Taken: []store.Pointer{{Name: c.Pointers[0].Name, Value: value}}}, nil
+	}
+	guess := keyed("one", "")
+	guess.User = "bob"
+	if r, err := w.Submit(t.Context(), guess); core.CodeOf(err) != core.CodeForbidden || r != (mailbox.Receipt{}) {
+		t.Errorf("submit: %+v, %v; want code forbidden and no receipt", r, err)
+	}
+}
+
+// Input that waits behind other steered input of a run that ended is hinted again
+// when its request comes again.
+func TestRetryOfInputBehindSteeredInputIsHinted(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("one", ""))
+	head := w.claim(t)
+	first := w.submit(t, input("two", mailbox.ModeSteer))
+	w.submit(t, keyed("three", mailbox.ModeSteer))
+	w.end(t, head)
+	*w.hints = nil
+	if r := w.submit(t, keyed("three", mailbox.ModeSteer)); !r.Duplicate || r.RunID != first.DispatchID {
+		t.Errorf("again: %+v, want a duplicate of run %s", r, first.DispatchID)
+	}
+	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}

@@ -36,16 +36,13 @@ func keyName(threadID, key string) string {
 	return "key:" + hex.EncodeToString(sum[:16])
 }
 
-func runPointer(run core.ID, p pointer) (store.Pointer, error) {
+func runPointer(run core.ID, p pointer) store.Pointer {
 	return encodePointer(runName(run), p, 0)
 }
 
-func encodePointer(name string, p pointer, ttl time.Duration) (store.Pointer, error) {
-	value, err := json.Marshal(p)
-	if err != nil {
-		return store.Pointer{}, core.Errorf(core.CodeInternal, "encode pointer: %w", err)
-	}
-	return store.Pointer{Name: name, Value: value, TTL: ttl}, nil
+func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
+	value, _ := json.Marshal(p) // texts and ids always encode
+	return store.Pointer{Name: name, Value: value, TTL: ttl}
 }
 
 // keyLife is how long an idempotency key is remembered. inputLife is how long

@@ -109,9 +109,6 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 		}
 	}
 	for _, d := range head.Pending {
-		if d.ID == dispatch {
-			return d.Run, true, true, nil
-		}
 		for _, e := range d.Rest {
 			if e.ID == dispatch {
 				return d.Run, true, true, nil

@@ -63,6 +63,13 @@ func TestRunThatNobodySubmittedIsUnknown(t *testing.T) {
 	if got := w.status(t, mailbox.Receipt{RunID: core.ID{1}, DispatchID: core.ID{2}}); got != "unknown" {
 		t.Errorf("the run is %q, want unknown", got)
 	}
+	ended := w.submit(t, input("two", ""))
+	if _, err := w.Cancel(t.Context(), key, ended.RunID); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.status(t, mailbox.Receipt{RunID: core.ID{1}, DispatchID: ended.DispatchID}); got != "unknown" {
+		t.Errorf("under the dispatch of one that was cancelled the run is %q, want unknown", got)
+	}
 	if at, dispatch, ok, err := w.Locate(t.Context(), "t", core.ID{1}); ok || err != nil {
 		t.Errorf("it is at %s, %s, %v, %v; want nothing", at, dispatch, ok, err)
 	}
@@ -118,5 +125,15 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 				t.Errorf("run (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRecordThatCannotBeReadIsNamed(t *testing.T) {
+	w := newWorld(t)
+	receipt := w.submit(t, input("one", ""))
+	w.store.failures = map[string]error{store.RunName(receipt.RunID): errors.New("read timed out")}
+	_, ok, err := w.Run(t.Context(), key, thread.Head{}, receipt.RunID, receipt.DispatchID)
+	if want := "read run " + receipt.RunID.String() + ": read timed out"; ok || err == nil || err.Error() != want {
+		t.Errorf("run: %v, %v; want %s", ok, err, want)
 	}
 }

@@ -39,7 +39,10 @@ type Submission struct {
 	Key string
 	// Supersede is the sequence of the thread's log from which on everything is
 	// taken back before the run begins: to say an earlier message again, or
-	// another in its place. 0: nothing. It counts only for input that opens a run.
+	// another in its place. It must be where a run's input begins, else the
+	// submission is core.CodeInvalid; it may be superseded by then, or be while the
+	// input is queued: the run takes back what would be behind it. 0: nothing. It
+	// counts only for input that opens a run.
 	Supersede uint64
 }
 

@@ -131,16 +131,16 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, nil
 		}
 	}
+	if err := u.checkSupersede(ctx, head); err != nil {
+		return Receipt{}, head, err
+	}
 	record, err := u.inputRecord(thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede,
 	}, 0)
 	if err != nil {
 		return Receipt{}, head, err
 	}
-	pointers, err := u.pointers()
-	if err != nil {
-		return Receipt{}, head, err
-	}
+	pointers := u.pointers()
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
@@ -159,6 +159,33 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		receipt.RunID = reader
 	}
 	return receipt, head, nil
+}
+
+// checkSupersede refuses to take the log back from anywhere but where the input
+// of a run begins: a turn would lose its question, or a call its result. What the
+// log says there never changes, so that it need not be asked again when the run
+// begins; only whether it was superseded meanwhile.
+func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
+	at := u.Supersede
+	if at == 0 {
+		return nil
+	}
+	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
+		at, head.Seq, u.Thread.Thread)
+	if at > head.Seq {
+		return refused
+	}
+	entries, err := store.ReadLog(ctx, u.store, u.records, u.Thread, max(at-1, 1), at)
+	if err != nil {
+		return fmt.Errorf("look at what is superseded: %w", err)
+	}
+	if entry := entries[len(entries)-1]; entry.Message == nil || entry.Message.Role != core.RoleUser {
+		return refused
+	}
+	if before := entries[0]; at > 1 && before.Run == entries[1].Run && before.Superseded == nil {
+		return refused
+	}
+	return nil
 }
 
 // overStored submits over input that an earlier try with the same Key has
@@ -196,15 +223,14 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 
 // pointers lead to the thread: from the run's id and, if there is one, from the
 // Key.
-func (u *submission) pointers() ([]store.Pointer, error) {
+func (u *submission) pointers() []store.Pointer {
 	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
-	byRun, err := runPointer(u.run, p)
-	if err != nil || u.Key == "" {
-		return []store.Pointer{byRun}, err
+	byRun := runPointer(u.run, p)
+	if u.Key == "" {
+		return []store.Pointer{byRun}
 	}
 	p.Body = u.body
-	byKey, err := encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife)
-	return []store.Pointer{byKey, byRun}, err
+	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife), byRun}
 }
 
 // change chooses the transition for the head as it stands when it is written:
@@ -220,7 +246,7 @@ func (u *submission) change(head thread.Head) thread.Change {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && head.Run.Status == thread.Waiting && running:
+		u.Mode != ModeReject && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

@@ -234,55 +234,6 @@ func (w *world) status(t *testing.T, r mailbox.Receipt) string {
 	return string(run.Status)
 }
 
-func TestModesOnABusyThread(t *testing.T) {
-	tests := []struct {
-		mode          mailbox.Mode
-		first, second string // statuses afterwards
-		code          core.Code
-		inbox         int
-	}{
-		{mode: "", first: "running", second: "created"},
-		{mode: mailbox.ModeQueue, first: "running", second: "created"},
-		{mode: mailbox.ModeInterrupt, first: "done superseded", second: "created"},
-		{mode: mailbox.ModeSteer, first: "running", second: "running", inbox: 1},
-		{mode: mailbox.ModeReject, first: "running", code: core.CodeBusy},
-		{mode: "none", first: "running", code: core.CodeInvalid},
-	}
-	for _, tt := range tests {
-		t.Run(string(tt.mode), func(t *testing.T) {
-			w := newWorld(t)
-			first := w.submit(t, input("one", ""))
-			head := w.claim(t)
-			second, err := w.Submit(t.Context(), input("two", tt.mode))
-			if core.CodeOf(err) != tt.code {
-				t.Fatalf("submit: %v, want code %q", err, tt.code)
-			}
-			if got := w.status(t, first); got != tt.first {
-				t.Errorf("the first run is %q, want %q", got, tt.first)
-			}
-			if err != nil {
-				return
-			}
-			if got := w.status(t, second); got != tt.second {
-				t.Errorf("the second run is %q, want %q", got, tt.second)
-			}
-			if tt.inbox > 0 && second.RunID != first.RunID {
-				t.Errorf("the input went to run %s, want %s", second.RunID, first.RunID)
-			}
-			if head, err = w.Head(t.Context(), key); err != nil || len(head.Inbox) != tt.inbox {
-				t.Errorf("%d inbox entries, want %d", len(head.Inbox), tt.inbox)
-			}
-		})
-	}
-}
-
-func TestSteeringAFreeThreadQueues(t *testing.T) {
-	w := newWorld(t)
-	if r := w.submit(t, input("one", mailbox.ModeSteer)); w.status(t, r) != "created" {
-		t.Errorf("the run is %q, want created", w.status(t, r))
-	}
-}
-
 // The run that was to read the input ends between the look at the head and the
 // write: the input is queued.
 func TestSteeringARunThatJustEndedQueues(t *testing.T) {
@@ -412,6 +363,19 @@ func TestClaimOfNothing(t *testing.T) {
 	}
 	if _, err := w.Submit(t.Context(), input("two", "")); core.CodeOf(err) != core.CodeDeleted {
 		t.Errorf("submit: %v, want code deleted", err)
+	}
+}
+
+// What was accepted before the thread was deleted is not confirmed any more.
+func TestRetryOnADeletedThreadIsRefused(t *testing.T) {
+	w := newWorld(t)
+	first := w.submit(t, keyed("one", ""))
+	if _, err := w.Cancel(t.Context(), key, first.RunID); err != nil {
+		t.Fatal(err)
+	}
+	w.commit(t, thread.Delete{Owner: "ann"})
+	if r, err := w.Submit(t.Context(), keyed("one", "")); core.CodeOf(err) != core.CodeDeleted || r != (mailbox.Receipt{}) {
+		t.Errorf("submit: %+v, %v; want code deleted", r, err)
 	}
 }
 

@@ -177,7 +177,7 @@ func (r *transcript) life(t *testing.T) {
 		return got
 	}
 	plain := func(*mailbox.Submission) {}
-	keyed := func(s *mailbox.Submission) { s.Key, s.Supersede = "k", 7 }
+	keyed := func(s *mailbox.Submission) { s.Key = "k" }
 	steer := func(s *mailbox.Submission) { s.Mode, s.Key = mailbox.ModeSteer, "s" }
 	claim := func(what string) (head thread.Head) {
 		t.Helper()

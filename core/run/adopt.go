@@ -41,7 +41,7 @@ func (p *step) adopt(ctx context.Context) error {
 		done := p.head.Run.Calls[i] == thread.CallDone
 		r.schema = max(r.schema, schemaOf(record.Payload))
 		entry, err := p.records.DecodeEntry(record.Payload)
-		if err != nil && (done || core.CodeOf(err) != core.CodeCorrupt) {
+		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
 		}
 		if err != nil || !p.isResult(entry, i) {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -56,6 +58,15 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	}
 }
 
+func TestCacheIsFilledToItsLastByte(t *testing.T) {
+	c := newCache(2 * talked(1, 1000).bytes())
+	c.put(cacheKey(1), talked(1, 1000))
+	c.put(cacheKey(2), talked(1, 1000))
+	if c.get(cacheKey(1), head(1)) == nil || c.get(cacheKey(2), head(1)) == nil {
+		t.Error("two conversations that fit are not both kept")
+	}
+}
+
 func TestCacheKeepsWhatWasUsedLast(t *testing.T) {
 	c := newCache(250_000)
 	c.put(cacheKey(1), talked(1, 100_000))
@@ -94,6 +105,37 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 	}
 }
 
+// Entries that do not fold onto what is known leave it as it was, in memory and
+// in the step: a conversation without their state would be wrong for ever.
+func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
+	before := talked(1, 10)
+	p := &step{Stepper: &Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}, Work: Work{Key: cacheKey(1)}}
+	p.conversation = before
+	p.draft.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
+	p.remember()
+	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
+		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)
+	}
+}
+
+// Two steps may go on from one conversation: what the one adds is not seen by the
+// other.
+func TestConversationIsSharedByItsBuilders(t *testing.T) {
+	said := func(text string) thread.Entry {
+		m := core.UserMessage("", text)
+		return thread.Entry{Run: core.ID{1}, Message: &m}
+	}
+	shared := &conversation{messages: make([]core.Message, 1, 9), seqs: make([]uint64, 1, 9), seq: 1}
+	shared.seqs[0] = 1
+	one, two := build(shared), build(shared)
+	one.keep(said("one"))
+	two.seq = 5
+	two.keep(said("two"))
+	if got := one.messages[1].Text(); got != "one" || one.seqs[1] != 1 || two.seqs[1] != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.seqs[1], two.seqs[1])
+	}
+}
+
 // What a superseded range was cut from may have room for older messages again,
 // unless there are none.
 func TestConversationIsShortAfterACut(t *testing.T) {
@@ -126,7 +168,7 @@ func TestOpeningAndTotalsOfARun(t *testing.T) {
 		return thread.Entry{Run: core.ID{run}, Message: &m}
 	}
 	turn := func(run byte) thread.Entry {
-		return thread.Entry{Run: core.ID{run}, Message: &core.Message{Role: core.RoleAssistant}, Totals: &thread.Totals{Steps: 1}}
+		return thread.Entry{Run: core.ID{run}, Message: &core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "turn"}}}, Totals: &thread.Totals{Steps: 1}}
 	}
 	failed := thread.Entry{Run: core.ID{1}, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{IsError: true}}}
 	tests := []struct {

@@ -188,24 +188,22 @@ func (p *step) answerOpen(ctx context.Context, status core.ResultStatus, reason 
 	return nil
 }
 
-// refuse answers a call that no gate is asked about: its tool does not exist or
-// its arguments are invalid. A person would otherwise be asked to approve what
-// cannot run.
-func (p *step) refuse(ctx context.Context, i int) (refused bool, err error) {
+// refusal is the result of a call that no gate is asked about: its tool does not
+// exist or its arguments are invalid. A person would otherwise be asked to approve
+// what cannot run. It is nil for every other call.
+func (p *step) refusal(ctx context.Context, i int) (*tool.Result, error) {
 	call := p.round.turn.ToolCalls[i]
 	t, ok := p.agent.Tools[call.Name]
 	if !ok {
-		return true, p.answer(ctx, i, tool.Failed(fmt.Sprintf("tool %q not found", call.Name)), core.ResultInvalid)
+		result := tool.Failed(fmt.Sprintf("tool %q not found", call.Name))
+		return &result, nil
 	}
 	if len(call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return t.Check(call.Arguments) }) == nil {
-		return false, nil
+		return nil, nil
 	}
 	// Execute says what is wrong with them, and does not run the tool.
 	result, err := tool.Execute(ctx, t, p.call(i, p.draft.snapshot))
-	if err != nil {
-		return true, err
-	}
-	return true, p.answer(ctx, i, result, core.ResultInvalid)
+	return &result, err
 }
 
 // checked is a tool whose arguments were found valid.

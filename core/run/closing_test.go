@@ -386,12 +386,15 @@ func TestCancelledRunWhoseAgentIsGoneEndsInOneClaim(t *testing.T) {
 // call that the head knows of, and no claim comes after that.
 func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 	tests := []struct {
-		name string
-		lost string // a record that is damaged, too
-		end  string
+		name  string
+		lost  string        // a record that is damaged, too
+		other *thread.Entry // stands in the place of the turn
+		end   string
 	}{
-		{"the turn alone", "", `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
-		{"and the run's record", "R#", `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
+		{"a record without a message in its place", "", &thread.Entry{}, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"another turn in its place", "", &thread.Entry{Message: &core.Message{Role: core.RoleAssistant}}, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"the turn alone", "", nil, `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`},
+		{"and the run's record", "R#", nil, `done 0 {"type":"error","code":"corrupt","detail":"the record of the run is lost"} ""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -402,6 +405,10 @@ func TestOpenTurnThatCannotBeReadIsClosedInOneClaim(t *testing.T) {
 				w.spoil(t, store.LogName(2))
 				if tt.lost != "" {
 					w.spoil(t, store.RunName(receipt.RunID))
+				}
+				if tt.other != nil {
+					w.store.spoiled = nil
+					w.misplace(t, 2, tt.other.Message)
 				}
 				w.stepper = w.other(t, options{})
 				if stepped := w.step(t, key); stepped.Outcome != thread.Done {

@@ -3,9 +3,11 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -131,6 +134,35 @@ func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
+// A process that fell behind reads the run's record and what is new of the log,
+// and not what the run was asked again, which is part of that.
+func TestProcessThatFellBehindReadsOnlyWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := 0
+		o := options{model: modelFunc(func(ctx context.Context, _ model.Request) iterator {
+			if turns++; turns == 1 {
+				return answers(text("ok"))(ctx, model.Request{})
+			}
+			return answers(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
+		})}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		behind := w.stepper
+		w.stepper = w.other(t, o)
+		w.submit(t, key, "a long one", mailbox.ModeQueue)
+		for range 20 { // one input, and 20 turns and results
+			w.step(t, key)
+		}
+		w.stepper = behind
+		before := w.store.reads
+		w.step(t, key)
+		if got := w.store.reads - before; got != 42 {
+			t.Errorf("%d records were read, want the run's and 41 of the log", got)
+		}
+	})
+}
+
 // The process that has a cancelled run in memory ends it without a read.
 func TestWarmProcessClosesARunWithoutARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -171,9 +203,10 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		runs  int
 		input string
 		reads int
+		took  time.Duration // when each read takes a second
 	}{
-		{"many runs of 2 messages", 1, n, body, 99},
-		{"one run of many messages", n, 1, "hi", 189},
+		{"many runs of 2 messages", 1, n, body, 99, 5 * time.Second},
+		{"one run of many messages", n, 1, "hi", 189, 6 * time.Second}, // what the run was asked is read meanwhile
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,13 +228,17 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 				}
 				o.model = sequence(func(int) []model.Delta { return text("ok") })
 				w.stepper = w.other(t, o)
-				before := w.store.reads
+				before, began := w.store.reads, time.Now()
 				head := w.take(t, key)
+				w.store.takes = time.Second
 				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil); err != nil {
 					t.Fatal(err)
 				}
 				if got := w.store.reads - before; got != tt.reads {
 					t.Errorf("%d records were read of %d, want %d", got, head.Seq, tt.reads)
+				}
+				if took := time.Since(began); took != tt.took {
+					t.Errorf("the step took %s, want %s", took, tt.took)
 				}
 			})
 		})
@@ -261,6 +298,7 @@ func TestSnapshotIsNeverNeeded(t *testing.T) {
 	}{
 		{"damaged", []byte("\x00")},
 		{"of a later holder", ahead},
+		{"with an older value than it says", []byte(`{"schema":1,"as_of":60,"revision":60,"keys":{"/thread/in_thread":60}}`)},
 		{"without its values", []byte(`{"schema":1,"as_of":2,"revision":3,"keys":{"/thread/nothing":2}}`)},
 	}
 	for _, tt := range tests {
@@ -324,29 +362,109 @@ func TestSnapshotOfANewerProgramIsNotPassedOver(t *testing.T) {
 	})
 }
 
-// Runs that all end through RunEnd have their state stored like others.
-func TestStateOfRunsThatCloseIsStored(t *testing.T) {
+// What each run finds changed is stored with it, by its first step and after that
+// has committed: runs that end through RunEnd have their state stored like others.
+// A value that stands still is not written again, nor a state at all that does.
+func TestStateIsStoredAtTheStartOfARunThatFindsItChanged(t *testing.T) {
+	for _, listens := range []bool{false, true} {
+		t.Run(fmt.Sprint("RunEnd ", listens), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var saw []string
+				var seen closed
+				still := state.Key[int, int]{Name: "still", Scope: state.ScopeThread, Apply: sum}
+				plugins := []plugin.Plugin{
+					counters(&saw, inRun),
+					pluginFunc{"now-and-then", func(r *plugin.Registrar) {
+						r.Key(inThread.Definition())
+						r.Key(still.Definition())
+						r.Hook(core.PhaseStepStart, func(_ context.Context, c plugin.Context) (command state.Command, err error) {
+							switch c.Messages[len(c.Messages)-1].Text() {
+							case "both":
+								err = errors.Join(inThread.Update(&command, 1), still.Update(&command, 1))
+							case "one":
+								err = inThread.Update(&command, 1)
+							}
+							return command, err
+						})
+					}},
+				}
+				if listens {
+					plugins = append(plugins, seen.plugin())
+				}
+				o := options{plugins: plugins, model: sequence(func(int) []model.Delta { return text("ok") })}
+				w := newWorld(t, o)
+				var put []string
+				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+					var v struct {
+						AsOf uint64 `json:"as_of"`
+					}
+					if err := json.Unmarshal(r.Payload, &v); err != nil || v.AsOf >= w.head(t, key).Seq {
+						t.Errorf("%s is put as of %d, %v, when the log ends at %d", r.Name, v.AsOf, err, w.head(t, key).Seq)
+					}
+					put = append(put, fmt.Sprint(r.Name, " ", v.AsOf))
+					return w.store.Backend.Put(ctx, key, r)
+				}
+				want := map[string][]string{ // a run has three records: input, turn, state
+					"none":     nil, // no state yet
+					"both":     nil,
+					"one":      {"S#/thread/in_thread 6", "S#/thread/still 6", "S# 6"},
+					"nothing":  {"S#/thread/in_thread 9", "S# 9"},
+					"nothing ": nil,
+				}
+				for _, text := range []string{"none", "both", "one", "nothing", "nothing "} {
+					put = nil
+					w.submit(t, key, text, mailbox.ModeQueue)
+					w.step(t, key)
+					slices.Sort(put[:max(0, len(put)-1)])
+					if diff := cmp.Diff(want[text], put); diff != "" {
+						t.Errorf("stored by the run %q (-want +got):\n%s", text, diff)
+					}
+				}
+				w.stepper = w.other(t, o) // it finds what is stored
+				put = nil
+				w.submit(t, key, "nothing", mailbox.ModeQueue)
+				w.step(t, key)
+				if put != nil {
+					t.Errorf("a cold process stores %q again", put)
+				}
+			})
+		})
+	}
+}
+
+// A state that cannot be stored fails no step; the next run tries again.
+func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []string
-		var seen closed
-		o := options{plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()}}
-		w := newWorld(t, o)
-		manifests := 0
+		w := newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)}})
+		var put []string
 		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-			if r.Name == store.SnapshotName {
-				manifests++
+			if put = append(put, r.Name); len(put) <= 1 {
+				return core.Errorf(core.CodeInvalid, "no such table")
 			}
 			return w.store.Backend.Put(ctx, key, r)
 		}
-		for range 32 {
+		for range 3 {
 			w.submit(t, key, "hi", mailbox.ModeQueue)
-			w.step(t, key)
+			if stepped := w.step(t, key); stepped.Outcome != thread.Done || stepped.Retry {
+				t.Errorf("the step is %+v", stepped)
+			}
+		}
+		if diff := cmp.Diff([]string{"S#/thread/in_thread", "S#/thread/in_thread", "S#"}, put); diff != "" {
+			t.Errorf("put (-want +got):\n%s", diff)
 		}
 		var manifest struct {
-			AsOf uint64 `json:"as_of"`
+			AsOf uint64            `json:"as_of"`
+			Keys map[string]uint64 `json:"keys"`
 		}
-		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 96 || manifests != 2 {
-			t.Errorf("the state was stored %d times, as of %d, %v; want twice, as of 96", manifests, manifest.AsOf, err)
+		if err := json.Unmarshal(w.record(t, store.SnapshotName).Payload, &manifest); err != nil || manifest.AsOf != 6 || manifest.Keys["/thread/in_thread"] != 6 {
+			t.Errorf("the manifest is %+v, %v, want it as of 6", manifest, err)
+		}
+		head := w.head(t, key) // that of the claim which stored it: one before it can put none over it
+		for _, name := range []string{store.SnapshotName, store.SnapshotValueName("/thread/in_thread")} {
+			if r := w.record(t, name); r.Fence != 3 || r.Version != head.Version {
+				t.Errorf("%s has fence %d and version %d, want 3 and %d", name, r.Fence, r.Version, head.Version)
+			}
 		}
 	})
 }

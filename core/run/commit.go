@@ -116,7 +116,7 @@ func (p *step) refence(ctx context.Context, head thread.Head) error {
 
 // logRecords encodes entries for the sequences from first on.
 func (p *step) logRecords(first uint64, entries []thread.Entry) ([]store.Record, error) {
-	records := make([]store.Record, 0, len(entries)+2)
+	var records []store.Record
 	for i, entry := range entries {
 		payload, err := p.records.EncodeEntry(entry)
 		if err != nil {
@@ -216,16 +216,12 @@ func (p *step) finish(ctx context.Context, end ending) (Stepped, error) {
 // were put alone are left out. The run's record is stored with its first commit,
 // which a takeover needs it from, and when the run ends.
 func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
-	d, from, calls := &p.draft, p.head.Seq, uint64(0)
-	if p.round != nil {
-		calls = uint64(len(p.round.entries))
-	}
+	d, from, calls := &p.draft, p.head.Seq, len(p.head.Run.Calls)
 	if len(d.patches) > 0 {
 		entry := thread.Entry{Run: p.id, Step: p.events.step}
 		d.take(&entry)
 		d.entries = append(d.entries, entry)
 	}
-	after := d.entries[min(len(d.entries), int(calls)):] // behind the results
 	asked := thread.Yield
 	if end.termination != nil {
 		asked = thread.Done
@@ -239,7 +235,7 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := p.logRecords(from+calls+1, after)
+		records, err := p.logRecords(from+uint64(calls)+1, d.entries[calls:]) // behind the results
 		if err != nil {
 			return nil, err
 		}

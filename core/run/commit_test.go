@@ -232,6 +232,97 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 	})
 }
 
+// A result that cannot be stored keeps no claim from being given back: its tool
+// runs again.
+func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, writes := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}"), text("ok")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		refused := core.Errorf(core.CodeInvalid, "no such table")
+		w.store.put = func(context.Context, core.ThreadKey, store.Record) error { return refused }
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == commitB+1 { // the claim was the first
+				return store.Outcome{}, refused
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if stepped := w.step(t, key); !stepped.Retry || !slices.Equal(stepped.Head.Run.Calls, []thread.CallStatus{thread.CallNew}) {
+			t.Errorf("the step is %+v, want it given back with the call as new", stepped)
+		}
+		w.store.put = nil
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); ran != 2 || got != `done 2 {"type":"natural_end"} "ok"` {
+			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
+// afterTools is a plugin that waits for results, so that each is stored at once.
+func afterTools() plugin.Plugin {
+	return hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil })
+}
+
+// Every call of a round whose commit is refused is done, also one that no hook
+// is to see: no other claim needs to look at it again.
+func TestCallsAreDoneAfterHooksHaveSeenThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			model:   answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
+			plugins: []plugin.Plugin{gates(blockB), afterTools()},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head, writes := w.take(t, key), 0
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; writes == commitB {
+				return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		if err != nil || !stepped.Retry {
+			t.Fatalf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		if diff := cmp.Diff([]thread.CallStatus{thread.CallDone, thread.CallDone, thread.CallDone}, stepped.Head.Run.Calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A result that waits for its hook is progress of the claim that stored it, and
+// of no claim after that.
+func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, tries := 0, 0
+		second := toolFunc{name: "second", run: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			if tries++; tries == 1 {
+				<-ctx.Done()
+			}
+			return tool.Text("ok"), ctx.Err()
+		}}
+		o := options{
+			model:   answers(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
+			tools:   []tool.Tool{second, counted("count", tool.AtLeastOnce, &ran), nap},
+			plugins: []plugin.Plugin{afterTools()},
+		}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		for claim, attempts := range []uint8{0, 0, 1, 2} { // a result, another one, none
+			w.cut(t, time.Second, false)
+			h := w.head(t, key)
+			if diff := cmp.Diff([]thread.CallStatus{thread.CallNew, thread.CallNew, thread.CallNew}, h.Run.Calls); diff != "" || h.Run.Attempts != attempts {
+				t.Errorf("claim %d: %d attempts, want %d; calls (-want +got):\n%s", claim+1, h.Run.Attempts, attempts, diff)
+			}
+		}
+		if ran != 1 || tries != 2 {
+			t.Errorf("the tools ran %d and %d times, want once and twice", ran, tries)
+		}
+	})
+}
+
 // Two programs share a thread. A result that the newer one stored and did not
 // live to commit is nothing that the older one can put in force: it gives the
 // run back, uncounted, under a head that says what it takes to go on.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,14 +22,13 @@ type conversation struct {
 	seqs        []uint64      // of messages
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
-	totals      thread.Totals    // of run
-	record      thread.RunRecord // of run, when known
-	stored      manifest         // the newest state snapshot that is stored
-	changed     map[state.KeyPath]bool
-	turns       int  // since that snapshot
-	size        int  // about, in bytes
-	short       bool // older messages belong to the window, which were not read
-	unread      bool // the thread cannot be read: nothing is known of it
+	totals      thread.Totals            // of run
+	record      thread.RunRecord         // of run, when known
+	stored      manifest                 // the newest state snapshot that is stored
+	changed     map[state.KeyPath]uint64 // values that it does not have: the sequence of their last change
+	turns       int                      // since that snapshot
+	size        int                      // about, in bytes
+	short       bool                     // older messages belong to the window, which were not read
 }
 
 // builder folds log entries into a conversation.
@@ -53,11 +53,11 @@ func build(c *conversation) *builder {
 // enter drops the state that ended with an earlier run or step. Step 0 is what
 // comes before a step: its input.
 func (b *builder) enter(run core.ID, step int) {
-	if run != b.run {
-		b.fold.BeginRun()
-		b.run, b.step = run, 0
-	}
-	if step != 0 && step != b.step {
+	switch {
+	case run != b.run:
+		b.fold.BeginRun() // the values of a step's calls are among those that it drops
+		b.run, b.step = run, step
+	case step != 0 && step != b.step:
 		b.fold.BeginStep()
 		b.step = step
 	}
@@ -120,14 +120,12 @@ func (b *builder) cut(from uint64) {
 // note remembers which keys a patch touches.
 func (b *builder) note(p state.Patch) {
 	if !b.own {
-		changed := make(map[state.KeyPath]bool, len(b.changed)+len(p))
-		for key := range b.changed {
-			changed[key] = true
-		}
+		changed := map[state.KeyPath]uint64{}
+		maps.Copy(changed, b.changed)
 		b.changed, b.own = changed, true
 	}
 	for _, key := range p.Keys() {
-		b.changed[key] = true
+		b.changed[key] = b.seq
 	}
 }
 
@@ -166,8 +164,8 @@ func messageSize(m core.Message) int {
 // bytes is about what the conversation takes in memory: what the run was asked
 // stays with it when the window has moved on.
 func (c *conversation) bytes() int {
-	const fixed, key = 1 << 10, 64
-	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response) + key*(len(c.stored.Keys)+len(c.changed))
+	const fixed = 1 << 10
+	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
 	if o := c.opening; o != nil && !slices.ContainsFunc(c.messages, func(m core.Message) bool { return m.ID == o.ID }) {
 		size += messageSize(*o)
 	}

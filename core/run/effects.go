@@ -42,10 +42,10 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 // AfterToolExecute runs again for a call that is found done, to rebuild the
 // state, but its effects are left out there: see afterTool.
 func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
-	if p.round == nil || len(was.Run.Calls) == 0 {
+	if p.round == nil {
 		return
 	}
-	over := now.Run.ID != was.Run.ID || now.Run.Base != was.Run.Base
+	over := now.Run.Base != was.Run.Base // sequences are never reserved twice
 	for i, status := range was.Run.Calls {
 		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +163,95 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// shows is what a hook or a handler is shown, in one line: RUN stands for the run.
+func shows(c plugin.Context) string {
+	line := fmt.Sprintf("%s of %s, %s step %d, %d messages", c.Phase, c.Thread, c.AgentID, c.Step, len(c.Messages))
+	if c.Turn != nil {
+		line += ", turn " + c.Turn.ID
+	}
+	if c.Call != nil {
+		line += fmt.Sprintf(", call %d %s", c.CallIndex, c.Call.Name)
+	}
+	if c.Result != nil {
+		line += ", result " + c.Result.Text()
+	}
+	if c.Termination != nil {
+		line += ", " + string(c.Termination.Type)
+	}
+	return strings.ReplaceAll(line, c.Run.String(), "RUN")
+}
+
+func TestWhatHooksAndEffectsAreShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown []string
+		tell := plugin.Effect[string]{Name: "tell"}
+		w := newWorld(t, options{
+			model: answers(calls("echo", `{"text":"a"}`, "tells", "{}"), text("ok")), tools: []tool.Tool{tells},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				for _, phase := range phases {
+					r.Hook(phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
+						if phase == core.PhaseBeforeToolExecute && c.CallIndex == 0 {
+							return state.Command{}, nil // it runs beside the other
+						}
+						shown = append(shown, shows(c))
+						var command state.Command
+						if phase != core.PhaseRunEnd {
+							return command, nil
+						}
+						return command, tell.Emit(&command, "over")
+					})
+				}
+				tell.Handle(r, func(_ context.Context, c plugin.Context, what string) error {
+					shown = append(shown, what+shows(c))
+					return nil
+				})
+			}}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{
+			`run_start of t/t1, demo step 1, 1 messages`,
+			`step_start of t/t1, demo step 1, 1 messages`,
+			`before_inference of t/t1, demo step 1, 1 messages`,
+			`after_inference of t/t1, demo step 1, 1 messages, turn RUN.1`,
+			`before_tool_execute of t/t1, demo step 1, 2 messages, turn RUN.1, call 1 tells`,
+			`after_tool_execute of t/t1, demo step 1, 3 messages, turn RUN.1, call 0 echo, result {"text":"a"}`,
+			`after_tool_execute of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells, result "told"`,
+			`step_end of t/t1, demo step 1, 4 messages`,
+			`tool {} of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells`,
+			`step_start of t/t1, demo step 2, 4 messages`,
+			`before_inference of t/t1, demo step 2, 4 messages`,
+			`after_inference of t/t1, demo step 2, 4 messages, turn RUN.2`,
+			`step_end of t/t1, demo step 2, 5 messages`,
+			`run_end of t/t1, demo step 2, 5 messages, natural_end`,
+			`over of t/t1, demo step 2, 5 messages, natural_end`,
+		}
+		if diff := cmp.Diff(want, shown); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A gate is asked about one call after the other, and knows which turn it is of.
+func TestWhatAGateIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown []string
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+			shown = append(shown, fmt.Sprintf("%s of step %d of %s: call %d of %d, %s", c.Phase, c.Step, c.AgentID, c.CallIndex, len(c.Turn.ToolCalls), c.Call.Arguments))
+			return plugin.Verdict{}, nil
+		})}})
+		w.submit(t, key, "parallel: a, b", mailbox.ModeQueue)
+		w.step(t, key)
+		want := []string{
+			`before_tool_execute of step 1 of demo: call 0 of 2, {"text":"a"}`,
+			`before_tool_execute of step 1 of demo: call 1 of 2, {"text":"b"}`,
+		}
+		if diff := cmp.Diff(want, shown); diff != "" {
+			t.Errorf("shown (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // What JSON cannot express, or nobody handles, is that call's error after one

@@ -50,7 +50,9 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 	switch {
 	case len(p.head.Run.Calls) == 0:
 		if p.head.Run.Cursor == thread.CursorStart && p.input != nil {
-			p.say(p.head.Run.Dispatch, p.input.Messages)
+			if err := p.openAtEnd(ctx, p.input); err != nil {
+				return Stepped{}, err
+			}
 		}
 		seq += uint64(len(d.entries))
 	case !p.head.Run.OpenCalls():
@@ -59,7 +61,7 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 	p.ending.Store(true)
 	var record thread.RunRecord
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Schema: p.adopted()}
+		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Cut: d.cut, Schema: p.adopted()}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
 		if err != nil {
@@ -81,13 +83,13 @@ func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepp
 }
 
 // reset forgets what the step has said and changed since its last commit. A
-// thread that could not be read has an empty conversation from then on, which is
-// marked, so that nothing is folded onto it, cached, or shown to a hook.
+// thread that could not be read has no conversation: nothing is folded onto it or
+// cached, and without its agent no hook is shown anything either.
 func (p *step) reset() {
-	if p.conversation == nil {
-		p.conversation = &conversation{unread: true}
+	p.draft = draft{}
+	if p.conversation != nil {
+		p.begin()
 	}
-	p.begin()
 	p.events.step = max(1, int(p.head.Run.Step))
 }
 
@@ -208,7 +210,6 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	}
 	for i, entry := range p.round.entries {
 		p.mergeResult(ctx, i, *entry)
-		p.round.hooked[i] = true // or never will be
 	}
 	return p.round.unstored(), nil
 }
@@ -223,7 +224,7 @@ func (p *step) openTurn(ctx context.Context) (core.Message, error) {
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return core.Message{}, err
 	}
-	turn := core.Message{Role: core.RoleAssistant, RunID: p.id, Step: int(p.head.Run.Step)}
+	var turn core.Message
 	for i := range p.head.Run.Calls {
 		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(p.id, int(p.head.Run.Step), i)})
 	}
@@ -238,7 +239,9 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 		input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
 		switch {
 		case err == nil:
-			p.say(p.head.Run.Dispatch, input.Messages)
+			if err := p.openAtEnd(ctx, &input); err != nil {
+				return err
+			}
 		case core.CodeOf(err) != core.CodeCorrupt:
 			return err
 		}
@@ -256,7 +259,7 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 	if p.agent != nil {
 		m.Model = p.agent.ModelName
 	}
-	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence, Revision: p.draft.snapshot.Revision()})
+	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence})
 	return nil
 }
 
@@ -266,8 +269,8 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // is dropped as a whole. Nothing can cancel a run that closes, so a hook that
 // hangs costs its claim after the time of a lease, and no more than those few.
 func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	if !p.listens() || p.conversation.unread {
-		return p.listens(), nil
+	if !p.listens() {
+		return false, nil
 	}
 	if p.head.Run.Attempts >= thread.SkipRunEnd {
 		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
@@ -299,7 +302,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
 	p.finalize(&record, t)
 	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Schema: p.adopted()}
+		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Cut: d.cut, Schema: p.adopted()}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+calls+1, d.entries[calls:])
 		if err != nil {
@@ -313,7 +316,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 	}
 	p.record = record
 	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
-	if !p.conversation.unread {
+	if p.conversation != nil {
 		p.remember()
 		p.storeSnapshot(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -328,6 +330,38 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 0 {"type":"error","code":"too_large"`) || inferences != 1 {
 			t.Errorf("the run is %s after %d inferences, want an error too_large after one", got, inferences)
+		}
+	})
+}
+
+// A stop answers every call of its turn in the step that comes to it.
+func TestStoppedRunEndsInOneStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})
+		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
+			t.Errorf("the step is %s, want done", stepped.Outcome)
+		}
+	})
+}
+
+// A run whose record is lost gets another from what is left of it, under which
+// it ends.
+func TestRecordOfARunWhoseOwnIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{}
+		w := newWorld(t, o)
+		receipt, sent := w.submit(t, key, "parallel: a, b", mailbox.ModeQueue), time.Now().UnixMilli()
+		w.crash(t, commitB)
+		w.spoil(t, store.RunName(receipt.RunID))
+		w.stepper = w.other(t, o)
+		w.crash(t, 2) // it has begun to close, and no more
+		began := core.Run{
+			ID: receipt.RunID, ThreadID: "t1", AgentID: "demo", Status: core.RunRunning, Dispatch: receipt.DispatchID,
+			Steps: 1, Usage: core.Usage{Input: 3, Output: 2}, CreatedAt: sent,
+		}
+		if diff := cmp.Diff(began, w.runRecord(t, receipt.RunID).Run); diff != "" {
+			t.Errorf("the record of the closing run (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -119,21 +121,24 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 		},
 		{
 			name: "a run that takes the log back",
-			before: func(t *testing.T, w *world, _ mailbox.Receipt) mailbox.Receipt {
-				w.finish(t, key, nil)
-				r, err := w.box.Submit(t.Context(), mailbox.Submission{
-					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "other")}, Supersede: 6,
-				})
-				if err != nil {
-					t.Fatal(err)
+			before: func(t *testing.T, w *world, _ mailbox.Receipt) (r mailbox.Receipt) {
+				for _, text := range []string{"other", "another"} {
+					w.finish(t, key, nil)
+					var err error
+					if r, err = w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)}, Supersede: 1,
+					}); err != nil {
+						t.Fatal(err)
+					}
 				}
 				return r
 			},
 			log: []string{
 				"user: hi", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
-				"state", "user: other", "assistant: ok", "state",
+				"state", "user: other", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
+				"state", "user: another", `assistant: [echo {"text":"a"}][nap {}]`, `tool: {"text":"a"}`, `tool: "rested"`, "state", "assistant: ok", "state",
 			},
-			end: `done 1 {"type":"natural_end"} "ok"`,
+			end: `done 2 {"type":"natural_end"} "ok"`,
 		},
 	}
 	for _, tt := range tests {
@@ -209,6 +214,73 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); ran != 1 || got != `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""` {
 			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
+		}
+	})
+}
+
+// A thread that cannot be read any more when its run closes is shown to no hook:
+// what the step knew of it before is not what RunEnd is about.
+func TestRunEndDoesNotRunOnAThreadThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends, claims := 0, 0
+		w := &world{}
+		*w = *newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+			r.Hook(core.PhaseStepEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+				if claims++; claims == 1 {
+					<-ctx.Done()
+					return state.Command{}, ctx.Err()
+				}
+				w.spoil(t, store.LogName(3))
+				return state.Command{}, errors.New("not this way")
+			})
+			r.Hook(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
+				ends++
+				return state.Command{}, nil
+			})
+		}}}})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.cut(t, time.Second, false) // the call is done then
+		if stepped := w.step(t, key); stepped.Outcome != thread.Done || ends != 0 {
+			t.Errorf("the step is %s, and RunEnd ran %d times; want done without it", stepped.Outcome, ends)
+		}
+		if got := w.end(t, key, receipt); got != `done 0 {"type":"error","code":"plugin","detail":"phase step_end: plugin \"p\" in phase step_end: not this way"} ""` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// The calls of a run that is closed are shown to no hook, and no tool runs again,
+// in however many claims it closes.
+func TestCallsOfAClosingRunAreShownToNoHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran, ends := 0, 0
+		w := newWorld(t, options{
+			model: answers(calls("count", "{}", "nap", "{}")),
+			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				r.Hook(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
+					t.Error("a hook was shown a result")
+					return state.Command{}, nil
+				})
+				r.Hook(core.PhaseRunEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+					if ends++; ends == 1 {
+						<-ctx.Done()
+					}
+					return state.Command{}, ctx.Err()
+				})
+			}}},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.cut(t, time.Second, false)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		if stepped := w.step(t, key); !stepped.Retry {
+			t.Errorf("the step is %+v, want it given back", stepped)
+		}
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"cancelled"} ""` || ran != 1 || ends != 2 {
+			t.Errorf("the run is %s, the tool ran %d times and RunEnd %d times", got, ran, ends)
 		}
 	})
 }

@@ -184,14 +184,14 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	ctx, cancel := p.detached(ctx)
 	defer cancel()
-	if err := p.storeResults(ctx); err != nil && stops(err) {
+	if err := p.storeResults(ctx); stops(err) {
 		return Stepped{}, errors.Join(err, cause)
 	}
 	kind, at := p.nackKind(cause, over, late)
 	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind, "at", at}, failure(cause))...)
 	var calls []thread.CallStatus
 	progress := false
-	if p.round != nil && p.head.Run.Cursor == thread.CursorTools {
+	if p.round != nil {
 		calls, progress = p.round.statuses(p.head.Run.Calls, p.hooked())
 	}
 	_, err := p.commit(ctx, func() thread.Change {

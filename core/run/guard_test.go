@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -95,6 +98,25 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 	}
 }
 
+// A whole invocation that is too short to read the thread says nothing about the
+// run, which is tried again.
+func TestTimeThatIsOverBeforeTheThreadIsReadEndsNoRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.takes = 11 * time.Second
+		stepped, err := w.cut(t, 10*time.Second, true)
+		if err != nil || !stepped.Retry {
+			t.Errorf("the step is %+v, %v; want it given back", stepped, err)
+		}
+		w.store.takes = 0
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
 // A tool that comes to its end late is not run again, though a slower sibling
 // keeps the step until there is no time left to store anything.
 func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {
@@ -139,6 +161,30 @@ func TestHostThatStopsWhileArgumentsAreChecked(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A hook that a stopping host cuts short is no failure of the run.
+func TestHostThatStopsWhileAHookRuns(t *testing.T) {
+	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd} {
+		t.Run(string(phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				w := newWorld(t, options{plugins: []plugin.Plugin{hooks(phase, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
+					stop() // the first time; later ones have another context
+					return state.Command{}, ctx.Err()
+				})}})
+				receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil)
+				if err != nil || !stepped.Retry || stepped.Head.Run.Attempts != 0 {
+					t.Errorf("the step is %+v, %v; want it given back, uncounted", stepped, err)
+				}
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "Echo: a"` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
 }
 
 // checkFunc is a tool that takes what check takes.
@@ -265,6 +311,68 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 			t.Errorf("the run is %s", got)
 		}
 	})
+}
+
+// Words that answer input which was steered to the run are kept only without it:
+// the cancel ends that input unread, and the log would have its answer alone.
+func TestLastWordsThatAnswerSteeredInputAreNotKept(t *testing.T) {
+	before := []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`}
+	tests := []struct {
+		name      string
+		steer     bool
+		interrupt bool // instead of a cancel
+		log       []string
+		end       string
+	}{
+		{"steered", true, false, before, `done 1 {"type":"cancelled"} ""`},
+		{"steered, and interrupted", true, true, before, `done 1 {"type":"superseded"} ""`},
+		{"not steered", false, false, append(slices.Clip(before), "assistant: half a"), `done 1 {"type":"cancelled"} "half a"`},
+		{"not steered, and interrupted", false, true, append(slices.Clip(before), "assistant: half a"), `done 1 {"type":"superseded"} "half a"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+					if len(r.Messages) == 1 {
+						return answers(calls("echo", `{"text":"a"}`))(ctx, r)
+					}
+					return func(yield func(model.Delta, error) bool) {
+						yield(model.Delta{Type: model.DeltaText, Text: "half a"}, nil)
+						<-ctx.Done()
+					}
+				})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.step(t, key)
+				var steered mailbox.Receipt
+				if tt.steer {
+					steered = w.submit(t, key, "and this", mailbox.ModeSteer)
+				}
+				time.AfterFunc(3*time.Second, func() {
+					if tt.interrupt {
+						w.submit(t, key, "now this", mailbox.ModeInterrupt)
+						return
+					}
+					if _, err := w.box.Cancel(context.Background(), key, receipt.RunID); err != nil {
+						t.Error(err)
+					}
+				})
+				w.step(t, key)
+				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s, want %s", got, tt.end)
+				}
+				if !tt.steer || tt.interrupt {
+					return
+				}
+				audit, err := thread.Records{}.DecodeAudit(w.record(t, store.EndedName(steered.DispatchID)).Payload)
+				if want := (thread.AuditRecord{Run: receipt.RunID, Status: core.DispatchCancelled}); err != nil || audit != want {
+					t.Errorf("the steered input's end is %+v, %v; want %+v", audit, err, want)
+				}
+			})
+		})
+	}
 }
 
 // A slow step keeps its claim: the lease of 30 s is renewed once less than a

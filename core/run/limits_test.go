@@ -10,11 +10,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -83,7 +85,7 @@ func TestPutsThatFailForGood(t *testing.T) {
 }
 
 // Pauses are full jitter: anything below the limit. 31 s less a nanosecond, taken
-// modulo the limit, shows it.
+// modulo the limit, shows it. A store is spared for 400 ms at least.
 func TestPausesAfterAFailure(t *testing.T) {
 	e := env.System()
 	e.Now = func() time.Time { return time.UnixMilli(1000) }
@@ -107,6 +109,8 @@ func TestPausesAfterAFailure(t *testing.T) {
 		{"the host stops", failed, 3, over, false, thread.NackGiven, 0},
 		{"an edited input", thread.ErrStale, 3, false, false, thread.NackGiven, 0},
 		{"a newer program's record", core.Errorf(core.CodeSchema, "schema 2"), 3, over, true, thread.NackGiven, 31_000},
+		{"a store that is overloaded", core.Errorf(core.CodeThrottled, "slow down"), 3, false, false, thread.NackGiven, 1599},
+		{"a store that is away", core.Errorf(core.CodeUnavailable, "no route"), 3, false, false, thread.NackGiven, 1599},
 		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
 	}
 	for _, tt := range tests {
@@ -123,6 +127,64 @@ func TestPausesAfterAFailure(t *testing.T) {
 			t.Errorf("after %d failures the model is called again in %s, want %s", failures+1, again.wait, want)
 		}
 	}
+}
+
+// A step whose time was a whole invocation ends its run for that, unless the
+// claim is lost: then the run is another worker's, and nothing is left to do.
+func TestLostClaimHasNoRemedy(t *testing.T) {
+	for err, want := range map[error]bool{
+		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
+	} {
+		p := &step{Stepper: &Stepper{}, Work: Work{Whole: true}}
+		p.agent = &agent.Resolved{}
+		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+		defer cancel()
+		if got := p.remedy(over, fmt.Errorf("commit: %w", err)) != nil; got != want {
+			t.Errorf("%v has a remedy: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// What a run was asked is not looked for when its beginning is not known, nor
+// before it is committed.
+func TestOpeningThatIsNotInTheLogIsNotRead(t *testing.T) {
+	for _, first := range []uint64{0, 8} {
+		p := &step{Stepper: &Stepper{store: &snapshots{}}} // it has no log
+		p.head.Seq, p.record.FirstSeq = 7, first
+		if err := p.readOpening(t.Context()); err != nil || p.opening != nil {
+			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, p.opening, err)
+		}
+	}
+}
+
+// The pauses between the tries of a put double: of full jitter these are the
+// longest.
+func TestPausesBetweenPuts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := env.System()
+		e.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(3200*time.Millisecond-1)) }
+		var after []time.Duration
+		began := time.Now()
+		p := &step{Stepper: &Stepper{env: e, store: refusing{asked: func() { after = append(after, time.Since(began).Round(time.Millisecond)) }}}}
+		if err := p.put(t.Context(), store.Record{Name: "M#1"}); err == nil {
+			t.Error("the put succeeded")
+		}
+		const ms = time.Millisecond
+		if diff := cmp.Diff([]time.Duration{0, 50 * ms, 150 * ms, 350 * ms, 750 * ms, 1550 * ms, 3150 * ms}, after); diff != "" {
+			t.Errorf("tries (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// refusing is a store that takes nothing.
+type refusing struct {
+	Store
+	asked func()
+}
+
+func (r refusing) Put(context.Context, core.ThreadKey, store.Record) error {
+	r.asked()
+	return errors.New("reset")
 }
 
 // snapshots is a store that counts puts, which come beside each other.

@@ -84,7 +84,7 @@ func (p *step) findOpening(ctx context.Context) error {
 // readOpening reads the run's first message, if it is committed.
 func (p *step) readOpening(ctx context.Context) error {
 	first := p.record.FirstSeq
-	if first == 0 || first > p.head.Seq {
+	if first == 0 { // the record was lost, and made anew without it
 		return nil
 	}
 	for seq := first; seq <= min(first+1, p.head.Seq); seq++ { // a record that takes the log's tail back may come first
@@ -232,10 +232,12 @@ func (p *step) hear(ctx context.Context) error {
 			}
 			p.input = &input
 		}
-		if err := p.supersede(ctx, p.input.Supersede); err != nil {
+		if err := p.open(ctx, p.input); err != nil {
 			return err
 		}
-		p.say(p.head.Run.Dispatch, p.input.Messages)
+		if p.draft.cut == 0 { // else it takes back what the snapshot would have
+			p.starting = p.conversation
+		}
 	}
 	inputs, err := p.inbox(ctx)
 	if err != nil {

@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,6 +60,32 @@ func TestRecordsOfARun(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		run := `{"schema":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo","status":"done","steps":2,"usage":{"input":3,"output":2},"response":"ok","termination":{"type":"natural_end"},` +
+			`"dispatch_id":"DISPATCH","resolution":"HASH","first_seq":1,"created_at":` + now + `,"started_at":` + now + `,"finished_at":` + now + `,"ending":{"version":6,"termination":{"type":"natural_end"}}}`
+		record := regexp.MustCompile(`"resolution":"[^"]*"`).ReplaceAllString(ids.Replace(string(w.record(t, store.RunName(receipt.RunID)).Payload)), `"resolution":"HASH"`)
+		if diff := cmp.Diff(run, record); diff != "" {
+			t.Errorf("the run's record (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A run's record goes with its first commit, which a takeover needs it from, and
+// with its last, but with none between them.
+func TestRunRecordIsWrittenTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: answers(calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), text("ok"))})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		var wrote []bool
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 { // no claim
+				wrote = append(wrote, slices.ContainsFunc(c.Records, func(r store.Record) bool { return strings.HasPrefix(r.Name, "R#") }))
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]bool{true, false, false, false, true}, wrote); diff != "" {
+			t.Errorf("commits with the run's record (-want +got):\n%s", diff)
 		}
 	})
 }

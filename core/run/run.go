@@ -69,7 +69,7 @@ type Options struct {
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
-	Snapshot  int            // turns of a thread between two stored snapshots of its state; 0: 16
+	Snapshot  int            // turns of a thread until its state is stored again, besides at a run's start; 0: 16
 }
 
 const defaultCacheSize = 64 << 20

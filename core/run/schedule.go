@@ -38,8 +38,12 @@ func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []
 			}
 			continue
 		}
-		if refused, err := p.refuse(ctx, i); refused || err != nil {
-			if err != nil {
+		refusal, err := p.refusal(ctx, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		if refusal != nil {
+			if err := p.answer(ctx, i, *refusal, core.ResultInvalid); err != nil {
 				return nil, nil, err
 			}
 			continue

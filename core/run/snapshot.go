@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -111,37 +112,78 @@ func (p *step) unusable(ctx context.Context, err error) error {
 	return nil
 }
 
-// storeSnapshot stores the state, when enough turns have gone by since the last
-// time. It comes after the commit that covers the state, and often after the
-// claim: a later claim's snapshot has the higher fence and refuses this one. A
-// failure costs a later cold step time, nothing else.
+// storeSnapshot stores the state: in a run's first step that in which the run
+// found the thread, if it has changed since the last time, so that the run can be
+// taken back at little cost; in others the newest, when enough turns have gone by.
+// It comes after a commit, of another step than the state's or of the same, and
+// often after the claim: a later claim's snapshot has the higher fence and refuses
+// this one. A failure costs a later cold step time, nothing else.
+func (p *step) storeSnapshot(ctx context.Context) {
+	c, of := p.conversation, p.starting
+	p.starting = nil
+	var values state.Snapshot
+	switch {
+	case of.unsaved():
+		values = of.snapshot.BeginRun() // what else it had has ended
+	case c.turns >= p.snapshotEvery:
+		of, values = c, c.snapshot
+	default:
+		return
+	}
+	next, err := p.putSnapshot(ctx, of, values)
+	if err != nil {
+		p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
+		return
+	}
+	if next == nil {
+		return
+	}
+	after := *c
+	after.stored, after.turns = *next, max(0, c.turns-of.turns)
+	after.changed = maps.Clone(c.changed)
+	maps.DeleteFunc(after.changed, func(_ state.KeyPath, seq uint64) bool { return seq <= next.AsOf })
+	p.conversation = &after
+	p.cache.put(p.Key, p.conversation) // else the next step would store it again
+}
+
+// unsaved reports whether state that outlives its run has changed since it was
+// stored.
+func (c *conversation) unsaved() bool {
+	if c == nil {
+		return false
+	}
+	for key := range c.changed {
+		if key.Scope == state.ScopeThread {
+			return true
+		}
+	}
+	return false
+}
+
+// putSnapshot stores values as the state of a conversation and returns the
+// manifest; nil when there are too many keys.
 //
 // Values go first and the manifest last, so that a manifest never names a value
 // that is not there. Only keys that changed are written again: a large one that
 // stands still costs nothing.
-func (p *step) storeSnapshot(ctx context.Context) {
-	c := p.conversation
-	if c.turns < p.snapshotEvery {
-		return
-	}
-	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: c.snapshot.Revision(), Keys: map[state.KeyPath]uint64{}}
+func (p *step) putSnapshot(ctx context.Context, c *conversation, values state.Snapshot) (*manifest, error) {
+	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: values.Revision(), Keys: map[state.KeyPath]uint64{}}
 	var records []store.Record
-	for _, path := range c.snapshot.Paths() {
-		asOf, ok := c.stored.Keys[path]
-		if !ok || c.changed[path] {
+	for _, path := range values.Paths() {
+		asOf, stored := c.stored.Keys[path]
+		if _, changed := c.changed[path]; changed || !stored {
 			asOf = c.seq
-			value, _ := c.snapshot.Value(path)
+			value, _ := values.Value(path)
 			record, err := p.snapshotRecord(store.SnapshotValueName(path.String()), snapshotValue{AsOf: asOf, Value: value})
 			if err != nil {
-				p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
-				return
+				return nil, err
 			}
 			records = append(records, record)
 		}
 		next.Keys[path] = asOf
 	}
 	if len(next.Keys) > maxSnapshotKeys-1 {
-		return
+		return nil, nil
 	}
 	top, err := p.snapshotRecord(store.SnapshotName, next)
 	if err == nil {
@@ -150,14 +192,7 @@ func (p *step) storeSnapshot(ctx context.Context) {
 	if err == nil {
 		err = p.put(ctx, top)
 	}
-	if err != nil {
-		p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
-		return
-	}
-	after := *c
-	after.stored, after.changed, after.turns = next, nil, 0
-	p.conversation = &after
-	p.cache.put(p.Key, p.conversation) // else the next step would store it again
+	return &next, err
 }
 
 func (p *step) snapshotRecord(name string, v any) (store.Record, error) {

@@ -47,6 +47,7 @@ type loaded struct {
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
 	opening      *core.Message  // the run's first message, when it was read for itself
+	starting     *conversation  // the thread as the run found it, in its first step
 	conversation *conversation
 }
 

@@ -79,6 +79,35 @@ func TestSupersededTailIsPassedOver(t *testing.T) {
 	}
 }
 
+// The question of a run that failed is the last of the log: it can be taken back
+// like what lies before it.
+func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		works := listens(&seen)
+		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+			if r.Messages[len(r.Messages)-1].Text() == "two" {
+				return answers([]model.Delta{{Text: "not that"}})(ctx, model.Request{})
+			}
+			return works(ctx, r)
+		})})
+		for _, said := range []struct {
+			text string
+			from uint64
+		}{{"one", 0}, {"two", 0}, {"other", 3}} {
+			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", said.text)}, Supersede: said.from,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.finish(t, key, nil)
+		}
+		if diff := cmp.Diff([]string{"[one]", "[one ok other]"}, seen); diff != "" {
+			t.Errorf("what the model was shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // listens notes what each inference is shown, and says ok.
 func listens(seen *[]string) modelFunc {
 	return func(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
@@ -138,4 +167,129 @@ func TestWindowBehindASupersededTailIsWhole(t *testing.T) {
 			t.Errorf("shown by way %d (-want +got):\n%s", i, diff)
 		}
 	}
+}
+
+// A run that ends before its first commit has its input stored by its end, and
+// what the input supersedes is superseded all the same: no later run sees both
+// versions. Input that no run has opened supersedes nothing.
+func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
+	lose := func(t *testing.T, w *world, claims int) {
+		t.Helper()
+		for range claims {
+			w.take(t, key)
+			w.reclaim(t)
+		}
+	}
+	cancel := func(t *testing.T, w *world, r mailbox.Receipt) {
+		t.Helper()
+		if _, err := w.box.Cancel(t.Context(), key, r.RunID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const back, both = "[one ok other after]", "[one ok two ok other after]"
+	tests := []struct {
+		name, text string
+		spoil      uint64 // sequence of a record that cannot be read any more
+		between    func(t *testing.T, w *world, r mailbox.Receipt)
+		end, shown string
+		saw        string // of the state, by the next run
+	}{
+		{name: "failed", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+			shown: "[one ok fail after]", saw: "step 1, revision 8: in_thread 4"},
+		{name: "failed, after claims were lost", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+			shown: "[one ok fail after]", saw: "step 1, revision 8: in_thread 4",
+			between: func(t *testing.T, w *world, _ mailbox.Receipt) { lose(t, w, 4) }},
+		{name: "cancelled", text: "other", end: `done 0 {"type":"cancelled"} ""`, shown: back, saw: "step 1, revision 8: in_thread 4",
+			between: func(t *testing.T, w *world, r mailbox.Receipt) {
+				w.take(t, key)
+				cancel(t, w, r)
+				w.reclaim(t)
+			}},
+		{name: "dead-lettered", text: "other", end: `done 0 {"type":"error","code":"dead_letter","detail":"no progress in 5 attempts"} ""`,
+			shown: back, saw: "step 1, revision 8: in_thread 4",
+			between: func(t *testing.T, w *world, _ mailbox.Receipt) { lose(t, w, 5) }},
+		{name: "dead-lettered, and closing claims are lost too", text: "other",
+			end:   `done 0 {"type":"error","code":"dead_letter","detail":"no progress in 5 attempts"} ""`,
+			shown: both, saw: "step 1, revision 7: in_thread 7", // it may be the taking back that takes the process down
+			between: func(t *testing.T, w *world, _ mailbox.Receipt) { lose(t, w, 8) }},
+		{name: "corrupt, what is before the range", text: "other", spoil: 2,
+			end:   `done 0 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""`,
+			shown: both, saw: "step 1, revision 7: in_thread 7"},
+		{name: "cancelled while it was queued", text: "other", end: `done 0 {"type":"cancelled"} ""`,
+			shown: "[one ok two ok after]", saw: "step 1, revision 7: in_thread 7", between: cancel},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var saw, seen []string
+				var w *world
+				heard := listens(&seen)
+				w = newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)},
+					model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+						if r.Messages[len(r.Messages)-1].Text() == "fail" {
+							return answers([]model.Delta{{Text: "broken pipe"}}, []model.Delta{{Text: "broken pipe"}})(ctx, r)
+						}
+						return heard(ctx, r)
+					})})
+				run := func(text string) {
+					w.submit(t, key, text, mailbox.ModeQueue)
+					w.finish(t, key, nil)
+				}
+				run("one")
+				run("two")
+				receipt, err := w.box.Submit(t.Context(), mailbox.Submission{
+					Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", tt.text)}, Supersede: 4,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.between != nil {
+					tt.between(t, w, receipt)
+				}
+				if tt.spoil != 0 {
+					w.spoil(t, store.LogName(tt.spoil))
+				}
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s, want %s", got, tt.end)
+				}
+				run("after")
+				if got := seen[len(seen)-1]; got != tt.shown {
+					t.Errorf("the next run is shown %s, want %s", got, tt.shown)
+				}
+				if got := saw[len(saw)-1]; got != tt.saw {
+					t.Errorf("the next run sees %s, want %s", got, tt.saw)
+				}
+			})
+		})
+	}
+}
+
+// The newest run is taken back without reading the thread before it, also again
+// and again: its own start has stored the state that it began with.
+func TestTheNewestRunIsTakenBackFromTheStateAtItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw, seen []string
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread)}, model: listens(&seen), window: 40}
+		w := newWorld(t, o)
+		for range 200 {
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+		}
+		for i, from := range []uint64{598, 602, 606} {
+			if _, err := w.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "again")}, Supersede: from,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.store.reads = 0
+			w.finish(t, key, nil)
+			if w.store.reads > 80 { // a look back is 32 records, once for the window, once for that before the run
+				t.Errorf("take %d read %d records", i+1, w.store.reads)
+			}
+			if got, want := saw[len(saw)-1], fmt.Sprintf("step 1, revision %d: in_thread 598", 602+4*i); got != want {
+				t.Errorf("take %d sees %s, want %s", i+1, got, want)
+			}
+		}
+	})
 }

@@ -37,7 +37,7 @@ func (p *step) newTail() *tail { return &tail{next: p.head.Seq, measure: p.windo
 func (t *tail) missing(asOf uint64) uint64 {
 	var n uint64
 	if t.room > 0 {
-		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*max(len(t.entries), 1)))
+		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries)))
 	}
 	if t.next > asOf {
 		n = max(n, t.next-asOf)

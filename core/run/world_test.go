@@ -43,6 +43,7 @@ type backend struct {
 	mu      sync.Mutex
 	reads   int                     // records that Get, Log, LogBackwards and Records returned
 	read    func(what string) error // is asked before each of these
+	takes   time.Duration           // how long each of them takes
 	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
 	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
 	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
@@ -102,6 +103,7 @@ func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after
 }
 
 func (b *backend) mayRead(what string) error {
+	time.Sleep(b.takes)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.read == nil {

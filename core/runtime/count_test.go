@@ -101,6 +101,40 @@ func TestOperationsOfAnInlineRun(t *testing.T) {
 	})
 }
 
+// What a page of messages costs: a thread where something is superseded one record
+// more, and nothing for what is passed over, nor behind the record that says so.
+func TestOperationsOfAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		run := func(text string, supersede uint64) {
+			s := submission("t1", text)
+			s.Supersede = supersede
+			if _, err := process.Submit(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			r.settle(process, s.Thread)
+		}
+		page := func(what string, after uint64, limit int, want counts) {
+			t.Helper()
+			way := &faulty{Backend: r.store}
+			if _, err := r.process("r", way).Messages(t.Context(), local, "t1", runtime.MessageQuery{After: after, Limit: limit}); err != nil {
+				t.Fatal(err)
+			}
+			wantCounts(t, what, way, want)
+		}
+		for range 50 {
+			run("hi", 0)
+		}
+		page("nothing is superseded", 0, 200, counts{"head": 1, "log": 1, "record": 100})
+		run("again", 5) // the record at 101, input and turn behind it
+		page("all", 0, 200, counts{"head": 1, "log": 3, "record": 1 + 4 + 3})
+		page("before the range", 0, 4, counts{"head": 1, "log": 2, "record": 1 + 4})
+		page("from inside the range", 50, 200, counts{"head": 1, "log": 2, "record": 1 + 3})
+		page("behind the range", 101, 200, counts{"head": 1, "log": 1, "record": 2})
+	})
+}
+
 // endless is a model that calls a tool whatever it is told, and counts the
 // messages that it was shown.
 type endless struct{ shown *int }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -63,7 +64,11 @@ const (
 	maxPage     = 200
 )
 
-// Messages reads a page of a thread's committed messages.
+// Messages reads a page of a thread's committed messages, without those that a
+// later run has superseded: they are passed over unread. Which they are is one
+// record more for each page before the newest of those runs, two when more than
+// 65 ranges of the log are superseded, and so on; a thread where nothing is
+// superseded costs nothing. Each page is as the thread stands when it is read.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultPage
@@ -75,10 +80,18 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	if err != nil {
 		return MessagePage{}, err
 	}
+	superseded, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, q.After)
+	if err != nil {
+		return MessagePage{}, err
+	}
 	page := MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}
 	seq := q.After
 	for seq < head.Seq && len(page.Messages) < q.Limit {
-		to := min(head.Seq, seq+uint64(q.Limit-len(page.Messages)))
+		from, end := shown(superseded, seq+1, head.Seq)
+		if seq = from - 1; seq >= head.Seq {
+			break
+		}
+		to := min(end, seq+uint64(q.Limit-len(page.Messages)))
 		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq+1, to)
 		if err != nil {
 			return MessagePage{}, err
@@ -94,6 +107,21 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 		page.Next = seq
 	}
 	return page, nil
+}
+
+// shown is where the log goes on that readers see, at a sequence or behind it, and
+// the last sequence before the next superseded range. Ranges are newest first.
+func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
+	for _, r := range slices.Backward(superseded) {
+		switch {
+		case from > r.To: // it lies behind the reader
+		case from < r.From:
+			return from, r.From - 1
+		default:
+			from = r.Record()
+		}
+	}
+	return from, last
 }
 
 // Run reads a run as it stands.

@@ -39,8 +39,8 @@ type Config struct {
 	// memory, in bytes; 0: 64 MiB.
 	Window    int
 	CacheSize int
-	// Snapshot is how many turns of a thread go by between two stored snapshots
-	// of its state; 0: 16.
+	// Snapshot is how many turns of a thread go by until its state is stored
+	// again, besides at the start of a run that finds it changed; 0: 16.
 	Snapshot int
 
 	// Steps is how many steps one delivery may take while time is left; 0: 1.

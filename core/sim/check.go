@@ -152,10 +152,14 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	case m == nil:
 	case m.Role == core.RoleUser:
 		th.checkRead(a, b, m)
+		th.checkOpening(a, entry, seq)
 	case m.Role == core.RoleAssistant:
 		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
 	case m.Role == core.RoleTool:
 		th.checkResult(m, seq)
+	}
+	if entry.Superseded != nil && b.Supersedes != seq {
+		th.fail("the record at %d supersedes, and the head names %d", seq, b.Supersedes)
 	}
 	th.takePatch(entry)
 	th.takeShown(entry, seq)

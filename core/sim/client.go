@@ -84,11 +84,11 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 	}
 }
 
-// taken draws the message of a person that is to be said anew; 0: none is there.
+// taken draws the input of a run that is to be said anew; 0: none is there.
 func (th *threadState) taken() uint64 {
 	var said []uint64
 	for _, v := range th.visible {
-		if v.role == core.RoleUser {
+		if v.role == core.RoleUser && th.begins(v.seq) {
 			said = append(said, v.seq)
 		}
 	}
@@ -96,6 +96,15 @@ func (th *threadState) taken() uint64 {
 		return 0
 	}
 	return said[th.w.random.below(len(said))]
+}
+
+// begins reports whether the input of a run begins at a sequence.
+func (th *threadState) begins(seq uint64) bool {
+	if seq == 1 {
+		return true
+	}
+	before := th.entries[seq-2]
+	return before.Run != th.entries[seq-1].Run || before.Superseded != nil
 }
 
 // newcomer is a client that starts a run, and maybe meddles with it.

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -40,6 +41,7 @@ func (th *threadState) takeShown(e thread.Entry, seq uint64) {
 		for len(th.visible) > 0 && th.visible[len(th.visible)-1].seq >= r.From {
 			th.visible = th.visible[:len(th.visible)-1]
 		}
+		th.checkRanges(append([]thread.Range{*r}, e.Earlier...), seq)
 		var then state.Snapshot
 		if r.From > 1 {
 			then = th.states[r.From-2]
@@ -52,6 +54,33 @@ func (th *threadState) takeShown(e thread.Entry, seq uint64) {
 		th.visible = append(th.visible, showing(seq, e.Message))
 	}
 	th.states = append(th.states, th.folded.fold.Snapshot())
+}
+
+// checkOpening: what a run's input supersedes is superseded before it, also by a
+// run that ends at once; but not at the last claims of a run that closes.
+func (th *threadState) checkOpening(a thread.Head, e thread.Entry, seq uint64) {
+	in := th.byText[e.Message.ID]
+	if in == nil || in.supersede == 0 || e.Input != a.Run.Dispatch || seq > a.Seq+1 {
+		return
+	}
+	if a.Run.Status != thread.Closing || a.Run.Attempts < thread.SkipRunEnd {
+		th.fail("the input at %d of run %s is to supersede from %d on, and does not", seq, e.Run, in.supersede)
+	}
+}
+
+// checkRanges: the record that supersedes names everything that nobody is shown,
+// and nothing else. No world has as many ranges as a record cannot name.
+func (th *threadState) checkRanges(superseded []thread.Range, record uint64) {
+	visible := make(map[uint64]bool, len(th.visible))
+	for _, v := range th.visible {
+		visible[v.seq] = true
+	}
+	for seq := uint64(1); seq < record; seq++ {
+		within := slices.ContainsFunc(superseded, func(r thread.Range) bool { return r.From <= seq && seq <= r.To })
+		if th.entries[seq-1].Message != nil && within == visible[seq] {
+			th.fail("the record at %d supersedes %v: message %d is visible %v", record, superseded, seq, visible[seq])
+		}
+	}
 }
 
 // checkShown: a model is shown what the log says, and then what the step adds.
@@ -109,6 +138,10 @@ func (th *threadState) checkSnapshot(r store.Record) {
 		return
 	}
 	said := th.states[m.AsOf-1]
+	next := m.AsOf < uint64(len(th.entries)) && th.entries[m.AsOf-1].Run != th.entries[m.AsOf].Run
+	if next && len(m.Keys) != len(said.Paths()) { // it is as the next run found it
+		said = said.BeginRun()
+	}
 	if paths := said.Paths(); len(paths) != len(m.Keys) || said.Revision() != m.Revision {
 		th.fail("a state snapshot of sequence %d has %d values at revision %d, the log %d at %d",
 			m.AsOf, len(m.Keys), m.Revision, len(paths), said.Revision())

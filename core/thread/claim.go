@@ -68,7 +68,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 // written anew: else every sweep would wake the thread, and every wake-up
 // would send itself again.
 func (h *Head) early(t Transition) Result {
-	late := h.DueAt != 0 && h.DueAt <= t.Now && h.due(h.DueAt, t) > t.Now
+	late := h.DueAt <= t.Now && h.due(h.DueAt, t) > t.Now
 	return Result{Unchanged: !late, Hint: h.wake(t.Now)}
 }
 

@@ -28,11 +28,14 @@ func (h *Head) AppendBinary(b []byte) []byte {
 	w.uint(h.Incarnation)
 	w.text(h.Owner)
 	open, held := h.Open(), h.Claim.Fence != 0
-	w.flags(h.Deleted, h.Erased, open, open && h.Run.Parent != nil, open && h.Run.Batch, held, h.Notify != nil)
+	w.flags(h.Deleted, h.Erased, open, open && h.Run.Parent != nil, open && h.Run.Batch, held, h.Notify != nil, h.Supersedes != 0)
 	w.uint(h.Epoch)
 	w.uint(h.Fence)
 	w.uint(h.Seq)
 	w.uint(h.Summary)
+	if h.Supersedes != 0 {
+		w.uint(h.Supersedes)
+	}
 	w.uint(h.Closing)
 	w.time(h.DueAt)
 	if open {

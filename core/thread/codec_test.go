@@ -70,6 +70,11 @@ var encodedHeads = []struct {
 			"\x00" + "\x00" + "k" + z + "\x01p" + "q" + z + "\x00\x0e" + "\x01" + "l" + z + "\x01p" + "q" + z + "\x00\x0f" + "\x00" + "\x00",
 	},
 	{
+		"a log whose tail was superseded",
+		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 300, Summary: 4, Supersedes: 299, Closing: 2},
+		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x80" + "\x00\x03\xac\x02\x04\xab\x02\x02\x00" + "\x00\x00\x00\x00\x00",
+	},
+	{
 		"a tombstone",
 		thread.Head{Layout: 1, Schema: 1, Version: 2, CommitID: id("c"), Incarnation: 7, Deleted: true, Erased: true, Epoch: 1},
 		"\x01\x01\x02" + "c" + z + "\x00" + z + "\x07\x00" + "\x03" + "\x01\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00",
@@ -133,11 +138,12 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a version in two bytes", edit(2, 0x82, 0)},
 		{"a version without an end", append(bytes.Clone(good[:2]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
 		{"an owner longer than the rest", edit(36, 0xff, 0x7f)},
-		{"a flag that nobody knows", edit(37, good[37]|1<<7)},
+		{"superseded, by no record", edit(37, good[37]|1<<7)},
 		{"a parent without a run", edit(37, 1<<3)},
 		{"a batch without a run", edit(37, 1<<4)},
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
+		{"more tickets than any memory holds", edit(end+1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
 		{"ten dispatches", edit(end, 10)},
 		{"nine tickets", edit(end+1, 9)},
 		{"nine inbox entries", edit(end+2, 9)},
@@ -158,6 +164,52 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	}
 	if _, err := thread.Decode(edit(0, 2)); !errors.Is(err, thread.ErrSchema) {
 		t.Errorf("a newer layout is %v, want ErrSchema", err)
+	}
+}
+
+// The encoder writes what it is given; the decoder takes no value that no change
+// leaves in a head, nor one more of a table than there can be.
+func TestDecodeRefusesValuesAndCountsThatNoHeadHas(t *testing.T) {
+	parent := thread.Parent{Thread: "p", Run: id("q")}
+	base := func() thread.Head {
+		return thread.Head{
+			Layout: 1, Schema: 1, Version: 1, CommitID: id("c"), Run: thread.Run{ID: id("r"), Calls: make([]thread.CallStatus, 32)},
+			Claim: thread.Claim{Fence: 1}, Tickets: make([]thread.Ticket, 8), Inbox: make([]thread.InboxEntry, 8),
+			Pending: make([]thread.Dispatch, 9), Recent: make([]uint64, 16), Notify: &thread.Notify{Parent: parent}, Later: make([]thread.Notify, 10),
+		}
+	}
+	tests := []struct {
+		name  string
+		last  func(h *thread.Head) // what is still taken
+		first func(h *thread.Head) // what is not
+	}{
+		{"status", func(h *thread.Head) { h.Run.Status = 2 }, func(h *thread.Head) { h.Run.Status = 3 }},
+		{"reason", func(h *thread.Head) { h.Run.Reason = 5 }, func(h *thread.Head) { h.Run.Reason = 6 }},
+		{"cursor", func(h *thread.Head) { h.Run.Cursor = 2 }, func(h *thread.Head) { h.Run.Cursor = 3 }},
+		{"call status", func(h *thread.Head) { h.Run.Calls[31] = 5 }, func(h *thread.Head) { h.Run.Calls[31] = 6 }},
+		{"ticket kind", func(h *thread.Head) { h.Tickets[7].Kind = 2 }, func(h *thread.Head) { h.Tickets[7].Kind = 3 }},
+		{"inbox kind", func(h *thread.Head) { h.Inbox[7].Kind = 1 }, func(h *thread.Head) { h.Inbox[7].Kind = 2 }},
+		{"calls", func(*thread.Head) {}, func(h *thread.Head) { h.Run.Calls = make([]thread.CallStatus, 33) }},
+		{"tickets", func(*thread.Head) {}, func(h *thread.Head) { h.Tickets = make([]thread.Ticket, 9) }},
+		{"inbox entries", func(*thread.Head) {}, func(h *thread.Head) { h.Inbox = make([]thread.InboxEntry, 9) }},
+		{"dispatches", func(*thread.Head) {}, func(h *thread.Head) { h.Pending = make([]thread.Dispatch, 10) }},
+		{"notifies", func(*thread.Head) {}, func(h *thread.Head) { h.Later = make([]thread.Notify, 11) }},
+		{"keys", func(*thread.Head) {}, func(h *thread.Head) { h.Recent = make([]uint64, 17) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := base()
+			tt.last(&h)
+			if got, err := thread.Decode(h.AppendBinary(nil)); err != nil {
+				t.Errorf("the last that there can be: %v", err)
+			} else if diff := cmp.Diff(h, got); diff != "" {
+				t.Error(diff)
+			}
+			tt.first(&h)
+			if _, err := thread.Decode(h.AppendBinary(nil)); core.CodeOf(err) != core.CodeCorrupt {
+				t.Errorf("one more: %v, want corrupt", err)
+			}
+		})
 	}
 }
 

@@ -27,7 +27,7 @@ type CommitTurn struct {
 	Batch     bool   // the round waits until every ticket is decided
 	Consumed  []InboxRef
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
-	Cut       uint64 // first sequence of the log's tail that a record of this commit supersedes; 0: none
+	Cut       uint64 // first sequence of the log's tail that the first record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
 }
 
@@ -165,6 +165,7 @@ type CommitClose struct {
 	Fence uint64
 	From  uint64 // as in CommitTurn
 	Seq   uint64 // of the last record, or the head's when there was none
+	Cut   uint64 // as in CommitTurn
 	// Schema is the highest one of an adopted result; 0: none was.
 	Schema uint16
 }
@@ -183,6 +184,9 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 		h.Run.Calls[i] = CallDone
 	}
 	if err := h.advance(c.Seq); err != nil {
+		return Result{}, err
+	}
+	if err := h.summarize(0, c.Cut, c.From); err != nil {
 		return Result{}, err
 	}
 	if err := h.adopt(t, c.Schema); err != nil {
@@ -244,9 +248,15 @@ func (h *Head) advance(seq uint64) error {
 
 // summarize puts a summary in force, never an older one: but where the commit
 // supersedes the log from the sequence cut on, a summary that covers some of that
-// gives way to an older one, or to none. The log ended at from.
+// gives way to an older one, or to none. The log ended at from, and the record
+// that supersedes is the first behind it.
 func (h *Head) summarize(upTo, cut, from uint64) error {
+	if cut != 0 && from < h.Seq {
+		h.Supersedes = from + 1
+	}
 	switch {
+	case cut != 0 && from == h.Seq:
+		return invalid("commit: it supersedes the log from sequence %d on, without a record that says so", cut)
 	case cut > from:
 		return invalid("commit: it supersedes the log from sequence %d on, which ends at %d", cut, from)
 	case cut != 0 && upTo >= cut:

@@ -23,7 +23,7 @@ func (r *reader) head() (h Head) {
 	h.HolderCommitID = r.id()
 	h.Incarnation = r.uint()
 	h.Owner = r.text()
-	flags := r.below(1 << 7)
+	flags := r.byte()
 	has := func(bit int) bool { return flags&(1<<bit) != 0 }
 	h.Deleted, h.Erased = has(0), has(1)
 	open, parent, batch, held, notify := has(2), has(3), has(4), has(5), has(6)
@@ -31,6 +31,10 @@ func (r *reader) head() (h Head) {
 	h.Fence = r.uint()
 	h.Seq = r.uint()
 	h.Summary = r.uint()
+	if has(7) {
+		h.Supersedes = r.uint()
+		r.must(h.Supersedes != 0)
+	}
 	h.Closing = r.uint()
 	h.DueAt = r.time()
 	if open {
@@ -123,7 +127,7 @@ func (r *reader) inbox() []InboxEntry {
 
 // extensions reads fields whose meaning only a newer program may know.
 func (r *reader) extensions() (all []Extension) {
-	inner := reader{b: r.take(r.uint()), bad: r.bad}
+	inner := reader{b: r.take(r.uint())}
 	for len(inner.b) > 0 && !inner.bad {
 		all = append(all, Extension{Run: inner.id(), Tag: inner.uint(), Value: []byte(inner.text())})
 	}
@@ -146,7 +150,7 @@ func (r *reader) must(ok bool) {
 }
 
 func (r *reader) take(n uint64) []byte {
-	if r.bad || n > uint64(len(r.b)) {
+	if n > uint64(len(r.b)) {
 		r.bad = true
 		return nil
 	}
@@ -172,7 +176,7 @@ func (r *reader) below(limit byte) byte {
 // uint reads a varint in its shortest form.
 func (r *reader) uint() uint64 {
 	v, n := binary.Uvarint(r.b)
-	if r.bad || n <= 0 || n > 1 && r.b[n-1] == 0 {
+	if n <= 0 || n > 1 && r.b[n-1] == 0 {
 		r.bad = true
 		return 0
 	}
@@ -206,7 +210,7 @@ func (r *reader) text() string { return string(r.take(r.uint())) }
 
 func (r *reader) count(limit int) int {
 	n := r.uint()
-	if r.bad || n > uint64(limit) {
+	if n > uint64(limit) {
 		r.bad = true
 		return 0
 	}

@@ -21,7 +21,11 @@ type Entry struct {
 	// Superseded takes the log's tail back: windows and readers pass it over. Such
 	// a record comes before the input of the run that begins anew there, and Patch
 	// leads back to the state before the tail, so that folds need no exception.
-	Superseded *Range `json:"superseded,omitempty"`
+	// It ends just before the record. Earlier are the ranges before From that are
+	// superseded as well, newest first, at most [MaxEarlier]; with so many, those
+	// before them stand in the record behind the last of them.
+	Superseded *Range  `json:"superseded,omitempty"`
+	Earlier    []Range `json:"earlier,omitempty"`
 
 	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
@@ -37,11 +41,17 @@ type Entry struct {
 	Blocked  string         `json:"blocked,omitempty"`  // why a gate ended the run over the call
 }
 
+// MaxEarlier bounds [Entry.Earlier].
+const MaxEarlier = 64
+
 // Range is a part of the log, both ends included.
 type Range struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
 }
+
+// Record is the sequence of the record that supersedes the range.
+func (r Range) Record() uint64 { return r.To + 1 }
 
 // Totals are what a run came to so far, so that neither a cold step nor a stop
 // policy has to read the whole run.

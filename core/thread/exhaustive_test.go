@@ -164,7 +164,7 @@ func inbox(h thread.Head) (refs []thread.InboxRef) {
 
 // canonical forgets what only counts.
 func canonical(h thread.Head) thread.Head {
-	h.Version, h.Closing, h.Incarnation, h.Recent, h.Summary = 100, min(h.Closing, 1), 0, nil, 0
+	h.Version, h.Closing, h.Incarnation, h.Recent, h.Summary, h.Supersedes = 100, min(h.Closing, 1), 0, nil, 0, 0
 	h.CommitID, h.HolderCommitID = id("c"), id("")
 	h.Seq, h.Run.Step, h.Run.Round = 10, 0, min(h.Run.Round, 1)
 	if h.Run.Cursor == thread.CursorTools {

@@ -42,6 +42,7 @@ type Head struct {
 	Fence          uint64 // of the newest claim; never falls
 	Seq            uint64 // the log is visible up to here
 	Summary        uint64 // sequence that the summary in force covers; 0: none
+	Supersedes     uint64 // sequence of the newest log record that takes the log's tail back; 0: none does
 	Closing        uint64 // version of the newest write that began to close a run
 	Run            Run    // the open run; zero ID: none
 	Claim          Claim  // the live or expired claim; zero Fence: none

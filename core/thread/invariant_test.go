@@ -107,6 +107,8 @@ func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.R
 	check(n.Epoch >= h.Epoch && n.Fence >= h.Fence && n.Seq >= h.Seq, "epoch, fence or sequence fell")
 	check(n.Closing >= h.Closing && n.Schema >= h.Schema, "closing or schema fell")
 	check(n.Summary >= h.Summary || n.Deleted || cut(t.Change) != 0, "summary fell")
+	check(n.Supersedes >= h.Supersedes || n.Deleted, "an older record supersedes")
+	check(cut(t.Change) == 0 || n.Supersedes == h.Seq+1, "the record behind %d supersedes, the head names %d", h.Seq, n.Supersedes)
 	check(n.Summary < cut(t.Change) || cut(t.Change) == 0, "the summary up to %d covers what is superseded from %d on", n.Summary, cut(t.Change))
 	holders := n.HolderCommitID == t.CommitID
 	check(holders == thread.ByHolder(t.Change) && (holders || n.HolderCommitID == h.HolderCommitID), "%T left the holder's commit id at %s", t.Change, n.HolderCommitID)
@@ -146,6 +148,8 @@ func cut(c thread.Change) uint64 {
 	case thread.CommitTurn:
 		return c.Cut
 	case thread.CommitStep:
+		return c.Cut
+	case thread.CommitClose:
 		return c.Cut
 	}
 	return 0

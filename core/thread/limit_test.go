@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -70,7 +72,7 @@ func fullest(t *testing.T) thread.Head {
 	h := busy(t, longest, longest[:64], longest, 8)
 	h.Schema, h.Version, h.Epoch, h.Fence, h.Closing, h.Incarnation = math.MaxUint16, large, large, large, large, large
 	h.Claim.Fence, h.Claim.Epoch, h.Claim.Lease = large, large, math.MaxInt64-99
-	h.Summary, h.DueAt = 900_000_000_000, math.MaxInt64
+	h.Summary, h.Supersedes, h.DueAt = 900_000_000_000, 999_000_000_000, math.MaxInt64
 	h.Run.Step, h.Run.Revision, h.Run.TurnFence, h.Run.Round, h.Run.Batch = math.MaxUint32-9, math.MaxUint32, large, large, true
 	h.Notify = &thread.Notify{Child: id("c"), Parent: thread.Parent{Thread: longest, Run: id("p"), Call: 31}, Retry: math.MaxInt64}
 	for i := range h.Pending {
@@ -125,6 +127,7 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 	full := fullest(t)
 	full.Later = []thread.Notify{*full.Notify, *full.Notify}
+	steered := thread.Head{Pending: []thread.Dispatch{{Steered: true, Rest: make([]thread.InboxEntry, 8)}}}
 	tests := []struct {
 		name        string
 		head        thread.Head
@@ -132,7 +135,8 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 	}{
 		{"none", thread.Head{}, 512, 49},
 		{"usual", busy(t, "owner", "worker", "parent", 2), 1087, 424},
-		{"fullest", full, 5005, 3600},
+		{"fullest", full, 5005, 3606},
+		{"steered input", steered, 832, 230},
 	}
 	for _, tt := range tests {
 		if bound, size := thread.Bound(&tt.head), tt.head.Size(); bound != tt.bound || size != tt.size {
@@ -173,6 +177,34 @@ func TestSequenceHasTwelveDigits(t *testing.T) {
 	}
 	if err := step(1_000_000_000_000); core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("error %v, want invalid", err)
+	}
+}
+
+// Behind a turn there is room for the most results that a turn can have, and for
+// the record of the step.
+func TestTurnLeavesRoomForItsResults(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	turn := func(seq uint64) error {
+		_, _, err := thread.Apply(h, thread.Transition{Now: start, Change: thread.CommitTurn{Fence: 1, Seq: seq, Calls: 32, TurnFence: 1}})
+		return err
+	}
+	if err := turn(999_999_999_966); err != nil {
+		t.Errorf("the last sequence of a turn is refused: %v", err)
+	}
+	if err := turn(999_999_999_967); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("error %v, want invalid", err)
+	}
+}
+
+// The seventeenth key drops the first, and no other.
+func TestSixteenKeysAreRemembered(t *testing.T) {
+	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
+	for key := range uint64(17) {
+		h = must(t, h, thread.Input{ID: id("i"), Dedupe: key + 1}, thread.Retract{ID: id("i")})
+	}
+	want := []uint64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}
+	if diff := cmp.Diff(want, h.Recent); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -28,9 +28,7 @@ const (
 
 // frame puts the schema number before the members of an encoded object.
 func (r Records) frame(schema uint16, object []byte) []byte {
-	b := make([]byte, 0, len(schemaPrefix)+8+len(object)+len(r.Extra)+12)
-	b = append(b, schemaPrefix...)
-	b = strconv.AppendUint(b, uint64(schema), 10)
+	b := strconv.AppendUint([]byte(schemaPrefix), uint64(schema), 10)
 	if schema >= 2 && r.Extra != "" {
 		b = append(b, `,"extra":`...)
 		b = strconv.AppendQuote(b, r.Extra)

@@ -65,7 +65,7 @@ func describeHead(h thread.Head) string {
 	for _, n := range []struct {
 		name  string
 		value uint64
-	}{{"epoch", h.Epoch}, {"fence", h.Fence}, {"seq", h.Seq}, {"summary", h.Summary}, {"closing", h.Closing}} {
+	}{{"epoch", h.Epoch}, {"fence", h.Fence}, {"seq", h.Seq}, {"summary", h.Summary}, {"supersedes", h.Supersedes}, {"closing", h.Closing}} {
 		if n.value != 0 {
 			fmt.Fprintf(&b, " %s=%d", n.name, n.value)
 		}

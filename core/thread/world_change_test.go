@@ -71,7 +71,11 @@ func (w *world) rare() thread.Change {
 func (w *world) holders() thread.Change {
 	h := &w.head
 	if h.Run.Status == thread.Closing && w.rand.IntN(2) == 0 {
-		return thread.CommitClose{Fence: w.fence(), From: w.from(), Seq: h.Seq + uint64(len(h.Run.Calls)) + uint64(w.rand.IntN(2))}
+		c := thread.CommitClose{Fence: w.fence(), From: w.from(), Seq: h.Seq + uint64(len(h.Run.Calls)) + uint64(w.rand.IntN(2))}
+		if w.rand.IntN(8) == 0 {
+			c.Cut = uint64(w.rand.IntN(int(h.Seq) + 1))
+		}
+		return c
 	}
 	switch w.rand.IntN(15) {
 	case 0, 1, 2, 3:

@@ -274,6 +274,12 @@ var stepMutants = []mutant{
 		New:  "next := manifest{Run: c.run, Step: c.step, AsOf: c.seq - 1,",
 	},
 	{
+		Name: "what the input of a run supersedes is forgotten when it ends at once",
+		File: "core/run/supersede.go",
+		Old:  "if input.Supersede == 0 || !p.conversation.unread",
+		New:  "if input.Supersede == 0 && !p.conversation.unread",
+	},
+	{
 		Name: "RunEnd is skipped",
 		File: "core/run/end.go",
 		Old:  "	if !p.listens() || p.conversation.unread {",

@@ -9,6 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
-func TestReleases(t *testing.T) {
-	runtimetest.Options{Open: func(*testing.T, func() time.Time) store.Backend { return memory.New() }}.Releases(t)
-}
+var options = runtimetest.Options{Open: func(*testing.T, func() time.Time) store.Backend { return memory.New() }}
+
+func TestReleases(t *testing.T)       { options.Releases(t) }
+func TestSuperseded(t *testing.T)     { options.Superseded(t) }
+func TestSupersededPage(t *testing.T) { options.SupersededPage(t) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -111,15 +112,22 @@ func (w *world) program(r release) *runtime.Runtime {
 	if program := w.runtimes[r.name]; program != nil {
 		return program
 	}
+	program := w.build(r, parts(w.t))
+	w.runtimes[r.name] = program
+	return program
+}
+
+// build starts a process.
+func (w *world) build(r release, agents agent.Parts) *runtime.Runtime {
+	w.t.Helper()
 	e := env.System()
 	e.Now = w.now
 	program, err := runtime.Build(runtime.Config{
-		Env: e, Store: w.store, Waker: w, Due: w.due, Records: r.records, Worker: r.name, Agents: parts(w.t),
+		Env: e, Store: w.store, Waker: w, Due: w.due, Records: r.records, Worker: r.name, Agents: agents,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.runtimes[r.name] = program
 	return program
 }
 

@@ -37,7 +37,7 @@ func fullHead(version uint64) thread.Head {
 	h := thread.Head{
 		Layout: thread.Layout, Schema: 65_535, Version: version, CommitID: core.ID{0xc0, 1}, HolderCommitID: core.ID{0xc0, 2},
 		Incarnation: 1<<64 - 1, Owner: longest, Deleted: true, Erased: true, Epoch: 300, Fence: 70_000,
-		Seq: 999_999_999_999, Summary: 5_000, Closing: 1 << 50, DueAt: 4_102_444_800_000,
+		Seq: 999_999_999_999, Summary: 5_000, Supersedes: 1 << 38, Closing: 1 << 50, DueAt: 4_102_444_800_000,
 		Run: thread.Run{
 			ID: core.ID{0xaa, 2}, Dispatch: core.ID{0xdd, 1}, Revision: 7, Status: thread.Closing, Reason: thread.ReasonDeadLetter,
 			Cursor: thread.CursorTools, Step: 4_000_000_000, Base: 1 << 39, TurnFence: 69_000, Batch: true, Round: 1 << 41,

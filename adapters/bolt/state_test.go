@@ -1,0 +1,104 @@
+package bolt_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// apart keeps stored states out of the file: nothing ever needs them.
+type apart struct {
+	*bolt.Store
+	mu     sync.Mutex
+	states []string // their names
+}
+
+func (s *apart) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	if !strings.HasPrefix(r.Name, store.SnapshotName) {
+		return s.Store.Put(ctx, key, r)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states = append(s.states, r.Name)
+	return nil
+}
+
+// deaf is a queue that loses everything.
+type deaf struct{}
+
+func (deaf) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
+
+// visits counts the steps of a thread when they begin: a result waits for no hook.
+type visits struct{}
+
+var visited = state.Key[int, int]{Name: "visited", Scope: state.ScopeThread, Apply: func(n, more int) int { return n + more }}
+
+func (visits) ID() string { return "visits" }
+
+func (visits) Register(r *plugin.Registrar) error {
+	r.Key(visited.Definition())
+	r.Hook(core.PhaseStepStart, func(context.Context, plugin.Context) (command state.Command, err error) {
+		err = visited.Update(&command, 1)
+		return command, err
+	})
+	return nil
+}
+
+// A run of two steps that change the state is four transactions with at most
+// nine syncs, and apart from them what is stored of the state at its start: a
+// value and the manifest, when an earlier run has changed it.
+func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
+	s := &apart{Store: open(t, newPath(t), bolt.Options{})}
+	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+		Text string `json:"text"`
+	}) (tool.Result, error) {
+		return tool.JSON(a)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env.System()
+	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: deaf{}, Agents: agent.Parts{
+		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
+		Tools:   []tool.Tool{echo},
+		Plugins: []plugin.Plugin{visits{}},
+		Specs:   []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"visits"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{nil, {"S#", "S#/thread/visited"}, {"S#", "S#/thread/visited"}} {
+		before := s.Stats()
+		s.states = nil
+		if _, err := program.Stream(t.Context(), mailbox.Submission{
+			Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "echo: hello")},
+		}, func(core.Event) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		after := s.Stats()
+		if transactions, syncs := after.Transactions-before.Transactions, after.Syncs-before.Syncs; transactions != 4 || syncs > 9 {
+			t.Errorf("run %d: %d transactions with %d syncs, want 4 with at most 9", i+1, transactions, syncs)
+		}
+		slices.Sort(s.states)
+		if diff := cmp.Diff(want, s.states); diff != "" {
+			t.Errorf("run %d: stored of the state (-want +got):\n%s", i+1, diff)
+		}
+	}
+}
