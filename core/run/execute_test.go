@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,7 +200,7 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 		delivery tool.Delivery
 		whole    bool
 		calls    []thread.CallStatus // after the step; none: the run has ended
-		runs     int
+		runs     int32
 		result   string
 		end      string
 	}{
@@ -213,13 +214,11 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				runs := 0
-				first := true
+				var runs atomic.Int32
 				w := newWorld(t, options{
 					model: answers(calls("deaf", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "deaf", delivery: tt.delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
-						if runs++; first {
-							first = false
+						if runs.Add(1) == 1 {
 							time.Sleep(60 * time.Second)
 							return tool.Text("late"), nil
 						}
@@ -239,8 +238,8 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 				}
 				w.finish(t, key, nil)
 				time.Sleep(60 * time.Second)
-				if got := w.log(t, key); runs != tt.runs || got[2] != "tool: "+tt.result {
-					t.Errorf("%d runs, and the log is %q; want %d and %q", runs, got, tt.runs, tt.result)
+				if got := w.log(t, key); runs.Load() != tt.runs || got[2] != "tool: "+tt.result {
+					t.Errorf("%d runs, and the log is %q; want %d and %q", runs.Load(), got, tt.runs, tt.result)
 				}
 				if got := w.end(t, key, receipt); got != tt.end {
 					t.Errorf("the run is %s, want %s", got, tt.end)
