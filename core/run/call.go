@@ -34,13 +34,15 @@ func (p *step) execute(ctx context.Context, i int) error {
 		return p.phaseError(ctx, "phase before_tool_execute", call, err)
 	}
 	p.env.Reach(env.PointTool, env.Before)
-	result, err := tool.Execute(ctx, checked{p.agent.Tools[call.Name]}, p.call(i, before.Snapshot))
+	result, err := p.runTool(ctx, i, checked{p.agent.Tools[call.Name]}, p.call(i, before.Snapshot))
 	p.env.Reach(env.PointTool, env.After)
 	switch {
 	case ctx.Err() != nil && (err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
-	case err != nil:
+	case tool.IsFatal(err):
 		return endWith("tool", fmt.Errorf("tool %s: %w", call.Name, err))
+	case err != nil:
+		return err
 	case ctx.Err() != nil: // it came to its end all the same: that is not thrown away
 		free, cancel := p.detached(ctx)
 		defer cancel()

@@ -91,10 +91,13 @@
 //     ending) and nothing else; heads that it writes differ from the step's own
 //     in version and lease only, which the committer's loop settles;
 //   - the calls of a round, side by side. They share the round and the emitter,
-//     each behind its own mutex, which is never held over I/O;
+//     each behind its own mutex, which is never held over I/O. Each runs its tool
+//     in a goroutine of its own, the only one that can outlive the step: a tool
+//     that goes on for two seconds when its context has ended is left behind, and
+//     has nothing of the step by then (see runTool);
 //   - reads of a cold step that do not need each other.
 //
-// All of it goes through env.Group, so that the simulator runs one function at a
+// All of it goes through env.Env, so that the simulator runs one function at a
 // time in an order of its own choosing. What a step writes does not depend on
 // that order: ids derive from run, step and call index, results are merged and
 // announced in call order, and of several errors the first in call order counts.

@@ -182,12 +182,11 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	if err != nil {
 		return nil, err
 	}
-	told := 0 // results that this step has announced
-	if p.round != nil && p.round.base == p.head.Run.Base {
-		told = p.round.told
-	}
+	before := p.round
 	p.round = newRound(turn, p.head.Run.Base)
-	p.round.told = told
+	if before != nil && before.base == p.head.Run.Base { // what this step has announced, and left behind
+		p.round.told, p.round.left = before.told, before.left
+	}
 	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
@@ -197,7 +196,7 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 			continue
 		}
 		result, status := tool.Failed(reason), core.ResultNotExecuted
-		if p.head.Run.Calls[i] == thread.CallRunning {
+		if p.head.Run.Calls[i] == thread.CallRunning || p.round.left[i] {
 			result, status = tool.Failed("outcome unknown: the run was ended while the tool may have run"), core.ResultUnknown
 		}
 		result.Status = status

@@ -25,6 +25,7 @@ type round struct {
 	stored   []bool          // readable under this claim's fence, or marked done in the head
 	fresh    []bool          // stored by this claim's own put, not adopted
 	hooked   []bool          // AfterToolExecute has seen it, or never will
+	left     []bool          // its tool was left behind: whether it acted is not known
 	schema   uint16          // the highest of the results that were met in the log: another program may have written them
 }
 
@@ -35,7 +36,7 @@ func newRound(turn core.Message, base uint64) *round {
 	n := len(turn.ToolCalls)
 	return &round{
 		turn: turn, base: base, hooks: make([]effect, n),
-		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n), fresh: make([]bool, n), hooked: make([]bool, n),
+		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n), fresh: make([]bool, n), hooked: make([]bool, n), left: make([]bool, n),
 	}
 }
 
@@ -65,6 +66,13 @@ func (r *round) keep(i int, entry thread.Entry, payload []byte) (alone bool) {
 	defer r.mu.Unlock()
 	r.entries[i], r.payloads[i] = &entry, payload
 	return slices.Contains(r.entries, nil)
+}
+
+// abandon notes that the tool of call i was left behind.
+func (r *round) abandon(i int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left[i] = true
 }
 
 // tell marks a result as stored and announces results in call order, each as soon

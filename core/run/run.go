@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -89,6 +90,7 @@ type Stepper struct {
 	cache     *cache
 
 	snapshotEvery int
+	abandoned     atomic.Int64 // tools that were left behind and still run
 }
 
 // New returns a Stepper.
@@ -119,6 +121,11 @@ func New(o Options) (*Stepper, error) {
 	s.cache = newCache(o.CacheSize)
 	return s, nil
 }
+
+// Abandoned is how many tools were left behind, because they do not end when
+// their context does, and still run. Whoever owns the process decides how many
+// are too many.
+func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 
 // Work is the right to take one step.
 type Work struct {

@@ -15,11 +15,8 @@ func Client(spec Spec) (Tool, error) {
 	if spec.Parameters == nil {
 		spec.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return Typed(spec, func(_ context.Context, call Call, arguments map[string]any) (Result, error) {
-		parameters, err := core.EncodeJSON(arguments)
-		if err != nil {
-			return Result{}, err
-		}
+	return Typed(spec, func(_ context.Context, call Call, _ map[string]any) (Result, error) {
+		parameters := orEmpty(call.Arguments) // as the model wrote them: a map would round large numbers
 		return Suspended(core.Suspend{
 			Suspension: core.Suspension{Action: "tool:" + spec.Name, Parameters: parameters},
 			Mode:       core.ResumeAsResult, Kind: core.TicketClient,

@@ -11,17 +11,24 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Execute checks and runs a call. Whatever fails becomes an error result, whose
-// Err says more for the log. The error is only for a call that has no result
-// and must not get one here: one that the tool wrapped by [Fatal], or, when ctx
-// ended before the tool started or made it give up, the context's cause: the
-// worker stops, and the tool is not to blame.
+// Execute checks and runs a call, and fills in the result's CallID, Name and
+// Status: ok, error, or invalid for arguments that did not pass Check. Whatever
+// fails becomes an error result, whose Err says more for the log, a panic's stack
+// for one. A result that suspends the call has no status.
+//
+// The error is only for a call that has no result and must not get one here: one
+// that the tool wrapped by [Fatal], or, when ctx ended before the tool started or
+// made it give up, the context's cause: the worker stops, and the tool is not to
+// blame. Execute does not apply the spec's Timeout and waits for as long as the
+// tool takes; both are up to the caller.
 func Execute(ctx context.Context, t Tool, c Call) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("running tool %q: %w", c.Name, context.Cause(ctx))
 	}
 	if err := check(t, c.Arguments); err != nil {
-		return failed(c, "invalid arguments: ", err), nil
+		result := failed(c, "invalid arguments: ", err)
+		result.Status = core.ResultInvalid
+		return result, nil
 	}
 	var result Result
 	err := env.Protect(func() (err error) {
@@ -53,20 +60,42 @@ func check(t Tool, arguments json.RawMessage) error {
 	return env.Protect(func() error { return t.Check(arguments) })
 }
 
-// finish makes a tool's own answer fit to be stored.
+// finish makes what a tool returned fit to be stored.
 func finish(c Call, r Result) Result {
+	if r.Suspend != nil {
+		return suspended(c, r)
+	}
 	if len(r.Data)+len(r.Message) > MaxResult {
 		return failed(c, "execution failed: ", ErrResultTooLarge)
 	}
-	if r.Data != nil && !(json.Valid(r.Data) && utf8.Valid(r.Data)) { // json.Valid lets every byte pass inside a string
+	if r.Data != nil && !validJSON(r.Data) {
 		return failed(c, "execution failed: ", errors.New("the result's data is not JSON"))
 	}
 	if r.Data == nil && r.Message == "" {
 		r.Data = json.RawMessage("null") // a model must read something
 	}
 	r.CallID, r.Name, r.Err = c.ID, c.Name, nil
+	r.Status = core.ResultOK
+	if r.IsError {
+		r.Status = core.ResultError
+	}
 	return r
 }
+
+// suspended checks a result that makes the call wait.
+func suspended(c Call, r Result) Result {
+	if r.Data != nil || r.Message != "" || r.IsError || r.Status != "" || !r.Command.IsZero() {
+		return failed(c, "execution failed: ", errors.New("a result that suspends the call has something else besides"))
+	}
+	if err := CheckSuspend(*r.Suspend); err != nil {
+		return failed(c, "execution failed: ", err)
+	}
+	return Result{ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name}, Suspend: r.Suspend}
+}
+
+// validJSON reports whether b can be stored: json.Valid lets every byte pass
+// inside a string.
+func validJSON(b []byte) bool { return json.Valid(b) && utf8.Valid(b) }
 
 func failed(c Call, what string, err error) Result {
 	text := err.Error()
@@ -75,7 +104,7 @@ func failed(c Call, what string, err error) Result {
 		text = "the tool panicked" // what it said is for the log alone
 	}
 	return Result{
-		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true},
+		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true, Status: core.ResultError},
 		Err:        err,
 	}
 }

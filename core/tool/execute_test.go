@@ -37,23 +37,24 @@ func answer(r tool.Result, err error) func(context.Context) (tool.Result, error)
 	return func(context.Context) (tool.Result, error) { return r, err }
 }
 
-func TestExecuteMakesAResultOfEveryFailure(t *testing.T) {
+func TestExecuteMakesAResultOfEverything(t *testing.T) {
 	tests := []struct {
 		name string
 		tool stub
 		want core.ToolResult
 	}{
-		{"text", stub{run: answer(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`)}},
-		{"an error result of the tool", stub{run: answer(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true}},
-		{"nothing", stub{run: answer(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`)}},
-		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true}},
-		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked", IsError: true}},
-		{"an error", stub{run: answer(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true}},
-		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked", IsError: true}},
-		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true}},
-		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
-		{"data with a byte that is no text", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true}},
-		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true}},
+		{"text", stub{run: answer(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`), Status: core.ResultOK}},
+		{"an error result of the tool", stub{run: answer(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true, Status: core.ResultError}},
+		{"nothing", stub{run: answer(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`), Status: core.ResultOK}},
+		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true, Status: core.ResultInvalid}},
+		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked", IsError: true, Status: core.ResultInvalid}},
+		{"an error", stub{run: answer(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true, Status: core.ResultError}},
+		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked", IsError: true, Status: core.ResultError}},
+		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true, Status: core.ResultError}},
+		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
+		{"data with a byte that is no text", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
+		{"a status of its own", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Message: "no", Status: core.ResultUnknown}}, nil)}, core.ToolResult{Message: "no", Status: core.ResultOK}},
+		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true, Status: core.ResultError}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

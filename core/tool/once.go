@@ -30,11 +30,10 @@ func (c Call) Once(ctx context.Context, name string, f func(ctx context.Context)
 	if err := core.CheckName("name of the part", name); err != nil {
 		return nil, err
 	}
-	if c.Parts == nil {
-		return f(ctx)
-	}
-	if value, ok, err := c.Parts.Part(ctx, name); err != nil || ok {
-		return value, err
+	if c.Parts != nil {
+		if value, ok, err := c.Parts.Part(ctx, name); err != nil || ok {
+			return value, err
+		}
 	}
 	value, err := f(ctx)
 	switch {
@@ -42,8 +41,10 @@ func (c Call) Once(ctx context.Context, name string, f func(ctx context.Context)
 		return nil, err
 	case len(value) > MaxResult:
 		return nil, ErrResultTooLarge
-	case !json.Valid(value):
+	case !validJSON(value):
 		return nil, core.Errorf(core.CodeInvalid, "the result of part %q is not JSON", name)
+	case c.Parts == nil:
+		return value, nil
 	}
 	return c.Parts.Keep(ctx, name, value)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Result is what a tool answers: what the model reads, and what is to change
-// and to happen. [Execute] fills CallID and Name.
+// Result is what a tool returns: what the model reads, and what is to change
+// and to happen. [Execute] fills CallID, Name and Status.
 type Result struct {
 	core.ToolResult
 	Command state.Command `json:"command,omitzero"`
@@ -36,10 +36,6 @@ func Text(text string) Result {
 	data, _ := core.EncodeJSON(text) // a string always encodes
 	return Result{ToolResult: core.ToolResult{Data: data}}
 }
-
-// Suspended returns what makes a call wait for a decision. When one resumes it,
-// the tool runs again with [Call.Resume], unless the mode says otherwise.
-func Suspended(s core.Suspend) Result { return Result{Suspend: &s} }
 
 // Failed returns an error result: the model reads the message and may try again.
 func Failed(message string) Result {

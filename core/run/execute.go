@@ -1,0 +1,118 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// abandonAfter is how long a tool may go on when its context has ended. With the
+// watch's look at the head every 2 s it lets a cancelled run end within 5 s.
+const abandonAfter = 2 * time.Second
+
+// errExited is what a tool came to that ended its goroutine instead of returning.
+var errExited = errors.New("the tool ended its goroutine")
+
+// attempt is one run of a tool. Whoever waits for it may have to leave it behind,
+// and reads result and err after done is closed, or never.
+type attempt struct {
+	parts  *parts
+	done   chan struct{}
+	result tool.Result
+	err    error
+}
+
+// runTool runs the tool of call i and waits for it: until it returns, or, when
+// its context ends, for abandonAfter more. What it returns by then counts,
+// however late.
+//
+// A tool whose own timeout is over comes to an error result, of status unknown if
+// it was left behind. When the step's context ended, and the tool gave up or was
+// left behind, the error wraps the context's cause: there is no result, and
+// another delivery, or the close, decides about the call. Any other error is one
+// that the tool made fatal, or the store's that could not read or keep a part.
+//
+// Here alone core does not always wait for what it started. A tool that was left
+// behind reaches nothing of the step: it has the call by value, a context that is
+// over, and parts that refuse it.
+func (p *step) runTool(ctx context.Context, i int, t tool.Tool, call tool.Call) (tool.Result, error) {
+	timeout := t.Spec().Timeout
+	within, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		within, cancel = p.env.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	a := &attempt{parts: p.newParts(i), done: make(chan struct{}), err: errExited}
+	call.Parts = a.parts
+	p.env.Start(func() {
+		defer close(a.done)
+		defer func() {
+			if !a.parts.end() { // it was left behind
+				p.abandoned.Add(-1)
+			}
+		}()
+		a.result, a.err = tool.Execute(within, t, call)
+	})
+	waited := p.env.Wait(within, a.done)
+	timedOut := within.Err() != nil && ctx.Err() == nil
+	if waited == nil || p.awaitLate(ctx, a) {
+		if timedOut {
+			return a.outcome(call, fmt.Sprintf("execution timed out after %s", timeout))
+		}
+		return a.outcome(call, "")
+	}
+	p.log.WarnContext(ctx, "tool was left behind: its context has ended, and it goes on",
+		append(p.attrs(), "call", call.ID, "tool", call.Name, "after", abandonAfter)...)
+	p.round.abandon(i)
+	if timedOut {
+		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
+		return failedCall(call, core.ResultUnknown, text, nil), nil
+	}
+	return tool.Result{}, fmt.Errorf("tool %s was left behind: %w", call.Name, context.Cause(ctx))
+}
+
+// awaitLate gives a tool whose context has ended its last time, and reports
+// whether it has returned. If not, it is left behind for good.
+func (p *step) awaitLate(ctx context.Context, a *attempt) (returned bool) {
+	free := context.WithoutCancel(ctx)
+	late, cancel := p.env.WithTimeout(free, abandonAfter)
+	defer cancel()
+	if p.env.Wait(late, a.done) == nil {
+		return true
+	}
+	p.abandoned.Add(1)
+	if a.parts.end() {
+		return false
+	}
+	p.abandoned.Add(-1) // it returns at this very moment
+	_ = p.env.Wait(free, a.done)
+	return true
+}
+
+// outcome is what a tool that has returned came to. late says what the model
+// reads of one that gave up because its own timeout was over; empty: it was not.
+func (a *attempt) outcome(call tool.Call, late string) (tool.Result, error) {
+	failure := a.parts.failed()
+	switch {
+	case a.err == nil && failure != nil && errors.Is(a.result.Err, failure):
+		return tool.Result{}, failure // the store's failure and not the tool's: the call is tried again
+	case a.err == nil, tool.IsFatal(a.err):
+		return a.result, a.err
+	case errors.Is(a.err, errExited):
+		return failedCall(call, core.ResultError, "execution failed: "+errExited.Error(), a.err), nil
+	case late != "":
+		return failedCall(call, core.ResultError, late, a.err), nil
+	}
+	return tool.Result{}, a.err
+}
+
+// failedCall is the result of a call whose tool returned none; err is for the log.
+func failedCall(call tool.Call, status core.ResultStatus, message string, err error) tool.Result {
+	result := tool.Failed(message)
+	result.CallID, result.Name, result.Status, result.Err = call.ID, call.Name, status, err
+	return result
+}

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// partRecord is the payload of C#<run>#<turn>#<call>#once#<part>.
+type partRecord struct {
+	Value json.RawMessage `json:"value"`
+}
+
+// errOver is for a call that keeps parts when it must not any more.
+var errOver = errors.New("the call is over: nothing of it is stored any more")
+
+// parts keeps the parts of one run of a call's tool, until it returns or is left
+// behind. A record is created once and never changed, so that it does not matter
+// which of two workers that run the same call stores it: both go on with the same
+// value.
+type parts struct {
+	step *step
+	turn uint64 // sequence of the turn
+	call uint8
+	over atomic.Bool
+
+	mu      sync.Mutex
+	failure error // the store's newest that says nothing about the tool
+}
+
+func (p *step) newParts(i int) *parts {
+	return &parts{step: p, turn: p.round.base - 1, call: uint8(i)}
+}
+
+// end refuses everything from now on. Only the first call of it returns true: the
+// tool's own, or that of whoever leaves the tool behind.
+func (s *parts) end() (first bool) { return s.over.CompareAndSwap(false, true) }
+
+// failed is the newest failure of the store, nil if there was none.
+func (s *parts) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// Part implements tool.Parts.
+func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
+	if s.over.Load() {
+		return nil, false, errOver
+	}
+	value, ok, err := s.read(ctx, name)
+	if s.over.Load() {
+		return nil, false, errOver
+	}
+	return value, ok, s.noted(ctx, err)
+}
+
+// Keep implements tool.Parts. The part has acted, so its result is worth more
+// than the time that is left: it is stored although ctx may be over.
+func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
+	if s.over.Load() {
+		return nil, errOver
+	}
+	free, cancel := s.step.detached(ctx)
+	defer cancel()
+	value, err := s.create(free, name, value)
+	if s.over.Load() {
+		return nil, errOver
+	}
+	return value, s.noted(free, err)
+}
+
+// create stores a part, or returns the one that was stored before.
+func (s *parts) create(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
+	payload, err := s.step.records.Encode("part", partRecord{value})
+	if err != nil {
+		return nil, err
+	}
+	err = s.step.store.Put(ctx, s.step.Key, store.Record{Name: s.name(name), Payload: payload})
+	switch {
+	case err == nil:
+		return s.decode(payload) // a part has the same bytes whenever it is asked for
+	case !errors.Is(err, store.ErrConflict):
+		return nil, fmt.Errorf("keep part %q: %w", name, err)
+	}
+	stored, ok, err := s.read(ctx, name)
+	if err == nil && !ok {
+		err = fmt.Errorf("part %q exists and is not found: %w", name, store.ErrCorrupt)
+	}
+	return stored, err
+}
+
+func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, error) {
+	record, ok, err := s.step.store.Get(ctx, s.step.Key, s.name(name))
+	if err != nil || !ok {
+		if err != nil {
+			err = fmt.Errorf("read part %q: %w", name, err)
+		}
+		return nil, false, err
+	}
+	value, err := s.decode(record.Payload)
+	return value, err == nil, err
+}
+
+func (s *parts) decode(payload []byte) (json.RawMessage, error) {
+	var part partRecord
+	err := s.step.records.Decode("part", payload, &part)
+	return part.Value, err
+}
+
+func (s *parts) name(part string) string {
+	return store.PartName(s.step.id, s.turn, s.call, part)
+}
+
+// noted remembers an error that says nothing about the tool: the store's, but for
+// what it will never take.
+func (s *parts) noted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrTooLarge) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = err
+	return err
+}
