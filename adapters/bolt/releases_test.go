@@ -9,8 +9,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestReleases(t *testing.T) {
-	runtimetest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
-		return open(t, newPath(t), bolt.Options{Now: now})
-	}}.Releases(t)
-}
+var runtimes = runtimetest.Options{Open: func(t *testing.T, now func() time.Time) store.Backend {
+	return open(t, newPath(t), bolt.Options{Now: now})
+}}
+
+func TestReleases(t *testing.T) { runtimes.Releases(t) }
+
+func TestVisibleEarly(t *testing.T) { runtimes.VisibleEarly(t) }
+
+func TestDecisions(t *testing.T) { runtimes.Decisions(t) }

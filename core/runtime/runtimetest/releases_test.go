@@ -9,6 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/store/memory"
 )
 
-func TestReleases(t *testing.T) {
-	runtimetest.Options{Open: func(*testing.T, func() time.Time) store.Backend { return memory.New() }}.Releases(t)
-}
+var options = runtimetest.Options{Open: func(*testing.T, func() time.Time) store.Backend { return memory.New() }}
+
+func TestReleases(t *testing.T) { options.Releases(t) }
+
+func TestVisibleEarly(t *testing.T) { options.VisibleEarly(t) }
+
+func TestDecisions(t *testing.T) { options.Decisions(t) }
