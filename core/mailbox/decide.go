@@ -14,7 +14,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Deciding is a decision on its way to a ticket.
@@ -137,8 +136,9 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	switch {
 	case err != nil:
 		return Decided{}, head, err
+	case found && s.fits != nil:
+		err = s.fits(ticket, u.said)
 	case found:
-		err = fits(ticket, u.said)
 	default:
 		err = u.recall(ctx, head)
 	}
@@ -209,27 +209,6 @@ func (u *deciding) callsOf(ctx context.Context, turn uint64) ([]core.ToolCall, e
 		return nil, fmt.Errorf("log of %s has no turn at %d: %w", u.key, turn, store.ErrCorrupt)
 	}
 	return entries[0].Message.ToolCalls, nil
-}
-
-// fits checks what a decision brings against what its ticket asks for. A resume
-// that replays the call needs no payload: that it resumes says everything.
-func fits(ticket core.Ticket, said core.Decision) error {
-	limit := tool.MaxArguments
-	if ticket.Mode == core.ResumeAsResult {
-		limit = tool.MaxResult
-	}
-	if size := len(said.Payload) + len(said.Reason); size > limit {
-		return core.Errorf(core.CodeTooLarge, "payload and reason of the decision have %d bytes, at most %d are allowed", size, limit)
-	}
-	schema, payload := ticket.Suspension.ResponseSchema, said.Payload
-	replays := ticket.Mode == core.ResumeReplay || ticket.Mode == ""
-	if len(schema) == 0 || !said.Resumes() || replays && payload == nil {
-		return nil
-	}
-	if payload == nil {
-		payload = json.RawMessage("null")
-	}
-	return tool.CheckJSON("payload", schema, payload)
 }
 
 // commit writes the decision, or finds that it was written before.

@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // backend is a store whose commits a test may replace, and where records may be
@@ -165,7 +166,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler), Fits: tool.CheckDecision,
 	})
 	if err != nil {
 		t.Fatal(err)

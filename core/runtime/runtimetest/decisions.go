@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -124,14 +125,13 @@ func (o Options) followedDecision(t *testing.T) {
 	s.result(0)
 	s.suspend([]int{0}, 1)
 	got := events{seen: make(chan string, 100)}
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, resume(1), got.sink)
-		done <- err
-	}()
+	_, wait := s.beside(func(ctx context.Context) error {
+		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink)
+		return err
+	})
 	<-got.seen // run_start
 	s.wait([]int{1}, 2)
-	if err := <-done; err != nil {
+	if err := wait(); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"run_start", "tool_call_done c1", "tool_call_suspended c2 s2 -", "run_finish suspended"}

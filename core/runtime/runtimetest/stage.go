@@ -60,7 +60,7 @@ func (s *stage) takeHints() string {
 // newStage begins with the turn committed and no call begun.
 func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, store: o.Open(t, time.Now), batch: batch}
+	s := &stage{t: t, store: o.Open(t, env.System().Now), batch: batch}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
 	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "holder"})
@@ -229,6 +229,18 @@ func (s *stage) wait(done []int, suspended ...int) {
 	s.commit(thread.CommitStep{
 		Fence: s.head.Claim.Fence, From: s.head.Seq, Seq: s.head.Seq, Outcome: thread.Wait, Round: true, Calls: s.statuses(done), Tickets: tickets,
 	}, append(records, s.record(store.RoundName(s.receipt.RunID, s.head.Version+1), round))...)
+}
+
+// beside runs f while the test goes on; wait returns f's error. The context of
+// both ends after a minute.
+func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, wait func() error) {
+	ctx, cancel := env.System().WithTimeout(s.t.Context(), time.Minute)
+	group, shared := env.System().Group(ctx)
+	group.Go(f)
+	return shared, func() error {
+		defer cancel()
+		return group.Wait()
+	}
 }
 
 // events writes events down, one line each; "-" marks those without a position.

@@ -1,10 +1,10 @@
 package runtimetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -136,19 +136,17 @@ func (o Options) lateReader(t *testing.T) {
 func (o Options) liveReader(t *testing.T) {
 	s := newStage(t, o, false, "a", "b", "c")
 	got := events{seen: make(chan string, 100)}
-	done := make(chan error, 1)
-	go func() { done <- s.program.Follow(t.Context(), ann, s.receipt.RunID, got.sink) }()
+	ctx, ended := s.beside(func(ctx context.Context) error { return s.program.Follow(ctx, ann, s.receipt.RunID, got.sink) })
 	wait := func(want string) {
 		t.Helper()
-		timeout := time.After(10 * time.Second)
 		for {
 			select {
 			case line := <-got.seen:
 				if line == want {
 					return
 				}
-			case <-timeout:
-				t.Fatalf("%q was not shown; so far %q", want, got.lines)
+			case <-ctx.Done():
+				t.Fatalf("%q was not shown", want)
 			}
 		}
 	}
@@ -159,8 +157,7 @@ func (o Options) liveReader(t *testing.T) {
 	s.suspend(nil, 1)
 	wait("tool_call_suspended c1 s1 -")
 	s.wait([]int{0})
-	wait("run_finish suspended")
-	if err := <-done; err != nil {
+	if err := ended(); err != nil {
 		t.Fatal(err)
 	}
 	want := append(turnOf(3), "tool_call_done c2 -", "tool_call_suspended c1 s1 -", "tool_call_done c0", "run_finish suspended")
