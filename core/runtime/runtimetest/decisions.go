@@ -2,13 +2,16 @@ package runtimetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Decisions tests the stream of a client that decides.
@@ -18,6 +21,8 @@ func (o Options) Decisions(t *testing.T) {
 	t.Run("both at once", o.bothDecisions)
 	t.Run("again after the next wait", o.earlierDecision)
 	t.Run("of a run that somebody has", o.followedDecision)
+	t.Run("taken by a stream that cannot be read", o.brokenStream)
+	t.Run("by run and by thread", o.plainDecisions)
 	t.Run("refused", o.refusedDecisions)
 	t.Run("nobody listens", o.unheardDecision)
 }
@@ -187,5 +192,97 @@ func (o Options) unheardDecision(t *testing.T) {
 	run, failed := s.program.Run(t.Context(), ann, s.receipt.RunID)
 	if err != nil || failed != nil || calls != 1 || run.Status != core.RunDone {
 		t.Errorf("%v, %v after %d events; the run is %s, want done", err, failed, calls, run.Status)
+	}
+}
+
+// The decision stands when its stream fails before the first event: the run is
+// left to the queue at once.
+func (o Options) brokenStream(t *testing.T) {
+	broken := core.Errorf(core.CodeUnavailable, "no answer")
+	for _, tt := range []struct {
+		prefix    string
+		duplicate bool
+	}{{"R#", false}, {"M#000000000002", false}, {"M#000000000002", true}, {"C#", true}} {
+		t.Run(fmt.Sprint(tt.prefix, " of a duplicate: ", tt.duplicate), func(t *testing.T) {
+			s := newStage(t, o, false, "a", "b")
+			s.wait([]int{0}, 1)
+			decision := resume(1)[0]
+			decision.Target, decision.User = "s1", ann.User
+			if tt.duplicate {
+				if _, err := s.box.Decide(t.Context(), theThread, decision); err != nil {
+					t.Fatal(err)
+				}
+				s.takeHints()
+			}
+			reads := 0
+			s.store.read = func(name string) error {
+				if !strings.HasPrefix(name, tt.prefix) {
+					return nil
+				}
+				if reads++; tt.prefix == "C#" && reads == 1 {
+					return nil // the ticket, which the decision itself needs
+				}
+				return broken
+			}
+			var got events
+			decided, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, []mailbox.Deciding{decision}, got.sink)
+			if !errors.Is(err, broken) || len(decided) != 1 || got.lines != nil {
+				t.Errorf("%d taken, %v, events %q; want the failure", len(decided), err, got.lines)
+			}
+			if diff := cmp.Diff("t1 35s, t1 0s", s.takeHints()); diff != "" {
+				t.Errorf("hints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func (o Options) plainDecisions(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	bob, other := core.Identity{Tenant: "acme", User: "bob"}, core.Identity{Tenant: "other", User: "ann"}
+	for _, who := range []core.Identity{bob, other} {
+		for name, decide := range s.ways() {
+			if got, err := decide(who, resume(1)[0]); core.CodeOf(err) != core.CodeNotFound || got != (mailbox.Decided{}) {
+				t.Errorf("by %s, as %v: %+v, %v; want code not_found", name, who, got, err)
+			}
+		}
+	}
+	if _, err := s.program.Decide(t.Context(), ann, core.ID{9}, resume(1)[0]); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("an unknown run: %v, want code not_found", err)
+	}
+	if _, err := s.program.DecideThread(t.Context(), ann, "a#b", resume(1)[0]); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("no thread's name: %v, want code invalid", err)
+	}
+	huge := resume(1)[0]
+	huge.Decision.Reason = strings.Repeat("x", tool.MaxArguments+1)
+	for name, decide := range s.ways() {
+		if _, err := decide(ann, huge); core.CodeOf(err) != core.CodeTooLarge {
+			t.Errorf("too much, by %s: %v, want code too_large", name, err)
+		}
+	}
+	want := mailbox.Decided{ThreadID: "t1", RunID: s.receipt.RunID, CallID: "c1", SuspensionID: "s1", DecisionID: "d1", Turn: 2, Index: 1}
+	got, err := s.program.Decide(t.Context(), ann, s.receipt.RunID, resume(1)[0])
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("by run: %v (-want +got):\n%s", err, diff)
+	}
+	want.Duplicate = true
+	got, err = s.program.DecideThread(t.Context(), ann, theThread.Thread, resume(1)[0])
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("by thread: %v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff("t1 0s, t1 0s", s.takeHints()); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// ways are those to decide without a stream.
+func (s *stage) ways() map[string]func(core.Identity, mailbox.Deciding) (mailbox.Decided, error) {
+	return map[string]func(core.Identity, mailbox.Deciding) (mailbox.Decided, error){
+		"run": func(id core.Identity, d mailbox.Deciding) (mailbox.Decided, error) {
+			return s.program.Decide(s.t.Context(), id, s.receipt.RunID, d)
+		},
+		"thread": func(id core.Identity, d mailbox.Deciding) (mailbox.Decided, error) {
+			return s.program.DecideThread(s.t.Context(), id, theThread.Thread, d)
+		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ import (
 // round is; a runtime over the same store shows it, and goes on with it.
 type stage struct {
 	t       *testing.T
-	store   store.Backend
+	store   *breakable
 	box     *mailbox.Service
 	program *runtime.Runtime
 	head    thread.Head
@@ -36,6 +37,41 @@ type stage struct {
 
 	mu    sync.Mutex
 	hints []string
+}
+
+// breakable is a store whose reads a test may fail, by the name of the record or
+// what begins it.
+type breakable struct {
+	store.Backend
+	read func(name string) error
+}
+
+func (b *breakable) fails(name string) error {
+	if b.read == nil {
+		return nil
+	}
+	return b.read(name)
+}
+
+func (b *breakable) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if err := b.fails(name); err != nil {
+		return store.Record{}, false, err
+	}
+	return b.Backend.Get(ctx, key, name)
+}
+
+func (b *breakable) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	if err := b.fails(store.LogName(from)); err != nil {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, err) }
+	}
+	return b.Backend.Log(ctx, key, from, to)
+}
+
+func (b *breakable) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	if err := b.fails(prefix); err != nil {
+		return nil, err
+	}
+	return b.Backend.Records(ctx, key, prefix, after, limit)
 }
 
 // ann owns the thread.
@@ -60,7 +96,7 @@ func (s *stage) takeHints() string {
 // newStage begins with the turn committed and no call begun.
 func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, store: o.Open(t, env.System().Now), batch: batch}
+	s := &stage{t: t, store: &breakable{Backend: o.Open(t, env.System().Now)}, batch: batch}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
 	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "holder"})
@@ -126,8 +162,18 @@ func (s *stage) claim() {
 
 func (s *stage) submit(text string) mailbox.Receipt {
 	s.t.Helper()
+	return s.send(text, mailbox.ModeQueue)
+}
+
+func (s *stage) steer(text string) mailbox.Receipt {
+	s.t.Helper()
+	return s.send(text, mailbox.ModeSteer)
+}
+
+func (s *stage) send(text string, mode mailbox.Mode) mailbox.Receipt {
+	s.t.Helper()
 	receipt, err := s.box.Submit(s.t.Context(), mailbox.Submission{
-		Thread: theThread, User: "ann", AgentID: "demo", Messages: []core.Message{core.UserMessage("", text)},
+		Thread: theThread, User: "ann", AgentID: "demo", Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,13 +12,18 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // VisibleEarly tests what is shown of a thread before its log comes to it: the
 // results of an open round, its tickets, and input that no step has read.
 func (o Options) VisibleEarly(t *testing.T) {
 	t.Run("pages", o.pages)
+	t.Run("input of a run that has not begun", o.unbegun)
+	t.Run("input that was steered to a closing run", o.closingInput)
+	t.Run("input that is lost", o.lostInput)
 	t.Run("a result that is lost", o.lostResult)
+	t.Run("failing reads", o.failingReads)
 	t.Run("tickets of the run", o.tickets)
 	t.Run("a reader who comes while it waits", o.lateReader)
 	t.Run("a reader who is there", o.liveReader)
@@ -51,7 +57,7 @@ func (o Options) pages(t *testing.T) {
 	s.result(1) // stored, but the head does not say so
 	s.wait([]int{0, 2}, 1)
 	next := s.submit("next")
-	pending := "user: next (pending as " + next.DispatchID.String() + ".0 of " + s.receipt.RunID.String() + ")"
+	pending := unread("next", next.DispatchID, s.receipt.RunID)
 	if head, err := s.box.Head(t.Context(), theThread); err != nil || len(head.Inbox) != 1 {
 		t.Fatalf("inbox %v, %v; want what a person says on a waiting run", head.Inbox, err)
 	}
@@ -77,11 +83,93 @@ func (o Options) pages(t *testing.T) {
 	first, second := fresh.submit("one"), fresh.submit("two")
 	want := []string{
 		"user: parallel: a", "assistant: ",
-		"user: one (pending as " + first.DispatchID.String() + ".0 of " + first.RunID.String() + ")",
-		"user: two (pending as " + second.DispatchID.String() + ".0 of " + second.RunID.String() + ")",
+		unread("one", first.DispatchID, first.RunID), unread("two", second.DispatchID, second.RunID),
 	}
 	if diff := cmp.Diff(want, list(fresh.page(0, 0).Messages)); diff != "" {
 		t.Errorf("behind a running run (-want +got):\n%s", diff)
+	}
+}
+
+// unread is the line of a pending message, the only one of its input.
+func unread(text string, dispatch, run core.ID) string {
+	return "user: " + text + " (pending as " + dispatch.String() + ".0 of " + run.String() + ")"
+}
+
+// ended is a stage whose run is over, for the sake of the next ones.
+func (o Options) ended(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t, o, false, "a")
+	s.result(0)
+	s.commit(thread.CommitStep{Fence: s.head.Claim.Fence, From: 2, Seq: 3, Outcome: thread.Done, Calls: []thread.CallStatus{thread.CallDone}})
+	return s
+}
+
+func (o Options) unbegun(t *testing.T) {
+	s := o.ended(t)
+	next := s.submit("next")
+	want := []string{unread("next", next.DispatchID, next.RunID)}
+	for _, when := range []string{"queued", "claimed"} {
+		if diff := cmp.Diff(want, list(s.page(3, 0).Messages)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+		if when == "queued" {
+			s.claim()
+		}
+	}
+}
+
+// It becomes the next run, under its own id.
+func (o Options) closingInput(t *testing.T) {
+	s := newStage(t, o, false, "a")
+	steered := s.steer("more")
+	if diff := cmp.Diff([]string{unread("more", steered.DispatchID, s.receipt.RunID)}, list(s.page(2, 0).Messages)); diff != "" {
+		t.Errorf("while the run goes on (-want +got):\n%s", diff)
+	}
+	s.commit(thread.CommitStep{Fence: s.head.Claim.Fence, From: 2, Seq: 2, Outcome: thread.Done, Listens: true})
+	want := []string{unread("more", steered.DispatchID, steered.DispatchID)}
+	if diff := cmp.Diff(want, list(s.page(2, 0).Messages)); diff != "" {
+		t.Errorf("while the run closes (-want +got):\n%s", diff)
+	}
+	s.commit(thread.CommitClose{Fence: s.head.Claim.Fence, From: 2, Seq: 3}, s.log(3, thread.Entry{Run: s.receipt.RunID, Step: 1}))
+	if diff := cmp.Diff(want, list(s.page(2, 0).Messages)); diff != "" {
+		t.Errorf("when it is closed (-want +got):\n%s", diff)
+	}
+}
+
+func (o Options) lostInput(t *testing.T) {
+	s := o.ended(t)
+	next := s.submit("next")
+	head, err := s.box.Head(t.Context(), theThread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Version++
+	head.Pending = append(head.Pending, thread.Dispatch{ID: core.ID{9}, Run: core.ID{8}})
+	if outcome, err := s.store.Commit(t.Context(), theThread, store.Commit{Head: head}); err != nil || !outcome.Written {
+		t.Fatalf("written %v, %v", outcome.Written, err)
+	}
+	if diff := cmp.Diff([]string{unread("next", next.DispatchID, next.RunID)}, list(s.page(3, 0).Messages)); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// What a page or a run has to read is its failure.
+func (o Options) failingReads(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	s.submit("next")
+	broken := core.Errorf(core.CodeUnavailable, "no answer")
+	for _, prefix := range []string{"M#000000000001", "M#000000000003", "Q#"} {
+		s.store.read = func(name string) error {
+			if strings.HasPrefix(name, prefix) {
+				return broken
+			}
+			return nil
+		}
+		page, err := s.program.Messages(t.Context(), ann, theThread.Thread, runtime.MessageQuery{})
+		if !errors.Is(err, broken) || page.Messages != nil {
+			t.Errorf("without %s: %v, %v; want its failure", prefix, page, err)
+		}
 	}
 }
 
