@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -21,6 +25,9 @@ func (o Options) Decisions(t *testing.T) {
 	t.Run("both at once", o.bothDecisions)
 	t.Run("again after the next wait", o.earlierDecision)
 	t.Run("of a run that somebody has", o.followedDecision)
+	t.Run("whose step fails", o.failedStep)
+	t.Run("with little time left", o.lateDecision)
+	t.Run("of a run that ends before it is claimed", o.overtakenDecision)
 	t.Run("taken by a stream that cannot be read", o.brokenStream)
 	t.Run("by run and by thread", o.plainDecisions)
 	t.Run("refused", o.refusedDecisions)
@@ -192,6 +199,97 @@ func (o Options) unheardDecision(t *testing.T) {
 	run, failed := s.program.Run(t.Context(), ann, s.receipt.RunID)
 	if err != nil || failed != nil || calls != 1 || run.Status != core.RunDone {
 		t.Errorf("%v, %v after %d events; the run is %s, want done", err, failed, calls, run.Status)
+	}
+}
+
+// What a failed step has shown of the round is stored: the stream goes on behind
+// it, when somebody else has taken the step again, and nothing is void.
+func (o Options) failedStep(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	failures := 0
+	s.store.before = func(next thread.Head) error {
+		if failures > 0 || next.Seq == 2 {
+			return nil
+		}
+		failures++
+		return core.Errorf(core.CodeInvalid, "no")
+	}
+	got := events{seen: make(chan string, 100)}
+	ctx, wait := s.beside(func(ctx context.Context) error {
+		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink)
+		return err
+	})
+	for line := range got.seen {
+		if line == "tool_call_done c1" {
+			break
+		}
+	}
+	for ended := false; !ended; {
+		if err := s.program.WorkLocal(ctx, core.WakeUp{Tenant: theThread.Tenant, Thread: theThread.Thread}); err != nil {
+			t.Fatal(err)
+		}
+		head, err := s.box.Head(ctx, theThread)
+		if ended = !head.Open(); err != nil || !ended && env.System().Sleep(ctx, 10*time.Millisecond) != nil {
+			t.Fatalf("the run is not over: %v", err)
+		}
+	}
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(replayed("tool_call_done c1"), got.lines); diff != "" || failures != 1 {
+		t.Errorf("%d failures; events (-want +got):\n%s", failures, diff)
+	}
+}
+
+// With little time left the run is left to the queue at once.
+func (o Options) lateDecision(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	ctx, cancel := env.System().WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var got events
+	if _, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"run_start", "run_yield -"}, got.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("t1 35s, t1 0s", s.takeHints()); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// The claim finds another run open: it is given back, and the stream shows how
+// its own has ended.
+func (o Options) overtakenDecision(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	s.store.before = func(next thread.Head) error {
+		if next.Claim.Fence == 0 {
+			return nil // the decision
+		}
+		s.store.before = nil
+		if _, err := s.box.Cancel(t.Context(), theThread, s.receipt.RunID); err != nil {
+			t.Error(err)
+		}
+		s.claim()
+		s.result(1)
+		s.commit(thread.CommitClose{Fence: s.head.Claim.Fence, From: 2, Seq: 4}, s.record(store.RunName(s.receipt.RunID), thread.RunRecord{Run: core.Run{
+			ID: s.receipt.RunID, ThreadID: theThread.Thread, AgentID: "demo", Status: core.RunDone, FirstSeq: 1,
+			Termination: &core.Termination{Type: core.TerminationCancelled},
+		}}))
+		s.submit("next")
+		s.takeHints()
+		return nil
+	}
+	s.decide("a run that was cancelled", resume(1), "run_start", "tool_call_done c1", "step_end", "run_finish cancelled")
+	head, err := s.box.Head(t.Context(), theThread)
+	if err != nil || !head.Ready() || head.Run.ID == s.receipt.RunID || head.Run.Attempts != 0 {
+		t.Errorf("run %s, ready %v, %d attempts, %v; want the next one, untried", head.Run.ID, head.Ready(), head.Run.Attempts, err)
+	}
+	if diff := cmp.Diff("t1 0s", s.takeHints()); diff != "" {
+		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
 

@@ -40,10 +40,20 @@ type stage struct {
 }
 
 // breakable is a store whose reads a test may fail, by the name of the record or
-// what begins it.
+// what begins it, and where something may happen before a write.
 type breakable struct {
 	store.Backend
-	read func(name string) error
+	read   func(name string) error
+	before func(next thread.Head) error // each commit
+}
+
+func (b *breakable) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if b.before != nil {
+		if err := b.before(c.Head); err != nil {
+			return store.Outcome{}, err
+		}
+	}
+	return b.Backend.Commit(ctx, key, c)
 }
 
 func (b *breakable) fails(name string) error {
