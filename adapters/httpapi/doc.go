@@ -5,9 +5,11 @@
 //	GET  /v1/threads/{id}/messages       a page of the thread, ?limit=1..200&cursor=
 //	GET  /v1/threads/{id}                the thread
 //	POST /v1/threads/{id}/cancel         cancel its active run
+//	POST /v1/threads/{id}/decision       decide on a suspended call of its open run: 202
 //	POST /v1/runs                        start a run and stream its events
-//	GET  /v1/runs/{id}                   the run
+//	GET  /v1/runs/{id}                   the run, with the tickets that it waits for
 //	POST /v1/runs/{id}/cancel            cancel it
+//	POST /v1/runs/{id}/decision          decide on a suspended call of it: 202
 //	GET  /v1/runs/{id}/events/stream     its events from the first, then live
 //	GET  /health, /health/live           needs no identity
 //
@@ -21,6 +23,17 @@
 // that event: a replayed delta is cut where the client stopped. When its part
 // of an inference is void, because a later attempt repeated it, step_restarted
 // comes first. A client that has everything gets 204.
+//
+// A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
+// "cancel", "payload"?, "reason"?, "decision_id"?}. A payload {"approved": false}
+// cancels, whatever the action says. The same decision_id again answers the same,
+// with "duplicate": true, and does nothing; without one it is made of what the
+// decision says. Another decision on the ticket, or another content under its
+// id, is 409; a payload that is not what the ticket asks for 400.
+//
+// The last page of a thread's messages ends with what the log does not have yet:
+// results of a tool round that is still open, and, with "pending": true, input
+// that no step has read.
 //
 // A header Idempotency-Key makes a POST that starts a run safe to send again:
 // the same key and body answer the first run. Without a thread id the key also

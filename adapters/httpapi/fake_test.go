@@ -32,6 +32,8 @@ type fake struct {
 	run          func(core.Identity) (core.Run, error)
 	cancelRun    func(core.Identity) error
 	cancelThread func(core.Identity) error
+	decide       func(mailbox.Deciding) (mailbox.Decided, error)
+	decisions    []mailbox.Deciding
 }
 
 var errAbsent = core.Errorf(core.CodeNotFound, "partition acme#t1 is empty")
@@ -103,6 +105,24 @@ func (f *fake) CancelThread(_ context.Context, id core.Identity, thread string) 
 		return core.ID{}, errAbsent
 	}
 	return runID, f.cancelThread(id)
+}
+
+func (f *fake) Decide(_ context.Context, _ core.Identity, run core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
+	f.calls = append(f.calls, "Decide "+run.String())
+	return f.decided(d)
+}
+
+func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error) {
+	f.calls = append(f.calls, "DecideThread "+thread)
+	return f.decided(d)
+}
+
+func (f *fake) decided(d mailbox.Deciding) (mailbox.Decided, error) {
+	f.decisions = append(f.decisions, d)
+	if f.decide == nil {
+		return mailbox.Decided{}, errAbsent
+	}
+	return f.decide(d)
 }
 
 const (

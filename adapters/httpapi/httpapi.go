@@ -39,11 +39,19 @@ type Canceller interface {
 	CancelThread(ctx context.Context, id core.Identity, thread string) (core.ID, error)
 }
 
+// Decider takes decisions on suspended calls.
+type Decider interface {
+	Decide(ctx context.Context, id core.Identity, run core.ID, d mailbox.Deciding) (mailbox.Decided, error)
+	// DecideThread is Decide for the thread's open run.
+	DecideThread(ctx context.Context, id core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error)
+}
+
 // Runtime is what the routes need of the runtime.
 type Runtime interface {
 	Starter
 	Reader
 	Canceller
+	Decider
 }
 
 // Options configures [New].
@@ -87,9 +95,11 @@ func New(o Options) http.Handler {
 	a.route("GET /v1/threads/{thread}/messages", a.getMessages)
 	a.route("GET /v1/threads/{thread}", a.getThread)
 	a.route("POST /v1/threads/{thread}/cancel", a.cancelThread)
+	a.route("POST /v1/threads/{thread}/decision", a.decideThread)
 	a.route("POST /v1/runs", a.postRun)
 	a.route("GET /v1/runs/{run}", a.getRun)
 	a.route("POST /v1/runs/{run}/cancel", a.cancelRun)
+	a.route("POST /v1/runs/{run}/decision", a.decideRun)
 	a.route("GET /v1/runs/{run}/events/stream", a.followRun)
 	for pattern, handler := range o.Mounts {
 		a.mux.Handle(pattern, handler)

@@ -47,9 +47,10 @@ type commit struct {
 	choose   func(thread.Head) thread.Change // the change for a head
 	build    func(thread.Head, thread.Result) ([]store.Record, error)
 	pointers []store.Pointer
-	quiet    bool   // send no hint for work that is not claimed
-	covers   uint16 // schema of a record that stands already and that the write makes visible; 0: none
-	read     bool   // the head that run is given was read, even if it does not exist
+	quiet    bool          // send no hint for work that is not claimed
+	later    time.Duration // the caller claims next what the write makes possible: its hint waits so long
+	covers   uint16        // schema of a record that stands already and that the write makes visible; 0: none
+	read     bool          // the head that run is given was read, even if it does not exist
 
 	id     core.ID
 	holder bool
@@ -176,7 +177,11 @@ func (c *commit) apply(head thread.Head) error {
 // applied returns the plan that is stored, after its hint.
 func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
-		c.hint(ctx, c.key, head, hint, c.where.hint)
+		wait := *hint
+		if c.later > 0 {
+			wait.At = max(wait.At, c.env.Millis()+c.later.Milliseconds())
+		}
+		c.hint(ctx, c.key, head, &wait, c.where.hint)
 	}
 	return head, c.plan.result, nil
 }

@@ -77,12 +77,46 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 		w.reads(t, head, w.last.DispatchID)
 		w.audit(t, store.ReadName(w.last.DispatchID), 99, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	}
+	suspended := func(t *testing.T, w *world) {
+		queued(t, w)
+		w.waits(t, w.claim(t), asks(0))
+	}
+	decided := func(t *testing.T, w *world) {
+		suspended(t, w)
+		w.decide(t, deciding("c0", "d"))
+	}
+	gone := func(t *testing.T, w *world) {
+		decided(t, w)
+		w.end(t, w.goesOn(t))
+	}
+	decide := func(target, id string) func(t *testing.T, w *world) (bool, error) {
+		return func(t *testing.T, w *world) (bool, error) {
+			got, err := w.Decide(t.Context(), key, deciding(target, id))
+			return got != (mailbox.Decided{}), err
+		}
+	}
 	tests := []struct {
 		name      string
 		arrange   func(t *testing.T, w *world)
 		operation func(t *testing.T, w *world) (claims bool, err error)
 		reads     int
 	}{
+		{"decide by the suspension", suspended, decide("s0", "d"), 2},
+		{"decide by the call", suspended, decide("c0", "d"), 3},
+		{"decide again", decided, decide("c0", "d"), 4},
+		{"decide again what is over", gone, decide("c0", "d"), 4},
+		{"decide over an orphan", func(t *testing.T, w *world) {
+			suspended(t, w)
+			head := w.head(t)
+			w.put(t, store.Record{
+				Name:    store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d")),
+				Payload: []byte(`{"schema":1,"decision_id":"d","action":"resume","suspension":"s0","more":1}`),
+			})
+		}, decide("s0", "d"), 5},
+		{"tickets", suspended, func(t *testing.T, w *world) (bool, error) {
+			tickets, err := w.Tickets(t.Context(), key, w.head(t))
+			return tickets != nil, err
+		}, 1},
 		{"submit", none, submit, 2},
 		{"submit what waits", queued, submit, 2},
 		{"submit what was cancelled", cancelled, submit, 7},

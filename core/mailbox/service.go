@@ -37,6 +37,9 @@ type Options struct {
 	Records thread.Records   // the schemas that the program reads and writes
 	Worker  string           // name in claims, 1 to 64 bytes; "": "worker"
 	Lease   time.Duration    // of a claim; 0: 30 s
+	// Fits checks what a decision brings against what its ticket asks for, before
+	// it is taken; see tool.CheckDecision. nil: nothing is checked.
+	Fits func(core.Ticket, core.Decision) error
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -53,6 +56,7 @@ type Service struct {
 	records thread.Records
 	worker  string
 	lease   time.Duration
+	fits    func(core.Ticket, core.Decision) error
 }
 
 // New returns a Service.
@@ -60,7 +64,7 @@ func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
-	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Due, records: o.Records, worker: o.Worker, lease: o.Lease}
+	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Due, records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits}
 	if s.log == nil {
 		s.log = slog.Default()
 	}

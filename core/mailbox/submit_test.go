@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // backend is a store whose commits a test may replace, and where records may be
@@ -29,6 +31,7 @@ type backend struct {
 	reading  sync.Mutex       // held over read: a submission reads two things at once
 	read     func() error     // before each read
 	pointers []store.Pointer  // as if they were stored
+	empty    bool             // lists lag behind
 	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
 	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 }
@@ -76,6 +79,20 @@ func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, boo
 		}
 	}
 	return b.Backend.Pointer(ctx, tenant, name)
+}
+
+func (b *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	if err := b.reads(); err != nil {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, err) }
+	}
+	return b.Backend.Log(ctx, key, from, to)
+}
+
+func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	if err := b.reads(); err != nil || b.empty {
+		return nil, err
+	}
+	return b.Backend.Records(ctx, key, prefix, after, limit)
 }
 
 func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
@@ -149,7 +166,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler), Fits: tool.CheckDecision,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,13 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Replayer turns the committed records of one run back into its events: what a
 // client that comes late, or to another process, is shown. Text comes in one
-// delta per block.
+// delta per block. Of an open round it shows what the head has of it already.
 type Replayer struct {
 	run    core.Run
 	events emitter
@@ -26,6 +27,14 @@ func NewReplayer(run core.Run, sink Sink) *Replayer {
 	r.events.step = 1
 	r.events.emit(core.Event{Type: core.EventRunStart, ThreadID: run.ThreadID, RunID: run.ID, AgentID: run.AgentID})
 	return r
+}
+
+// Pass takes the run's next record in without its events: the reader has them.
+func (r *Replayer) Pass(entry thread.Entry) {
+	sink := r.events.sink
+	r.events.sink = nil
+	_ = r.Add(entry) // nothing is emitted
+	r.events.sink = sink
 }
 
 // Add emits the events of the run's next record. An error is the sink's: nobody
@@ -56,6 +65,45 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	}
 	return r.failed
 }
+
+// Early emits the result of call i of the last turn, which the head marks done
+// while others of its round are open. behind says that a call before it is: then
+// the event has no position, so that a reader who reconnects, and says where it
+// was, is given it again and not what it has not seen yet. Add emits the event
+// once more when the log comes to it. The error is as for Add.
+func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
+	if entry.Message == nil || entry.Message.ToolResult == nil || r.turn == nil {
+		return r.failed
+	}
+	if behind {
+		return r.emitUnplaced(resultEvent(entry.Message))
+	}
+	r.events.emitAt(resultEvent(entry.Message), len(r.turn.Content)+i, 0)
+	return r.failed
+}
+
+// Suspended emits a ticket of the open round, without a position: it stands
+// until it is decided, and whoever connects until then is shown it. The error is
+// as for Add.
+func (r *Replayer) Suspended(t core.Ticket) error { return r.emitUnplaced(suspendedEvent(t)) }
+
+// suspendedEvent announces a ticket.
+func suspendedEvent(t core.Ticket) core.Event {
+	return core.Event{Type: core.EventToolCallSuspended, CallID: t.Call.ID, Name: t.Call.Name, Ticket: &t}
+}
+
+// emitUnplaced emits an event that has no position.
+func (r *Replayer) emitUnplaced(e core.Event) error {
+	e.Step = r.events.step
+	if r.events.sink != nil && env.Protect(func() error { return r.events.sink(e) }) != nil {
+		r.events.sink = nil
+	}
+	return r.failed
+}
+
+// ResultID is the message id of the result of a call, by its index in the turn of
+// a step.
+func ResultID(run core.ID, step, index int) string { return resultID(run, step, index) }
 
 func (r *Replayer) replayTurn(m *core.Message) {
 	at := func(e core.Event, block, end int) {

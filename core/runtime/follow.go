@@ -18,10 +18,19 @@ type follower struct {
 	run, dispatch core.ID
 	reader        reader
 	next          uint64 // sequence of the next record to show; 0: the run's first
+	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
+	early         progress // of the open round, before the log comes to it
 
 	seen   thread.Head // of the last show
 	record core.Run    // as seen has it; no ID before the first show
+}
+
+// progress is what of an open round was shown.
+type progress struct {
+	base    uint64          // of its results
+	results int             // how many calls were done
+	tickets map[uint64]bool // by key
 }
 
 // errReaderGone ends a follow whose reader went away; nobody is told.
@@ -93,6 +102,9 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	if err := f.replay(ctx, head.Seq); err != nil {
 		return record, false, err
 	}
+	if err := f.showEarly(ctx, head); err != nil {
+		return record, false, err
+	}
 	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
 	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
 }
@@ -109,6 +121,9 @@ func (f *follower) unchanged(head thread.Head) bool {
 
 // replay emits the run's records up to seq.
 func (f *follower) replay(ctx context.Context, seq uint64) error {
+	if err := f.pass(ctx); err != nil {
+		return err
+	}
 	if f.next == 0 || f.next > seq {
 		return nil
 	}
@@ -130,6 +145,89 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 			return errReaderGone
 		}
 		f.next++
+	}
+	return nil
+}
+
+// goOn makes the follower begin behind what a head covers.
+func (f *follower) goOn(head thread.Head) {
+	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
+}
+
+// pass tells the replayer of the turn whose results come next.
+func (f *follower) pass(ctx context.Context) error {
+	if !f.inside {
+		return nil
+	}
+	entries, err := store.ReadLog(ctx, f.store, f.records, f.key, f.next-1, f.next-1)
+	if err != nil {
+		return err
+	}
+	f.replayer.Pass(entries[0])
+	f.inside = false
+	return nil
+}
+
+// showEarly emits what the head has of the open round: the results of calls that
+// are done, and the tickets that nobody has decided.
+func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
+	if !head.Open() || head.Run.ID != f.run || head.Run.Cursor != thread.CursorTools || f.next != head.Run.Base {
+		return nil
+	}
+	if f.early.base != f.next {
+		f.early = progress{base: f.next, tickets: map[uint64]bool{}}
+	}
+	if err := f.earlyResults(ctx, head); err != nil {
+		return err
+	}
+	return f.openTickets(ctx, head)
+}
+
+func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
+	done := 0
+	for _, status := range head.Run.Calls {
+		if status == thread.CallDone { // for good, within a round
+			done++
+		}
+	}
+	if done == f.early.results {
+		return nil
+	}
+	results, err := f.openResults(ctx, f.key, head)
+	if err != nil {
+		return err
+	}
+	behind := false
+	for i, entry := range results {
+		if entry == nil {
+			behind = true
+		} else if f.replayer.Early(i, *entry, behind) != nil {
+			return errReaderGone
+		}
+	}
+	f.early.results = done
+	return nil
+}
+
+func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
+	held := head.Tickets
+	head.Tickets = nil
+	for _, t := range held {
+		if t.Decision == 0 && !f.early.tickets[t.ID] {
+			head.Tickets = append(head.Tickets, t)
+		}
+	}
+	tickets, err := f.mailbox.Tickets(ctx, f.key, head)
+	if err != nil {
+		return err
+	}
+	for _, t := range tickets {
+		if f.replayer.Suspended(t) != nil {
+			return errReaderGone
+		}
+	}
+	for _, t := range head.Tickets {
+		f.early.tickets[t.ID] = true
 	}
 	return nil
 }

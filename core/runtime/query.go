@@ -10,9 +10,9 @@ type MessageQuery struct {
 
 // MessagePage is a page of a thread's messages, oldest first.
 type MessagePage struct {
-	Messages []core.Message
-	Total    int    // log records of the thread: its messages, superseded ones too, and the rare step that changed state alone
-	Next     uint64 // After of the next page; 0: there is none
+	Messages []core.Message // the last page's with what is visible early: see [Runtime.Messages]
+	Total    int            // log records of the thread: its messages, superseded ones too, and the rare step that changed state alone
+	Next     uint64         // After of the next page; 0: there is none
 }
 
 // ThreadInfo is what a thread read answers.

@@ -3,10 +3,8 @@ package runtime
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -58,73 +56,7 @@ func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string)
 	return info, nil
 }
 
-// Limits of a message page.
-const (
-	defaultPage = 50
-	maxPage     = 200
-)
-
-// Messages reads a page of a thread's committed messages, without those that a
-// later run has superseded: they are passed over unread. Which they are is one
-// record more for each page before the newest of those runs, two when more than
-// 65 ranges of the log are superseded, and so on; a thread where nothing is
-// superseded costs nothing. Each page is as the thread stands when it is read.
-func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return MessagePage{}, core.Errorf(core.CodeInvalid, "limit %d, allowed are 1 to %d", q.Limit, maxPage)
-	}
-	key, head, err := r.open(ctx, id, threadID)
-	if err != nil {
-		return MessagePage{}, err
-	}
-	superseded, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, q.After)
-	if err != nil {
-		return MessagePage{}, err
-	}
-	page := MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}
-	seq := q.After
-	for seq < head.Seq && len(page.Messages) < q.Limit {
-		from, end := shown(superseded, seq+1, head.Seq)
-		if seq = from - 1; seq >= head.Seq {
-			break
-		}
-		to := min(end, seq+uint64(q.Limit-len(page.Messages)))
-		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq+1, to)
-		if err != nil {
-			return MessagePage{}, err
-		}
-		for _, entry := range entries {
-			if entry.Message != nil {
-				page.Messages = append(page.Messages, *entry.Message)
-			}
-		}
-		seq = to
-	}
-	if seq < head.Seq {
-		page.Next = seq
-	}
-	return page, nil
-}
-
-// shown is where the log goes on that readers see, at a sequence or behind it, and
-// the last sequence before the next superseded range. Ranges are newest first.
-func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
-	for _, r := range slices.Backward(superseded) {
-		switch {
-		case from > r.To: // it lies behind the reader
-		case from < r.From:
-			return from, r.From - 1
-		default:
-			from = r.Record()
-		}
-	}
-	return from, last
-}
-
-// Run reads a run as it stands.
+// Run reads a run as it stands, with what it waits for.
 func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
 	key, dispatch, head, err := r.locate(ctx, id, runID)
 	if err != nil {
@@ -134,7 +66,13 @@ func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (cor
 	if err == nil && !ok {
 		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
 	}
-	return record, err
+	if err == nil && head.Open() && head.Run.ID == runID {
+		record.Tickets, err = r.mailbox.Tickets(ctx, key, head)
+	}
+	if err != nil {
+		return core.Run{}, err
+	}
+	return record, nil
 }
 
 // CancelRun ends an open or queued run; core.CodeNotFound when it is neither.

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -83,6 +84,7 @@ func Build(c Config) (*Runtime, error) {
 	}
 	box, err := mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Due: c.Due, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
+		Fits: tool.CheckDecision,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -34,10 +34,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
 	if turn != nil {
-		if f.next, err = r.inline(work, s.Thread, head, turn, &f.reader); err != nil {
-			r.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", s.Thread.Tenant, "thread", s.Thread.Thread, "run", receipt.RunID, "error", err)
-		}
-		f.reader.restart(receipt.RunID)
+		f.inline(work, head, turn)
 	}
 	return receipt, f.follow(ctx)
 }
@@ -60,36 +57,48 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 }
 
 // inline steps in a loop under one claim, as long as it is kept: over input
-// that comes at the end, too, but never into the next run. It returns the
-// sequence at which what the reader has not seen whole begins. The turn is over
-// then: a stream that follows is no work that a suspect would have to wait for.
-func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.Head, turn *turn, to *reader) (next uint64, err error) {
+// that comes at the end, too, but never into the next run. The follower goes on
+// at what the reader has not seen whole. The turn is over then: a stream that
+// follows is no work that a suspect would have to wait for.
+func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
 	for {
-		next = head.Seq + 1
-		stepped, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
-		switch {
-		case left(err):
-			return next, nil
-		case err != nil || stepped.Retry || stepped.Outcome == thread.Done:
-			return next, err
-		case stepped.Outcome != thread.Continue:
-			return stepped.Head.Seq + 1, nil
+		f.goOn(head)
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.reader.take)
+		whole := err == nil && !stepped.Retry
+		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
+			f.reader.partial = false
+		}
+		if whole && stepped.Outcome != thread.Done {
+			f.goOn(stepped.Head)
+		}
+		if err != nil && !left(err) {
+			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+		}
+		if !whole || stepped.Outcome != thread.Continue {
+			f.reader.restart(f.run)
+			return
 		}
 		head = stepped.Head
 	}
 }
 
 // reader is the sink of one stream. It is never called again after it failed,
-// and sees one run_start and one last event.
+// and sees one run_start and one last event, and each result and ticket once: a
+// step that goes on with an open round, and the log when it comes to it, tell
+// again what is there.
 type reader struct {
 	sink    run.Sink
-	gone    bool // nobody listens, or the last event was emitted
-	started bool // run_start was emitted
-	partial bool // part of a step was shown that is not committed
+	gone    bool            // nobody listens, or the last event was emitted
+	started bool            // run_start was emitted
+	partial bool            // part of a step was shown that is not committed
+	shown   map[string]bool // results, by message id, and tickets, by suspension id
 }
 
 func (d *reader) take(e core.Event) error {
+	if d.gone {
+		return errReaderGone
+	}
 	switch e.Type {
 	case core.EventRunStart:
 		if d.started {
@@ -98,15 +107,38 @@ func (d *reader) take(e core.Event) error {
 		d.started = true
 	case core.EventStepEnd:
 		d.partial = false
+	case core.EventStepRestarted:
+		clear(d.shown)
+	case core.EventToolCallDone:
+		if !d.first(resultMark(e.MessageID)) {
+			return nil
+		}
+		d.partial = true
+	case core.EventToolCallSuspended:
+		if e.Ticket != nil && !d.first(ticketMark(e.Ticket.Suspension.ID)) {
+			return nil
+		}
 	default:
 		d.partial = true
-	}
-	if d.gone {
-		return errReaderGone
 	}
 	err := env.Protect(func() error { return d.sink(e) }) // a reader that panics is gone
 	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
 	return err
+}
+
+func resultMark(message string) string    { return "result " + message }
+func ticketMark(suspension string) string { return "ticket " + suspension }
+
+// first notes that something was shown, and reports whether it was not before.
+func (d *reader) first(mark string) bool {
+	if d.shown[mark] {
+		return false
+	}
+	if d.shown == nil {
+		d.shown = map[string]bool{}
+	}
+	d.shown[mark] = true
+	return true
 }
 
 // restart says that the step shown in part comes again.

@@ -31,6 +31,7 @@ type RoundRecord struct {
 	Patch    state.Patch `json:"patch,omitempty"` // from the state after the turn
 	Revision uint64      `json:"revision,omitempty"`
 	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
+	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
 	Totals   Totals      `json:"totals,omitzero"`
 }
 

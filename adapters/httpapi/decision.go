@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// decided answers a decision that was taken.
+type decided struct {
+	Status       string  `json:"status"` // decision_submitted
+	RunID        core.ID `json:"run_id"`
+	ThreadID     string  `json:"thread_id"`
+	ToolCallID   string  `json:"tool_call_id"`
+	SuspensionID string  `json:"suspension_id"`
+	DecisionID   string  `json:"decision_id"`
+	Duplicate    bool    `json:"duplicate"`
+}
+
+func (a *api) decideRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	d, err := decision(r)
+	if err != nil {
+		return err
+	}
+	got, err := a.Runtime.Decide(r.Context(), id, runID, d)
+	return taken(w, got, hide(err, "suspended call "+core.Excerpt(d.Target)+" of run", runID.String()))
+}
+
+func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := threadOf(r)
+	if err != nil {
+		return err
+	}
+	d, err := decision(r)
+	if err != nil {
+		return err
+	}
+	got, err := a.Runtime.DecideThread(r.Context(), id, thread, d)
+	return taken(w, got, hide(err, "suspended call "+core.Excerpt(d.Target)+" of thread", thread))
+}
+
+func taken(w http.ResponseWriter, d mailbox.Decided, err error) error {
+	if err != nil {
+		return err
+	}
+	sse.JSON(w, http.StatusAccepted, decided{
+		Status: "decision_submitted", RunID: d.RunID, ThreadID: d.ThreadID,
+		ToolCallID: d.CallID, SuspensionID: d.SuspensionID, DecisionID: d.DecisionID, Duplicate: d.Duplicate,
+	})
+	return nil
+}
+
+// decision reads the body of a decision. It names the call or the suspension; a
+// payload may be any JSON.
+func decision(r *http.Request) (d mailbox.Deciding, err error) {
+	o, err := readObject(r)
+	if err != nil {
+		return d, err
+	}
+	if d.Target, err = o.text("tool_call_id", "toolCallId", "suspension_id", "suspensionId"); err != nil {
+		return d, err
+	}
+	if d.Target == "" {
+		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
+	}
+	action, err := o.text("action")
+	if err != nil {
+		return d, err
+	}
+	d.Decision.Action = core.DecisionAction(action)
+	if _, d.Decision.Payload, _, err = o.take("payload"); err != nil {
+		return d, err
+	}
+	if d.Decision.Reason, err = o.text("reason"); err != nil {
+		return d, err
+	}
+	if d.Decision.ID, err = o.text("decision_id", "decisionId"); err != nil {
+		return d, err
+	}
+	if err := d.Decision.Check(); err != nil {
+		return d, err
+	}
+	return d, o.end()
+}

@@ -1,0 +1,321 @@
+package mailbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Deciding is a decision on its way to a ticket.
+type Deciding struct {
+	Run      core.ID // whose call waits; zero: the thread's open run
+	Target   string  // id of the suspension, or of the call
+	User     string  // on whose behalf; must match the thread's owner
+	Decision core.Decision
+}
+
+// check validates a decision that came from outside, before anything is read.
+func (d Deciding) check() error {
+	switch {
+	case d.Target == "":
+		return core.Errorf(core.CodeInvalid, "the decision names neither a tool call nor a suspension")
+	case !utf8.ValidString(d.Target) || !utf8.Valid(d.Decision.Payload) || !utf8.ValidString(d.Decision.Reason):
+		return core.Errorf(core.CodeInvalid, "the decision is not UTF-8")
+	}
+	return d.Decision.Check()
+}
+
+// settled is the decision as it is stored: its payload without the spaces that
+// may differ between two tries, its id made of what it says if it has none, so
+// that the same request again is the same decision.
+func (d Deciding) settled() (_ core.Decision, derived bool) {
+	said := d.Decision
+	var payload bytes.Buffer
+	if len(said.Payload) > 0 && json.Compact(&payload, said.Payload) == nil { // Check saw that it is JSON
+		said.Payload = payload.Bytes()
+	}
+	if string(said.Payload) == "null" {
+		said.Payload = nil
+	}
+	if said.ID != "" {
+		return said, false
+	}
+	h := sha256.New()
+	for _, part := range []string{d.Target, string(said.Action), string(said.Payload), said.Reason} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
+	}
+	said.ID = "auto-" + hex.EncodeToString(h.Sum(nil)[:16])
+	return said, true
+}
+
+// Decided says what became of a decision. Of a duplicate whose records are gone,
+// what they would say is empty.
+type Decided struct {
+	ThreadID     string
+	RunID        core.ID
+	CallID       string
+	SuspensionID string
+	DecisionID   string
+	Duplicate    bool // the same decision was taken before
+
+	Turn  uint64 // sequence of the turn that made the call
+	Index int    // of the call in it
+}
+
+// Decide takes a decision on a suspended call. When it returns without error the
+// decision is durable, and the run is woken if it can go on. The same decision
+// again, by its id, is a duplicate with the same receipt, for as long as the
+// head remembers it, also when its run is over; it wakes the thread again.
+//
+// core.CodeInvalid: the payload is not what the ticket asks for.
+// core.CodeTooLarge: it is larger than a tool may be given, or a result be.
+// core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was
+// taken. core.CodeConflict: the id was used with other content; or a decision
+// without an id repeats one of an earlier suspension of the call, and which of
+// the two it is meant for cannot be known. thread.ErrForbidden: the thread is
+// another user's.
+func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, error) {
+	decided, _, err := s.decide(ctx, key, d, 0)
+	return decided, err
+}
+
+// inlineGrace is how long after a lease the hint of inline work comes.
+const inlineGrace = 5 * time.Second
+
+// DecideInline is Decide for a caller that claims the thread next: its hint
+// comes after a lease, so that nobody takes the run from under the caller. The
+// head is the one after the write.
+func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, thread.Head, error) {
+	return s.decide(ctx, key, d, s.lease+inlineGrace)
+}
+
+// noTicket is the key of no suspension, all of which are odd: of one that is not
+// known any more.
+const noTicket = 2
+
+// deciding is a Deciding under way.
+type deciding struct {
+	*Service
+	key     core.ThreadKey
+	asked   Deciding
+	said    core.Decision // as it is stored
+	derived bool          // its id was made of what it says
+	receipt Decided
+	ticket  uint64 // key of the suspension, or noTicket
+	byCall  bool   // the target is the call's id
+	known   bool   // it was found among the decisions that were taken, and says the same
+}
+
+func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration) (Decided, thread.Head, error) {
+	if err := d.check(); err != nil {
+		return Decided{}, thread.Head{}, err
+	}
+	head, err := s.Head(ctx, key)
+	if err == nil && !head.Exists() {
+		err = fmt.Errorf("thread %s: %w", key, thread.ErrNotFound)
+	}
+	if err == nil {
+		err = open(head, d.User)
+	}
+	if err != nil {
+		return Decided{}, head, err
+	}
+	u := deciding{Service: s, key: key, asked: d}
+	u.said, u.derived = d.settled()
+	ticket, found, err := u.find(ctx, head)
+	switch {
+	case err != nil:
+		return Decided{}, head, err
+	case found && s.fits != nil:
+		err = s.fits(ticket, u.said)
+	case found:
+	default:
+		err = u.recall(ctx, head)
+	}
+	if err != nil {
+		return Decided{}, head, err
+	}
+	head, err = u.commit(ctx, head, later)
+	if err != nil {
+		return Decided{}, head, err
+	}
+	return u.receipt, head, nil
+}
+
+// find looks for the ticket that the target names: by its suspension's id, then
+// by its call's.
+func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Ticket, ok bool, err error) {
+	if len(head.Tickets) == 0 || !u.asked.Run.IsZero() && u.asked.Run != head.Run.ID {
+		return ticket, false, nil
+	}
+	var held *thread.Ticket
+	for i := range head.Tickets {
+		if head.Tickets[i].ID == thread.TicketKey(head.Run.ID, u.asked.Target) {
+			held = &head.Tickets[i]
+		}
+	}
+	if held == nil {
+		if held, err = u.findCall(ctx, head); err != nil || held == nil {
+			return ticket, false, err
+		}
+		u.byCall = true
+	}
+	if ticket, err = u.readTicket(ctx, u.key, head, *held); err != nil {
+		return ticket, false, err
+	}
+	u.ticket = held.ID
+	u.receipt = Decided{
+		ThreadID: u.key.Thread, RunID: head.Run.ID, CallID: ticket.Call.ID, SuspensionID: ticket.Suspension.ID,
+		DecisionID: u.said.ID, Turn: head.Run.Base - 1, Index: int(held.Call),
+	}
+	if held.Decision == u.decisionKey() { // before anybody is woken for it
+		err = u.confirm(ctx, head)
+	}
+	return ticket, err == nil, err
+}
+
+// findCall returns the ticket of the call of the open turn that has the target's
+// id; of several calls with the same, that of the first that is not decided.
+func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread.Ticket, err error) {
+	calls, err := u.callsOf(ctx, head.Run.Base-1)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range head.Tickets {
+		if int(t.Call) < len(calls) && calls[t.Call].ID == u.asked.Target && (held == nil || held.Decision != 0 && t.Decision == 0) {
+			held = &head.Tickets[i]
+		}
+	}
+	return held, nil
+}
+
+// callsOf reads the tool calls of the turn at a sequence.
+func (u *deciding) callsOf(ctx context.Context, turn uint64) ([]core.ToolCall, error) {
+	entries, err := store.ReadLog(ctx, u.store, u.records, u.key, turn, turn)
+	if err != nil {
+		return nil, err
+	}
+	if entries[0].Message == nil {
+		return nil, fmt.Errorf("log of %s has no turn at %d: %w", u.key, turn, store.ErrCorrupt)
+	}
+	return entries[0].Message.ToolCalls, nil
+}
+
+// commit writes the decision, or finds that it was written before.
+func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
+	change := thread.Decide{
+		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.said.Resumes(),
+		Decision: u.decisionKey(),
+	}
+	if u.byCall {
+		change.Dedupe = thread.CallDecisionKey(u.receipt.RunID, u.asked.Target, u.said.ID)
+	}
+	name := u.name()
+	c := commit{
+		Service: u.Service, key: u.key, later: later,
+		choose: func(thread.Head) thread.Change { return change },
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			if next.Run.Base-1 != u.receipt.Turn { // a later turn's call waits under the same suspension id
+				return nil, fmt.Errorf("call %s: %w", u.receipt.CallID, thread.ErrNotFound)
+			}
+			payload, err := u.records.Encode("decision", thread.DecisionRecord{Decision: u.said, Suspension: u.receipt.SuspensionID})
+			return []store.Record{{Name: name, Payload: payload}}, err
+		},
+	}
+	next, result, err := c.run(ctx, head)
+	if errors.Is(err, store.ErrConflict) {
+		next, result, err = u.overStored(ctx, name, c)
+	}
+	if err != nil || !result.Duplicate {
+		return next, err
+	}
+	u.receipt.Duplicate = true
+	if u.known {
+		return next, nil
+	}
+	return next, u.confirm(ctx, next)
+}
+
+// decisionKey is the head's form of the decision's id.
+func (u *deciding) decisionKey() uint64 {
+	return thread.DecisionKey(u.receipt.RunID, u.receipt.SuspensionID, u.said.ID)
+}
+
+// name is that of the decision's record.
+func (u *deciding) name() string {
+	return store.DecisionName(u.receipt.RunID, u.receipt.Turn, uint8(u.receipt.Index), u.decisionKey())
+}
+
+// overStored decides over a record that another try has left, or stored first.
+// What it says must be the same; another program may have said it in another
+// schema.
+func (u *deciding) overStored(ctx context.Context, name string, c commit) (thread.Head, thread.Result, error) {
+	stored, schema, ok, err := u.stored(ctx, name)
+	switch {
+	case err != nil:
+		return thread.Head{}, thread.Result{}, err
+	case !ok:
+		return thread.Head{}, thread.Result{}, fmt.Errorf("decision %s of thread %s: %w", name, u.key, store.ErrConflict)
+	}
+	if err := u.same(stored); err != nil {
+		return thread.Head{}, thread.Result{}, err
+	}
+	u.known = true
+	again := commit{Service: u.Service, key: u.key, choose: c.choose, later: c.later, covers: schema}
+	return again.run(ctx, thread.Head{})
+}
+
+// confirm compares a duplicate with the decision that was taken. One that has no
+// record where its ticket stands was taken on an earlier suspension.
+func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
+	for _, t := range head.Tickets {
+		if u.derived && t.ID == u.ticket && t.Decision == 0 {
+			return core.Errorf(core.CodeConflict, "call %s waits again, and the same decision was taken before: give this one a decision_id", core.Excerpt(u.receipt.CallID))
+		}
+	}
+	stored, _, ok, err := u.stored(ctx, u.name())
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		u.known = true
+		return u.same(stored)
+	}
+	return u.recall(ctx, head)
+}
+
+// stored reads a decision's record.
+func (u *deciding) stored(ctx context.Context, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
+	record, ok, err := u.store.Get(ctx, u.key, name)
+	if err != nil || !ok {
+		if err != nil {
+			err = fmt.Errorf("read decision %s: %w", name, err)
+		}
+		return stored, 0, false, err
+	}
+	if schema, err = u.records.Schema(record.Payload); err == nil {
+		err = u.records.Decode("decision", record.Payload, &stored)
+	}
+	if err != nil {
+		return stored, 0, false, fmt.Errorf("%s: %w", name, err)
+	}
+	return stored, schema, true, nil
+}
+
+// same refuses a decision that says something else than the one with its id.
+func (u *deciding) same(stored thread.DecisionRecord) error {
+	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) {
+		return nil
+	}
+	return core.Errorf(core.CodeConflict, "decision id %q was used before with other content", u.said.ID)
+}

@@ -1,0 +1,493 @@
+package mailbox_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// asks is a ticket of call number n, "c<n>", under the suspension "s<n>".
+func asks(n int, change ...func(*core.Ticket)) core.Ticket {
+	t := core.Ticket{
+		Suspension: core.Suspension{ID: fmt.Sprint("s", n), Action: "tool:ask"},
+		Call:       core.ToolCall{ID: fmt.Sprint("c", n), Name: "ask", Arguments: json.RawMessage(`{}`)},
+		Mode:       core.ResumeReplay, Kind: core.TicketPerson,
+	}
+	for _, c := range change {
+		c(&t)
+	}
+	return t
+}
+
+// encoded is the payload of a record.
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	payload, err := thread.Records{}.Encode("record", v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload
+}
+
+// waits lets the claimed run make a turn with a call for each ticket, which
+// suspends it, and wait. It returns the head.
+func (w *world) waits(t *testing.T, head thread.Head, tickets ...core.Ticket) thread.Head {
+	t.Helper()
+	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant}}
+	for _, ticket := range tickets {
+		turn.Message.ToolCalls = append(turn.Message.ToolCalls, ticket.Call)
+	}
+	seq := head.Seq + 1
+	head, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitTurn{
+		Fence: head.Claim.Fence, From: head.Seq, Seq: seq, Calls: len(tickets), TurnFence: head.Claim.Fence,
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		return []store.Record{{Name: store.LogName(seq), Fence: head.Claim.Fence, Payload: encoded(t, turn)}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.suspend(t, head, thread.Wait, tickets...)
+}
+
+// suspend lets the claimed run suspend the calls of tickets, which are those of
+// the open turn from the first on, and end its step.
+func (w *world) suspend(t *testing.T, head thread.Head, outcome thread.Outcome, tickets ...core.Ticket) thread.Head {
+	t.Helper()
+	var held []thread.Ticket
+	var records []store.Record
+	for i, ticket := range tickets {
+		id := thread.TicketKey(head.Run.ID, ticket.Suspension.ID)
+		held = append(held, thread.Ticket{Call: uint8(i), ID: id})
+		records = append(records, store.Record{
+			Name: store.SuspensionName(head.Run.ID, head.Run.Base-1, uint8(i), id), Fence: head.Claim.Fence,
+			Version: head.Version + 1, Payload: encoded(t, thread.TicketRecord{Ticket: ticket}),
+		})
+	}
+	head, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitStep{
+		Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: outcome, Tickets: held,
+	}, func(thread.Head, thread.Result) ([]store.Record, error) { return records, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// waiting is a world whose thread's run waits with tickets, its hints forgotten.
+func waiting(t *testing.T, tickets ...core.Ticket) (*world, thread.Head) {
+	t.Helper()
+	w := newWorld(t)
+	w.last = w.submit(t, input("one", ""))
+	head := w.waits(t, w.claim(t), tickets...)
+	*w.hints = nil
+	return w, head
+}
+
+// goesOn lets a decided run store its results and go on.
+func (w *world) goesOn(t *testing.T) thread.Head {
+	t.Helper()
+	head := w.claim(t)
+	done := make([]thread.CallStatus, len(head.Run.Calls))
+	for i := range done {
+		done[i] = thread.CallDone
+	}
+	last := head.Run.Base + uint64(len(done)) - 1
+	head, _, err := w.Commit(t.Context(), key, thread.Head{}, thread.CommitStep{
+		Fence: head.Claim.Fence, From: head.Seq, Seq: last, Outcome: thread.Yield, Keep: true, Lease: 30_000, Calls: done,
+	}, func(thread.Head, thread.Result) (records []store.Record, err error) {
+		for seq := head.Run.Base; seq <= last; seq++ {
+			entry := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{}}}
+			records = append(records, store.Record{Name: store.LogName(seq), Fence: head.Claim.Fence, Payload: encoded(t, entry)})
+		}
+		return records, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+func deciding(target, id string, change ...func(*mailbox.Deciding)) mailbox.Deciding {
+	d := mailbox.Deciding{Target: target, User: "ann", Decision: core.Decision{ID: id, Action: core.DecisionResume}}
+	for _, c := range change {
+		c(&d)
+	}
+	return d
+}
+
+func says(payload string) func(*mailbox.Deciding) {
+	return func(d *mailbox.Deciding) { d.Decision.Payload = json.RawMessage(payload) }
+}
+
+func cancels(d *mailbox.Deciding) { d.Decision.Action = core.DecisionCancel }
+
+func (w *world) decide(t *testing.T, d mailbox.Deciding) mailbox.Decided {
+	t.Helper()
+	decided, err := w.Decide(t.Context(), key, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decided
+}
+
+// stored is the decision that the head's ticket of a call names.
+func (w *world) stored(t *testing.T, head thread.Head, call uint8) string {
+	t.Helper()
+	for _, ticket := range head.Tickets {
+		if ticket.Call != call {
+			continue
+		}
+		r, ok, err := w.store.Backend.Get(t.Context(), key, store.DecisionName(head.Run.ID, head.Run.Base-1, call, ticket.Decision))
+		if err != nil || !ok {
+			t.Fatalf("decision on call %d: found %v, %v", call, ok, err)
+		}
+		return string(r.Payload)
+	}
+	return ""
+}
+
+func TestDecision(t *testing.T) {
+	tests := []struct {
+		name   string
+		d      mailbox.Deciding
+		id     string
+		record string
+		calls  []thread.CallStatus
+	}{
+		{"by the call", deciding("c1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
+		{"by the suspension", deciding("s1", "d"), "d", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
+		{"with a payload", deciding("s1", "d", says(`{ "approved": true }`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":true},"suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
+		{"that refuses", deciding("s1", "d", says(`{"approved":false}`)), "d", `{"schema":1,"decision_id":"d","action":"resume","payload":{"approved":false},"suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
+		{"that cancels", deciding("c1", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = "no" }), "d", `{"schema":1,"decision_id":"d","action":"cancel","reason":"no","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
+		{"without an id", deciding("s1", ""), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, head := waiting(t, asks(0), asks(1))
+			want := mailbox.Decided{ThreadID: "t1", RunID: head.Run.ID, CallID: "c1", SuspensionID: "s1", DecisionID: tt.id, Turn: 1, Index: 1}
+			if diff := cmp.Diff(want, w.decide(t, tt.d)); diff != "" {
+				t.Errorf("receipt (-want +got):\n%s", diff)
+			}
+			head, err := w.Head(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.record, w.stored(t, head, 1)); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.calls, head.Run.Calls); diff != "" || head.Run.Status != thread.Running {
+				t.Errorf("status %v; calls (-want +got):\n%s", head.Run.Status, diff)
+			}
+			want.Duplicate = true
+			if diff := cmp.Diff(want, w.decide(t, tt.d)); diff != "" {
+				t.Errorf("receipt of the same again (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(hints{"t1 0s", "t1 0s"}, *w.hints); diff != "" {
+				t.Errorf("hints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedDecision(t *testing.T) {
+	object := func(mode core.ResumeMode) func(*core.Ticket) {
+		return func(t *core.Ticket) {
+			t.Mode = mode
+			t.Suspension.ResponseSchema = json.RawMessage(`{"type":"object","required":["text"]}`)
+		}
+	}
+	long := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
+	none := func(*core.Ticket) {}
+	tests := []struct {
+		name   string
+		ticket func(*core.Ticket)
+		d      mailbox.Deciding
+		code   core.Code // "": it is taken
+		text   string
+	}{
+		{"no target", none, deciding("", "d"), core.CodeInvalid, "the decision names neither a tool call nor a suspension"},
+		{"an unknown action", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.Decision.Action = "allow" }), core.CodeInvalid, `invalid action "allow", allowed are "resume" and "cancel"`},
+		{"a payload that is not JSON", none, deciding("c0", "d", says(`{`)), core.CodeInvalid, "payload is not JSON"},
+		{"a payload that is not text", none, deciding("c0", "d", says("\"\xff\"")), core.CodeInvalid, "the decision is not UTF-8"},
+		{"an id that is no name", none, deciding("c0", "a#b"), core.CodeInvalid, ""},
+		{"an unknown call", none, deciding("c7", "d"), core.CodeNotFound, `tool call or suspension "c7" that waits: not found`},
+		{"another run's", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.Run = core.ID{9} }), core.CodeNotFound, ""},
+		{"another user's", none, deciding("c0", "d", func(d *mailbox.Deciding) { d.User = "bob" }), core.CodeForbidden, ""},
+		{"nothing where an object is asked for", object(core.ResumeAsResult), deciding("c0", "d"), core.CodeInvalid, `property "payload": got null, want object`},
+		{"something else", object(core.ResumeAsArguments), deciding("c0", "d", says(`{"txt":1}`)), core.CodeInvalid, `property "payload.text" is missing`},
+		{"something else to replay with", object(core.ResumeReplay), deciding("c0", "d", says(`7`)), core.CodeInvalid, `property "payload": got integer, want object`},
+		{"nothing to replay with", object(core.ResumeReplay), deciding("c0", "d"), "", ""},
+		{"something else, and it cancels", object(core.ResumeAsResult), deciding("c0", "d", says(`7`), cancels), "", ""},
+		{"something else, and it refuses", object(core.ResumeAsResult), deciding("c0", "d", says(`{"approved":false}`)), "", ""},
+		{"a result at its limit", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(tool.MaxResult))), "", ""},
+		{"a result over it", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(tool.MaxResult+1))), core.CodeTooLarge, "payload and reason of the decision have 1048577 bytes, at most 1048576 are allowed"},
+		{"arguments at their limit", func(t *core.Ticket) { t.Mode = core.ResumeAsArguments }, deciding("c0", "d", says(long(tool.MaxArguments))), "", ""},
+		{"arguments over it", func(t *core.Ticket) { t.Mode = core.ResumeAsArguments }, deciding("c0", "d", says(long(tool.MaxArguments+1))), core.CodeTooLarge, "payload and reason of the decision have 262145 bytes, at most 262144 are allowed"},
+		{"a reason over it", none, deciding("c0", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = strings.Repeat("x", 262145) }), core.CodeTooLarge, ""},
+		{"a schema that is none", func(t *core.Ticket) { t.Suspension.ResponseSchema = json.RawMessage(`7`) }, deciding("c0", "d", says(`1`)), core.CodeInternal, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, before := waiting(t, asks(0, tt.ticket))
+			got, err := w.Decide(t.Context(), key, tt.d)
+			if core.CodeOf(err) != tt.code || tt.text != "" && err.Error() != tt.text {
+				t.Fatalf("%v of code %q, want %q of %q", err, core.CodeOf(err), tt.text, tt.code)
+			}
+			if tt.code == "" {
+				return
+			}
+			after, err := w.Head(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, after); diff != "" || got != (mailbox.Decided{}) || len(*w.hints) != 0 {
+				t.Errorf("receipt %+v, hints %v, head (-before +after):\n%s", got, *w.hints, diff)
+			}
+		})
+	}
+	w := newWorld(t)
+	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("no thread: %v, want code not_found", err)
+	}
+	w, _ = waiting(t, asks(0))
+	w.commit(t, thread.Delete{Owner: "ann"})
+	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeDeleted {
+		t.Errorf("a deleted thread: %v, want code deleted", err)
+	}
+}
+
+// A ticket takes one decision. Its id again is a duplicate, however it is
+// addressed and whatever has become of ticket and run; with other content it is a
+// conflict, and another id is refused.
+func TestDecisionsOnADecidedTicket(t *testing.T) {
+	stages := []struct {
+		name    string
+		arrange func(t *testing.T, w *world)
+	}{
+		{"decided", func(*testing.T, *world) {}},
+		{"claimed", func(t *testing.T, w *world) { w.claim(t) }},
+		{"gone on", func(t *testing.T, w *world) { w.goesOn(t) }},
+		{"over", func(t *testing.T, w *world) { w.end(t, w.goesOn(t)) }},
+		{"over, and the next one runs", func(t *testing.T, w *world) {
+			w.end(t, w.goesOn(t))
+			w.submit(t, input("two", ""))
+			w.claim(t)
+		}},
+	}
+	for _, stage := range stages {
+		for _, first := range []string{"c0", "s0"} {
+			t.Run(stage.name+", first by "+first, func(t *testing.T) {
+				w, head := waiting(t, asks(0))
+				taken := w.decide(t, deciding(first, "d", says(`{"approved":true}`)))
+				stage.arrange(t, w)
+				want := taken
+				want.Duplicate = true
+				for _, target := range []string{"c0", "s0"} {
+					for _, run := range []core.ID{{}, head.Run.ID} {
+						of := func(d *mailbox.Deciding) { d.Run = run }
+						got, err := w.Decide(t.Context(), key, deciding(target, "d", of, says(` {"approved":true}`)))
+						if diff := cmp.Diff(want, got); diff != "" || err != nil {
+							t.Errorf("again by %s of run %s: %v (-want +got):\n%s", target, run, err, diff)
+						}
+						got, err = w.Decide(t.Context(), key, deciding(target, "d", of, says(`{"approved":false}`)))
+						if core.CodeOf(err) != core.CodeConflict || got != (mailbox.Decided{}) {
+							t.Errorf("other content by %s: %+v, %v; want code conflict", target, got, err)
+						}
+						got, err = w.Decide(t.Context(), key, deciding(target, "d2", of, says(`{"approved":true}`)))
+						refused := core.CodeDecided
+						if len(w.head(t).Tickets) == 0 {
+							refused = core.CodeNotFound
+						}
+						if core.CodeOf(err) != refused || got != (mailbox.Decided{}) {
+							t.Errorf("another id by %s: %+v, %v; want code %s", target, got, err, refused)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func (w *world) head(t *testing.T) thread.Head {
+	t.Helper()
+	head, err := w.store.Backend.Head(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// The list of decisions lags behind the head, which remembers enough to know the
+// decision again.
+func TestDuplicateDecisionThatIsNotListedYet(t *testing.T) {
+	for target, want := range map[string]mailbox.Decided{
+		"s0": {ThreadID: "t1", SuspensionID: "s0", DecisionID: "d", Duplicate: true},
+		"c0": {ThreadID: "t1", CallID: "c0", DecisionID: "d", Duplicate: true},
+	} {
+		t.Run(target, func(t *testing.T) {
+			w, head := waiting(t, asks(0))
+			w.decide(t, deciding(target, "d"))
+			w.goesOn(t)
+			w.store.empty = true
+			want.RunID = head.Run.ID
+			if diff := cmp.Diff(want, w.decide(t, deciding(target, "d"))); diff != "" {
+				t.Errorf("receipt (-want +got):\n%s", diff)
+			}
+			if got, err := w.Decide(t.Context(), key, deciding(target, "d2")); core.CodeOf(err) != core.CodeNotFound {
+				t.Errorf("another: %+v, %v; want code not_found", got, err)
+			}
+		})
+	}
+}
+
+// A decision without an id that repeats one of the call's earlier suspension may
+// be that one's, sent again, or mean the new one: nobody guesses.
+func TestDecisionOnACallThatSuspendsAgain(t *testing.T) {
+	again := asks(0, func(t *core.Ticket) { t.Suspension.ID = "s0b" })
+	suspended := func(t *testing.T, id string) *world {
+		w, _ := waiting(t, asks(0))
+		w.decide(t, deciding("c0", id))
+		w.suspend(t, w.claim(t), thread.Wait, again)
+		return w
+	}
+	w := suspended(t, "")
+	if got, err := w.Decide(t.Context(), key, deciding("c0", "")); core.CodeOf(err) != core.CodeConflict {
+		t.Errorf("without an id: %+v, %v; want code conflict", got, err)
+	}
+	if got := w.decide(t, deciding("s0b", "")); got.Duplicate || got.SuspensionID != "s0b" {
+		t.Errorf("by the suspension: %+v, want it taken", got)
+	}
+	w = suspended(t, "d")
+	if got := w.decide(t, deciding("c0", "d")); !got.Duplicate || got.SuspensionID != "s0" {
+		t.Errorf("with the first one's id: %+v, want its duplicate", got)
+	}
+	if got := w.decide(t, deciding("c0", "d2")); got.Duplicate || got.SuspensionID != "s0b" {
+		t.Errorf("with another id: %+v, want it taken", got)
+	}
+}
+
+// One decision lets the others of its round wait on.
+func TestDecisionOnOneOfTwoWhileTheOtherRuns(t *testing.T) {
+	w := newWorld(t)
+	w.last = w.submit(t, input("one", ""))
+	head := w.waits(t, w.claim(t), asks(0), asks(1))
+	w.decide(t, deciding("c0", "d0"))
+	w.claim(t) // it runs again
+	got := w.decide(t, deciding("c1", "d1"))
+	if got.Duplicate || w.head(t).Run.Calls[1] != thread.CallResuming || got.RunID != head.Run.ID {
+		t.Errorf("receipt %+v, calls %v", got, w.head(t).Run.Calls)
+	}
+}
+
+// A closing run takes no decision.
+func TestDecisionOnARunThatWasCancelled(t *testing.T) {
+	w, _ := waiting(t, asks(0))
+	if _, err := w.Cancel(t.Context(), key, core.ID{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Decide(t.Context(), key, deciding("c0", "d")); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("%v, want code not_found", err)
+	}
+}
+
+// A refused write has left its decision's record. The same content passes over
+// it, also in another schema; other content is a conflict.
+func TestDecisionOverAnOrphan(t *testing.T) {
+	for _, tt := range []struct {
+		name, orphan string
+		code         core.Code
+	}{
+		{"the same", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s0"}`, ""},
+		{"the same in another form", `{"schema":1,"decision_id":"d","action":"resume","suspension":"s0","more":1}`, ""},
+		{"another", `{"schema":1,"decision_id":"d","action":"cancel","suspension":"s0"}`, core.CodeConflict},
+		{"garbage", `no JSON`, core.CodeCorrupt},
+		{"a newer program's", `{"schema":9,"decision_id":"d"}`, core.CodeSchema},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, head := waiting(t, asks(0))
+			name := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+			w.put(t, store.Record{Name: name, Payload: []byte(tt.orphan)})
+			got, err := w.Decide(t.Context(), key, deciding("c0", "d"))
+			if core.CodeOf(err) != tt.code || got.Duplicate || (err == nil) != (w.head(t).Tickets[0].Decision != 0) {
+				t.Errorf("%+v, %v; want code %q", got, err, tt.code)
+			}
+		})
+	}
+}
+
+// The answer of the write is lost: the decision is not taken twice, nor is it a
+// duplicate of itself.
+func TestDecisionWhoseAnswerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := waiting(t, asks(0))
+		w.lose(t, func(thread.Head) {})
+		if got := w.decide(t, deciding("c0", "d")); got.Duplicate {
+			t.Errorf("receipt %+v", got)
+		}
+	})
+}
+
+// The ticket goes between look and write: another decision, or the same.
+func TestDecisionThatIsOvertaken(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		other mailbox.Deciding
+		code  core.Code
+	}{
+		{"by the same", deciding("s0", "d"), ""},
+		{"by another", deciding("s0", "d2"), core.CodeDecided},
+		{"by the same with other content", deciding("s0", "d", cancels), core.CodeConflict},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, _ := waiting(t, asks(0))
+			w.before(func() { w.decide(t, tt.other) })
+			got, err := w.Decide(t.Context(), key, deciding("c0", "d"))
+			if core.CodeOf(err) != tt.code || got.Duplicate != (err == nil) {
+				t.Errorf("%+v, %v; want code %q", got, err, tt.code)
+			}
+		})
+	}
+}
+
+// A later turn's call waits under the id of the one that was looked at.
+func TestDecisionIsNotTakenOverToTheNextTurn(t *testing.T) {
+	w, _ := waiting(t, asks(0))
+	w.before(func() {
+		w.decide(t, deciding("s0", "other"))
+		w.waits(t, w.goesOn(t), asks(0))
+	})
+	got, err := w.Decide(t.Context(), key, deciding("s0", "d"))
+	if !errors.Is(err, thread.ErrNotFound) || w.head(t).Tickets[0].Decision != 0 {
+		t.Errorf("%+v, %v; want not found", got, err)
+	}
+}
+
+// Who claims next has time for it before the hint comes.
+func TestInlineDecisionHintsAfterALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := waiting(t, asks(0))
+		_, head, err := w.DecideInline(t.Context(), key, deciding("c0", "d"))
+		if err != nil || !head.Ready() {
+			t.Errorf("%v, ready %v", err, head.Ready())
+		}
+		if diff := cmp.Diff(hints{"t1 35s"}, *w.hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package mailbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Tickets reads what the open run's suspended calls wait with, in call order.
+// A ticket of the head whose record is missing is store.ErrCorrupt.
+func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
+	held := slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) })
+	if len(held) == 0 {
+		return nil, nil
+	}
+	tickets := make([]core.Ticket, len(held))
+	read := func(ctx context.Context, i int) (err error) {
+		tickets[i], err = s.readTicket(ctx, key, head, held[i])
+		return err
+	}
+	group, shared := s.env.Group(ctx)
+	for i := 1; i < len(held); i++ {
+		group.Go(func(ctx context.Context) error { return read(ctx, i) })
+	}
+	err := read(shared, 0)
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return nil, err
+	}
+	return tickets, nil
+}
+
+// readTicket reads one of the head's tickets.
+func (s *Service) readTicket(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (core.Ticket, error) {
+	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
+	record, ok, err := s.store.Get(ctx, key, name)
+	if err != nil {
+		return core.Ticket{}, fmt.Errorf("read ticket of call %d of run %s: %w", t.Call, head.Run.ID, err)
+	}
+	if !ok {
+		return core.Ticket{}, fmt.Errorf("ticket %s is missing: %w", name, store.ErrCorrupt)
+	}
+	var stored thread.TicketRecord
+	if err := s.records.Decode("ticket", record.Payload, &stored); err != nil {
+		return core.Ticket{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if thread.TicketKey(head.Run.ID, stored.Suspension.ID) != t.ID {
+		return core.Ticket{}, fmt.Errorf("ticket %s is of suspension %q: %w", name, stored.Suspension.ID, store.ErrCorrupt)
+	}
+	stored.Decided = t.Decision != 0
+	return stored.Ticket, nil
+}

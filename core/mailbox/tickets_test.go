@@ -1,0 +1,59 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+func TestTickets(t *testing.T) {
+	w, _ := waiting(t, asks(0), asks(1))
+	w.decide(t, deciding("c0", "d"))
+	head := w.head(t)
+	got, err := w.Tickets(t.Context(), key, head)
+	want := []core.Ticket{asks(0, func(t *core.Ticket) { t.Decided = true }), asks(1)}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got, err := w.Tickets(t.Context(), key, thread.Head{}); got != nil || err != nil {
+		t.Errorf("without tickets: %v, %v", got, err)
+	}
+	name := store.SuspensionName(head.Run.ID, 1, 1, thread.TicketKey(head.Run.ID, "s1"))
+	w.store.lost = map[string]bool{name: true}
+	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
+		t.Errorf("a lost record: %v, %v; want corrupt", got, err)
+	}
+	w.store.lost = nil
+	w.put(t, store.Record{Name: name, Fence: 9, Payload: encoded(t, thread.TicketRecord{Ticket: asks(0)})})
+	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
+		t.Errorf("another's record: %v, %v; want corrupt", got, err)
+	}
+}
+
+// A decision that is not written has no receipt and wakes nobody; one whose hint
+// is lost is taken all the same.
+func TestDecisionThatCannotBeWritten(t *testing.T) {
+	w, before := waiting(t, asks(0))
+	broken := core.Errorf(core.CodeInvalid, "no")
+	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+		return store.Outcome{}, broken
+	}
+	got, err := w.Decide(t.Context(), key, deciding("c0", "d"))
+	if !errors.Is(err, broken) || got != (mailbox.Decided{}) || len(*w.hints) != 0 {
+		t.Errorf("%+v, %v, hints %v; want the failure", got, err, *w.hints)
+	}
+	if diff := cmp.Diff(before, w.head(t)); diff != "" {
+		t.Errorf("head (-before +after):\n%s", diff)
+	}
+	w.store.commit, w.refuses = nil, errors.New("no queue")
+	if got := w.decide(t, deciding("c0", "d")); got.Duplicate || w.head(t).Run.Calls[0] != thread.CallResuming {
+		t.Errorf("%+v, calls %v; want it taken", got, w.head(t).Run.Calls)
+	}
+}

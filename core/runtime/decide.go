@@ -1,0 +1,253 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Decide takes a decision on a suspended call of a run: Deciding's Run and User
+// are filled in. Its errors are mailbox.Service.Decide's, but for a run that
+// belongs to another user, which is core.CodeNotFound.
+func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
+	key, _, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
+	if err != nil {
+		return mailbox.Decided{}, err
+	}
+	if !ok {
+		return mailbox.Decided{}, core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	d.Run, d.User = runID, id.User
+	decided, err := r.mailbox.Decide(ctx, key, d)
+	return decided, hidden(err, "run", runID.String())
+}
+
+// DecideThread is Decide for the open run of a thread.
+func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID string, d mailbox.Deciding) (mailbox.Decided, error) {
+	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
+	if err := key.Check(); err != nil {
+		return mailbox.Decided{}, err
+	}
+	d.User = id.User
+	decided, err := r.mailbox.Decide(ctx, key, d)
+	return decided, hidden(err, "thread", threadID)
+}
+
+// hidden makes what belongs to another user look like what does not exist.
+func hidden(err error, what, name string) error {
+	if core.CodeOf(err) == core.CodeForbidden {
+		return core.Errorf(core.CodeNotFound, "%s %s not found", what, name)
+	}
+	return err
+}
+
+// StreamDecisions takes decisions on calls of one run, in order, and shows what
+// comes after them: run_start, the results of the round that were not there
+// before, and what follows until the run is done or waits again. When the
+// decisions let the run go on, it is stepped inline as [Runtime.Stream] does;
+// otherwise, or when somebody else has it, the stream is fed from commits.
+//
+// Decisions that were all taken before, because a client tries again, show what
+// came since the run last waited for them. A decision that is refused is the
+// error, before the first event; those before it stand, and are duplicates when
+// all are sent again.
+func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadID string, decisions []mailbox.Deciding, sink run.Sink) ([]mailbox.Decided, error) {
+	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
+	if err := key.Check(); err != nil {
+		return nil, err
+	}
+	work, cancel := r.detach(ctx)
+	defer cancel()
+	a, err := r.decideAll(work, id, key, decisions)
+	if err != nil {
+		return a.decided, err
+	}
+	f := follower{Runtime: r, key: key, run: a.run, reader: reader{sink: sink}}
+	if err := f.resume(work, a); err != nil && !errors.Is(err, errReaderGone) {
+		r.wakeNow(work, key, a.head)
+		return a.decided, err
+	}
+	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
+		f.inline(work, head, turn)
+	}
+	return a.decided, f.follow(ctx)
+}
+
+// decisions are those of one request, when they are taken.
+type decisions struct {
+	run     core.ID
+	decided []mailbox.Decided
+	head    thread.Head // after the last
+	first   thread.Head // after the first that was new; not there when none was
+}
+
+// decideAll takes the decisions. Their hints come after a lease, since the caller
+// claims next; where it will not, the thread is woken at once.
+func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (a decisions, err error) {
+	if len(all) == 0 {
+		return a, core.Errorf(core.CodeInvalid, "there is no decision")
+	}
+	for _, d := range all {
+		if d.User = id.User; d.Run.IsZero() {
+			d.Run = a.run
+		}
+		if !a.run.IsZero() && d.Run != a.run {
+			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")
+			break
+		}
+		decided, head, failed := r.mailbox.DecideInline(ctx, key, d)
+		if failed != nil {
+			err = hidden(failed, "thread", key.Thread)
+			break
+		}
+		if !decided.Duplicate && !a.first.Exists() {
+			a.first = head
+		}
+		a.run, a.head = decided.RunID, head
+		a.decided = append(a.decided, decided)
+	}
+	if err != nil && len(a.decided) > 0 {
+		r.wakeNow(ctx, key, a.head)
+	}
+	return a, err
+}
+
+// wakeNow sends the hint at once that an inline decision holds back.
+func (r *Runtime) wakeNow(ctx context.Context, key core.ThreadKey, head thread.Head) {
+	if !head.Ready() {
+		return
+	}
+	if err := r.mailbox.Wake(ctx, hintOf(key, head), 0); err != nil {
+		r.log.WarnContext(ctx, "wake-up lost, a later one or the sweep finds the thread", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+	}
+}
+
+func hintOf(key core.ThreadKey, head thread.Head) core.WakeUp {
+	return core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
+}
+
+// claimInline claims a run for a stream, if its thread's head lets it go on. It is left
+// to the queue, with a nil turn, when it must run alone, a suspect does, or the
+// time is short.
+func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *turn) {
+	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > r.env.Millis() {
+		return head, nil // somebody has it, or it waits
+	}
+	n := &turn{turns: r.turns} // it does not wait
+	if head.Suspect() || !r.timeLeft(ctx) || !r.turns.try(n, false, head.Run.Lost > 0) {
+		r.wakeNow(ctx, key, head)
+		return head, nil
+	}
+	claimed, ok, err := r.mailbox.ClaimFrom(ctx, head, hintOf(key, head), false)
+	if err != nil {
+		r.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
+	}
+	if err == nil && ok && claimed.Run.ID != runID { // it ended meanwhile, and the next one was open
+		_, _, err := r.mailbox.Commit(ctx, key, claimed, thread.Nack{Fence: claimed.Claim.Fence, Kind: thread.NackGiven}, nil)
+		if err != nil {
+			r.log.WarnContext(ctx, "claim could not be given back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		}
+		ok = false
+	}
+	if err != nil || !ok {
+		n.leave()
+		return head, nil
+	}
+	return claimed, n
+}
+
+// resume begins the stream behind the wait that the decisions ended: with
+// run_start, and with the turn whose results come next known to the replayer.
+func (f *follower) resume(ctx context.Context, a decisions) error {
+	record, ok, err := f.mailbox.Run(ctx, f.key, a.head, f.run, f.dispatch)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return core.Errorf(core.CodeNotFound, "run %s not found", f.run)
+	}
+	var turn uint64 // of the newest decided call: who decides has seen those before it
+	for _, d := range a.decided {
+		turn = max(turn, d.Turn)
+	}
+	if turn == 0 {
+		f.begin(record)
+		return nil // nothing is known of the calls any more: the run is shown from its start
+	}
+	before, err := f.before(ctx, a, turn)
+	if err != nil {
+		return err
+	}
+	entries, err := store.ReadLog(ctx, f.store, f.records, f.key, turn, turn)
+	if err != nil {
+		return err
+	}
+	for _, i := range before.results {
+		f.reader.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
+	}
+	f.begin(record)
+	f.replayer.Pass(entries[0])
+	f.next, f.early = turn+1, progress{base: turn + 1, results: len(before.results), tickets: before.tickets}
+	if err := f.replay(ctx, a.head.Seq); err != nil { // what has come since, before a step adds to it
+		return err
+	}
+	return f.showEarly(ctx, a.head)
+}
+
+// shownBefore is what of a round had been shown when the run waited.
+type shownBefore struct {
+	results []int           // calls
+	tickets map[uint64]bool // by key
+}
+
+// before is what had been shown of the turn's round before any of the decisions
+// on it: of a new one, what the head had then.
+func (f *follower) before(ctx context.Context, a decisions, turn uint64) (shown shownBefore, err error) {
+	var all []shownBefore
+	if a.first.Exists() && a.first.Run.Base == turn+1 {
+		all = append(all, shownIn(a.first))
+	}
+	for _, d := range a.decided {
+		if !d.Duplicate || d.Turn != turn {
+			continue
+		}
+		at, err := f.lastWait(ctx, d)
+		if err != nil {
+			return shown, err
+		}
+		all = append(all, at)
+	}
+	if len(all) == 0 {
+		return shownBefore{tickets: map[uint64]bool{}}, nil
+	}
+	shown = all[0]
+	for _, other := range all[1:] {
+		shown.results = slices.DeleteFunc(shown.results, func(i int) bool { return !slices.Contains(other.results, i) })
+		for key := range shown.tickets {
+			if !other.tickets[key] {
+				delete(shown.tickets, key)
+			}
+		}
+	}
+	return shown, nil
+}
+
+// shownIn is what a head has of its open round.
+func shownIn(head thread.Head) shownBefore {
+	shown := shownBefore{tickets: map[uint64]bool{}}
+	for i, status := range head.Run.Calls {
+		if status == thread.CallDone {
+			shown.results = append(shown.results, i)
+		}
+	}
+	for _, t := range head.Tickets {
+		shown.tickets[t.ID] = true
+	}
+	return shown
+}

@@ -1,0 +1,333 @@
+package runtimetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// stage is a thread with a run that has called echo for each of some texts, as
+// call "c0", "c1" and so on. The test holds its claim and says how far its tool
+// round is; a runtime over the same store shows it, and goes on with it.
+type stage struct {
+	t       *testing.T
+	store   *breakable
+	box     *mailbox.Service
+	program *runtime.Runtime
+	head    thread.Head
+	receipt mailbox.Receipt
+	calls   []core.ToolCall
+	batch   bool
+
+	mu    sync.Mutex
+	hints []string
+}
+
+// breakable is a store whose reads a test may fail, by the name of the record or
+// what begins it, and where something may happen before a write.
+type breakable struct {
+	store.Backend
+	read   func(name string) error
+	before func(next thread.Head) error // each commit
+}
+
+func (b *breakable) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if b.before != nil {
+		if err := b.before(c.Head); err != nil {
+			return store.Outcome{}, err
+		}
+	}
+	return b.Backend.Commit(ctx, key, c)
+}
+
+func (b *breakable) fails(name string) error {
+	if b.read == nil {
+		return nil
+	}
+	return b.read(name)
+}
+
+func (b *breakable) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+	if err := b.fails(name); err != nil {
+		return store.Record{}, false, err
+	}
+	return b.Backend.Get(ctx, key, name)
+}
+
+func (b *breakable) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	if err := b.fails(store.LogName(from)); err != nil {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, err) }
+	}
+	return b.Backend.Log(ctx, key, from, to)
+}
+
+func (b *breakable) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+	if err := b.fails(prefix); err != nil {
+		return nil, err
+	}
+	return b.Backend.Records(ctx, key, prefix, after, limit)
+}
+
+// ann owns the thread.
+var ann = core.Identity{Tenant: "acme", User: "ann"}
+
+// Wake implements mailbox.Waker: nothing is delivered.
+func (s *stage) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hints = append(s.hints, fmt.Sprint(hint.Thread, " ", delay.Round(time.Second)))
+	return nil
+}
+
+func (s *stage) takeHints() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hints := strings.Join(s.hints, ", ")
+	s.hints = nil
+	return hints
+}
+
+// newStage begins with the turn committed and no call begun.
+func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
+	t.Helper()
+	s := &stage{t: t, store: &breakable{Backend: o.Open(t, env.System().Now)}, batch: batch}
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "holder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	echo, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a struct {
+		Text string `json:"text"`
+	}) (tool.Result, error) {
+		return tool.JSON(a)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.program, err = runtime.Build(runtime.Config{
+		Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
+		Agents: agent.Parts{
+			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System()), Name: "scripted"}},
+			Tools:  []tool.Tool{echo}, Specs: []agent.Spec{{ID: "demo", Model: "scripted"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.begin(texts)
+	return s
+}
+
+// begin submits, claims and commits the turn.
+func (s *stage) begin(texts []string) {
+	s.t.Helper()
+	s.receipt = s.submit("parallel: " + strings.Join(texts, ", "))
+	s.claim()
+	for i, text := range texts {
+		arguments, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.calls = append(s.calls, core.ToolCall{ID: fmt.Sprint("c", i), Name: "echo", Arguments: arguments})
+	}
+	run := s.receipt.RunID
+	input := core.UserMessage(s.receipt.DispatchID.String()+".0", "parallel: "+strings.Join(texts, ", "))
+	input.RunID = run
+	turn := core.Message{ID: run.String() + ".1", Role: core.RoleAssistant, RunID: run, Step: 1, ToolCalls: s.calls}
+	s.commit(thread.CommitTurn{Fence: s.head.Claim.Fence, Seq: 2, Calls: len(texts), TurnFence: s.head.Claim.Fence, Batch: s.batch},
+		s.log(1, thread.Entry{Run: run, Message: &input, Input: s.receipt.DispatchID}),
+		s.log(2, thread.Entry{Run: run, Step: 1, Message: &turn, Attempt: 1, Totals: &thread.Totals{Steps: 1}}),
+		s.record(store.RunName(run), thread.RunRecord{Run: core.Run{
+			ID: run, ThreadID: theThread.Thread, AgentID: "demo", Status: core.RunRunning, Dispatch: s.receipt.DispatchID, FirstSeq: 1,
+		}}),
+	)
+	s.takeHints()
+}
+
+func (s *stage) claim() {
+	s.t.Helper()
+	head, claimed, err := s.box.Claim(s.t.Context(), core.WakeUp{Tenant: theThread.Tenant, Thread: theThread.Thread}, false)
+	if err != nil || !claimed {
+		s.t.Fatalf("claim: %v, %v", claimed, err)
+	}
+	s.head = head
+}
+
+func (s *stage) submit(text string) mailbox.Receipt {
+	s.t.Helper()
+	return s.send(text, mailbox.ModeQueue)
+}
+
+func (s *stage) steer(text string) mailbox.Receipt {
+	s.t.Helper()
+	return s.send(text, mailbox.ModeSteer)
+}
+
+func (s *stage) send(text string, mode mailbox.Mode) mailbox.Receipt {
+	s.t.Helper()
+	receipt, err := s.box.Submit(s.t.Context(), mailbox.Submission{
+		Thread: theThread, User: "ann", AgentID: "demo", Mode: mode, Messages: []core.Message{core.UserMessage("", text)},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return receipt
+}
+
+// commit applies a change of the claim's holder, with records.
+func (s *stage) commit(change thread.Change, records ...store.Record) {
+	s.t.Helper()
+	var err error
+	s.head, _, err = s.box.Commit(s.t.Context(), theThread, s.head, change, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+		for i := range records {
+			records[i].Fence = s.head.Claim.Fence
+			if records[i].Kind() == store.KindRewrite {
+				records[i].Version = next.Version
+			}
+		}
+		return records, nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) record(name string, v any) store.Record {
+	s.t.Helper()
+	payload, err := thread.Records{}.Encode("record", v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return store.Record{Name: name, Payload: payload}
+}
+
+func (s *stage) log(seq uint64, e thread.Entry) store.Record {
+	s.t.Helper()
+	return s.record(store.LogName(seq), e)
+}
+
+// result stores the result of a call, which the head does not say yet.
+func (s *stage) result(i int) {
+	s.t.Helper()
+	run := s.receipt.RunID
+	m := core.Message{
+		ID: run.String() + fmt.Sprint(".1.", i), Role: core.RoleTool, RunID: run, Step: 1,
+		ToolResult: &core.ToolResult{CallID: s.calls[i].ID, Name: "echo", Data: s.calls[i].Arguments, Status: core.ResultOK},
+	}
+	r := s.log(s.head.Run.Base+uint64(i), thread.Entry{Run: run, Step: 1, Message: &m})
+	r.Fence = s.head.Claim.Fence
+	if err := s.store.Put(s.t.Context(), theThread, r); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// suspended are the tickets of calls, under the suspensions "s0", "s1" and so on,
+// and their records.
+func (s *stage) suspended(calls ...int) (tickets []thread.Ticket, records []store.Record) {
+	s.t.Helper()
+	for _, i := range calls {
+		id := fmt.Sprint("s", i)
+		key := thread.TicketKey(s.receipt.RunID, id)
+		tickets = append(tickets, thread.Ticket{Call: uint8(i), ID: key})
+		records = append(records, s.record(store.SuspensionName(s.receipt.RunID, s.head.Run.Base-1, uint8(i), key), thread.TicketRecord{Ticket: core.Ticket{
+			Suspension: core.Suspension{ID: id, Action: "tool:echo"}, Call: s.calls[i], Mode: core.ResumeReplay, Kind: core.TicketPerson,
+		}}))
+	}
+	return tickets, records
+}
+
+// statuses are the calls with those of done marked so.
+func (s *stage) statuses(done []int) []thread.CallStatus {
+	calls := append([]thread.CallStatus(nil), s.head.Run.Calls...)
+	for _, i := range done {
+		calls[i] = thread.CallDone
+	}
+	return calls
+}
+
+// suspend makes results visible, and tickets, while the round goes on.
+func (s *stage) suspend(done []int, suspended ...int) {
+	s.t.Helper()
+	tickets, records := s.suspended(suspended...)
+	s.commit(thread.Suspend{Fence: s.head.Claim.Fence, Calls: s.statuses(done), Tickets: tickets}, records...)
+}
+
+// wait ends the step: results and tickets become visible, and the run waits.
+func (s *stage) wait(done []int, suspended ...int) {
+	s.t.Helper()
+	for _, i := range done {
+		s.result(i)
+	}
+	tickets, records := s.suspended(suspended...)
+	round := thread.RoundRecord{Turn: s.head.Run.Base - 1, Merged: done, Totals: thread.Totals{Steps: 1}}
+	for _, ticket := range append(tickets, s.head.Tickets...) {
+		if ticket.Decision == 0 {
+			round.Waits = append(round.Waits, ticket.ID)
+		}
+	}
+	s.commit(thread.CommitStep{
+		Fence: s.head.Claim.Fence, From: s.head.Seq, Seq: s.head.Seq, Outcome: thread.Wait, Round: true, Calls: s.statuses(done), Tickets: tickets,
+	}, append(records, s.record(store.RoundName(s.receipt.RunID, s.head.Version+1), round))...)
+}
+
+// beside runs f while the test goes on; wait returns f's error. The context of
+// both ends after a minute.
+func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, wait func() error) {
+	ctx, cancel := env.System().WithTimeout(s.t.Context(), time.Minute)
+	group, shared := env.System().Group(ctx)
+	group.Go(f)
+	return shared, func() error {
+		defer cancel()
+		return group.Wait()
+	}
+}
+
+// events writes events down, one line each; "-" marks those without a position.
+type events struct {
+	mu    sync.Mutex
+	lines []string
+	seen  chan string // of each event, if it is made
+}
+
+func (e *events) sink(event core.Event) error {
+	line := string(event.Type)
+	if event.CallID != "" {
+		line += " " + event.CallID
+	}
+	if event.Ticket != nil {
+		line += " " + event.Ticket.Suspension.ID
+	}
+	if event.Type == core.EventTextDelta {
+		line += " " + event.Delta
+	}
+	if event.Termination != nil {
+		line += " " + string(event.Termination.Type)
+	}
+	if event.Position == "" {
+		line += " -"
+	}
+	e.mu.Lock()
+	e.lines = append(e.lines, line)
+	e.mu.Unlock()
+	if e.seen != nil {
+		e.seen <- line
+	}
+	return nil
+}

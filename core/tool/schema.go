@@ -1,0 +1,60 @@
+package tool
+
+import (
+	"encoding/json"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// CheckDecision checks what a decision brings against what its ticket asks for.
+// core.CodeTooLarge: its payload and reason are larger than MaxResult where they
+// become a result, than MaxArguments elsewhere. core.CodeInvalid: the payload of a
+// decision that resumes is not what the ticket's response schema says. One that
+// replays the call needs no payload: that it resumes says everything.
+func CheckDecision(t core.Ticket, d core.Decision) error {
+	limit := MaxArguments
+	if t.Mode == core.ResumeAsResult {
+		limit = MaxResult
+	}
+	if size := len(d.Payload) + len(d.Reason); size > limit {
+		return core.Errorf(core.CodeTooLarge, "payload and reason of the decision have %d bytes, at most %d are allowed", size, limit)
+	}
+	schema, payload := t.Suspension.ResponseSchema, d.Payload
+	replays := t.Mode == core.ResumeReplay || t.Mode == ""
+	if len(schema) == 0 || !d.Resumes() || replays && len(payload) == 0 {
+		return nil
+	}
+	if len(payload) == 0 {
+		payload = json.RawMessage("null")
+	}
+	return CheckJSON("payload", schema, payload)
+}
+
+// CheckJSON checks a value that no model made, such as the payload of a
+// decision, against a JSON Schema; name is what errors call the value. A value
+// that does not match is an error with code invalid that names the place, a
+// schema that cannot be used one with code internal.
+func CheckJSON(name string, schema, value json.RawMessage) error {
+	s := &jsonschema.Schema{}
+	if err := json.Unmarshal(schema, s); err != nil {
+		return core.Errorf(core.CodeInternal, "schema of %s: %w", name, err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return core.Errorf(core.CodeInternal, "schema of %s: %w", name, err)
+	}
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return core.Errorf(core.CodeInvalid, "%s is not JSON: %w", name, err)
+	}
+	if resolved.Validate(v) == nil {
+		return nil
+	}
+	text := explainer{s}.find(s, v, name)
+	if text == "" {
+		text = name + " does not match its schema"
+	}
+	return core.Errorf(core.CodeInvalid, "%s", shorten(text))
+}
