@@ -303,7 +303,7 @@ func TestACancelEndsThePauseOfAModel(t *testing.T) {
 }
 
 // turnOf is the first turn of the log.
-func (w *world) turnOf(tb testing.TB) core.Message {
+func (w *world) turnOf(tb testing.TB) thread.Entry {
 	tb.Helper()
 	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key, 1, w.head(tb, key).Seq)
 	if err != nil {
@@ -311,9 +311,9 @@ func (w *world) turnOf(tb testing.TB) core.Message {
 	}
 	for _, e := range entries {
 		if e.Message != nil && e.Message.Role == core.RoleAssistant {
-			return *e.Message
+			return e
 		}
 	}
 	tb.Fatal("the log has no turn")
-	return core.Message{}
+	return thread.Entry{}
 }

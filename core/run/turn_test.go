@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run"
 )
 
 // What was shown is never sent again, and the turn that is committed is what was
@@ -75,13 +76,13 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 		{
 			name: "complete calls stand, and the turn ends with them",
 			calls: [][]model.Delta{{
-				say("ok"), begin(0, "a", "echo"), argue(0, `{"text":`), argue(0, `"a"}`), begin(1, "b", "echo"), argue(1, ` {"text":"b"} `), usage(5, 2),
+				say("ok"), begin(0, "a", "echo"), argue(0, `{"text":`), argue(0, `"a"}`), begin(1, "b", "echo"), argue(1, `{"text":"b"}`), usage(5, 2),
 			}},
 			events: []string{
 				"text_delta 1.1.0-2-f ok",
 				"tool_call_start 1.1.1-0-d a echo", `tool_call_delta 1.1.1-8-g a {"text":`, `tool_call_delta 1.1.1-12-g a "a"}`,
-				"tool_call_start 1.1.2-0-d b echo", `tool_call_delta 1.1.2-14-g b  {"text":"b"} `,
-				`tool_call_ready 1.1.1-12-h a echo {"text":"a"}`, `tool_call_ready 1.1.2-14-h b echo  {"text":"b"} `, "inference_complete 1.1.3-0-i",
+				"tool_call_start 1.1.2-0-d b echo", `tool_call_delta 1.1.2-12-g b {"text":"b"}`,
+				`tool_call_ready 1.1.1-12-h a echo {"text":"a"}`, `tool_call_ready 1.1.2-12-h b echo {"text":"b"}`, "inference_complete 1.1.3-0-i",
 			},
 			asked: []string{""},
 			turn:  `text "ok" call a echo {"text":"a"} call b echo {"text":"b"} usage 5 2 tool_use`,
@@ -89,13 +90,13 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 		{
 			name: "beside a complete call an open one is void, and what follows has its own positions",
 			calls: [][]model.Delta{{
-				begin(0, "a", "echo"), begin(1, "b", "echo"), argue(0, `{"text`), argue(1, `{"text":"b"}`), argue(0, `":"a`),
+				begin(0, "a", "echo"), begin(1, "b", "echo"), argue(0, `{"text`), argue(1, ` {"text":"b"}`), argue(0, `":"a`),
 			}},
 			events: []string{
 				"tool_call_start 1.1.0-0-d a echo", "tool_call_start 1.1.1-0-d b echo",
-				`tool_call_delta 1.1.0-6-g a {"text`, `tool_call_delta 1.1.1-12-g b {"text":"b"}`, `tool_call_delta 1.1.0-10-g a ":"a`,
+				`tool_call_delta 1.1.0-6-g a {"text`, `tool_call_delta 1.1.1-13-g b  {"text":"b"}`, `tool_call_delta 1.1.0-10-g a ":"a`,
 				"tool_call_cancel a echo",
-				`tool_call_ready 1.2.0-12-h b echo {"text":"b"}`, "inference_complete 1.2.1-0-i",
+				`tool_call_ready 1.2.0-13-h b echo  {"text":"b"}`, "inference_complete 1.2.1-0-i",
 			},
 			asked: []string{""},
 			turn:  `call b echo {"text":"b"} tool_use`,
@@ -172,7 +173,9 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				short := strings.NewReplacer("call_"+receipt.RunID.String()[24:], "ID", receipt.RunID.String()+".", "")
 				var got []string
+				live := map[string]bool{}
 				w.finish(t, key, func(e core.Event) error {
+					live[e.Position] = true
 					if e.Step == 1 {
 						got = append(got, short.Replace(strings.Join(strings.Fields(fmt.Sprint(e.Type, " ", e.Position)), " ")+withoutPosition(e)))
 					}
@@ -193,8 +196,21 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 				if diff := cmp.Diff(tt.asked, asked); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
 				}
-				if got := short.Replace(describe(w.turnOf(t))); got != tt.turn {
+				turn := w.turnOf(t)
+				if got := short.Replace(describe(*turn.Message)); got != tt.turn {
 					t.Errorf("the turn is %s\nwant %s", got, tt.turn)
+				}
+				if turn.Attempt != 1 {
+					return // clients hold positions of a void call, and are told that the step was restarted
+				}
+				replayer := run.NewReplayer(core.Run{ID: receipt.RunID}, func(e core.Event) error {
+					if e.Type != core.EventRunStart && !live[e.Position] {
+						t.Errorf("%s stands at %s in a replay, and stood elsewhere", e.Type, e.Position)
+					}
+					return nil
+				})
+				if err := replayer.Add(turn); err != nil {
+					t.Fatal(err)
 				}
 			})
 		})
