@@ -317,3 +317,28 @@ func (w *world) turnOf(tb testing.TB) thread.Entry {
 	tb.Fatal("the log has no turn")
 	return thread.Entry{}
 }
+
+// A host that stops during a pause gives the work back at once; the call that
+// has failed stays counted, and is no attempt.
+func TestAHostThatStopsDuringThePauseOfAModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &cutting{calls: [][]model.Delta{{}}, failure: &model.Error{Kind: model.KindRateLimited, Message: "no", RetryAfter: 2 * time.Second}, began: time.Now()}
+		w := newWorld(t, options{env: drawing(0), agents: spec(t, m, agent.Spec{})})
+		m.world = w
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, stop)
+		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head}, listener)
+		if err != nil || !stepped.Retry || time.Since(m.began) != time.Second {
+			t.Fatalf("the step is %+v, %v after %s; want it given back after 1s", stepped, err, time.Since(m.began))
+		}
+		if r := w.head(t, key).Run; r.ModelFailed != 1 || r.Attempts != 0 || r.AvailableAt != 0 {
+			t.Errorf("the run is %+v; want one failed call, no attempt, available at once", r)
+		}
+		w.finish(t, key, listener)
+		if got := strings.Join(m.at, ", "); got != "claim 1 at 0s, claim 2 at 1s, claim 2 at 3s" {
+			t.Errorf("the model is called by %s", got)
+		}
+	})
+}

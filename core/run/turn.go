@@ -33,7 +33,34 @@ type turnBuilder struct {
 type callBuilder struct {
 	index     int // the provider's
 	id, name  string
-	arguments strings.Builder
+	sent      strings.Builder // the arguments as the model sent them
+	arguments compactor       // as they are shown and stored
+}
+
+// compactor drops the blanks between the tokens of a JSON text that comes in
+// pieces: what is stored has none, and positions count its bytes.
+type compactor struct {
+	strings.Builder
+	quoted, escaped bool
+}
+
+// add takes a piece and returns what is left of it.
+func (c *compactor) add(text string) string {
+	from := c.Len()
+	for i := range len(text) {
+		switch b := text[i]; {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted:
+			c.escaped, c.quoted = b == '\\', b != '"'
+		case b == '"':
+			c.quoted = true
+		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
+			continue
+		}
+		c.WriteByte(text[i])
+	}
+	return c.String()[from:]
 }
 
 func (t *turnBuilder) add(d model.Delta) error {
@@ -57,9 +84,10 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if i < 0 {
 			return fmt.Errorf("model sent arguments for call %d, which it has not started", d.Index)
 		}
-		t.calls[i].arguments.WriteString(d.Text)
-		if d.Text != "" {
-			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: t.calls[i].id, Delta: d.Text}, len(t.blocks)+i, t.calls[i].arguments.Len())
+		c := t.calls[i]
+		c.sent.WriteString(d.Text)
+		if text := c.arguments.add(d.Text); text != "" {
+			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
 		}
 	case model.DeltaUsage:
 		usage := d.Usage
@@ -165,7 +193,7 @@ func (t *turnBuilder) whole() bool {
 // complete reports whether no more of the arguments can come: the beginning of a
 // JSON object is never one itself.
 func (c *callBuilder) complete() bool {
-	text := strings.TrimSpace(c.arguments.String())
+	text := c.arguments.String()
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
@@ -254,7 +282,7 @@ func (t *turnBuilder) finish() core.Message {
 		StopReason: t.stop, CreatedAt: t.step.env.Millis(),
 	}
 	for i, c := range t.calls {
-		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: arguments(c.arguments.String())}
+		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}
 		m.ToolCalls = append(m.ToolCalls, call)
 		t.emit(core.Event{Type: core.EventToolCallReady, CallID: call.ID, Name: call.Name, Arguments: call.Arguments}, len(t.blocks)+i, c.arguments.Len())
 	}
@@ -262,15 +290,16 @@ func (t *turnBuilder) finish() core.Message {
 	return m
 }
 
-// arguments keeps what a model sent: JSON as it is, nothing as an empty object,
-// broken JSON as a JSON string, which no schema of an object accepts.
-func arguments(text string) json.RawMessage {
-	if strings.TrimSpace(text) == "" {
+// whole returns the arguments as they are stored: what is no JSON as a JSON
+// string, which no schema of an object accepts, and nothing as an empty object.
+func (c *callBuilder) whole() json.RawMessage {
+	text := c.arguments.String()
+	if text == "" {
 		return json.RawMessage("{}")
 	}
-	if json.Valid([]byte(text)) {
+	if json.Valid([]byte(c.sent.String())) { // blanks may have parted what is one token without them
 		return json.RawMessage(text)
 	}
-	quoted, _ := json.Marshal(text) // a string always encodes
+	quoted, _ := json.Marshal(c.sent.String()) // a string always encodes
 	return quoted
 }

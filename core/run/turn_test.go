@@ -54,6 +54,19 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			turn:  `text "one two three" usage 18 3 end_turn`,
 		},
 		{
+			name: "arguments with blanks, which are stored without",
+			calls: [][]model.Delta{{
+				begin(0, "c", "echo"), argue(0, " {\n\t\"text\" "), argue(0, ": \r"), argue(0, `"a\"  b\`), argue(0, `\ "} `), called,
+			}},
+			events: []string{
+				"tool_call_start 1.1.0-0-d c echo", `tool_call_delta 1.1.0-7-g c {"text"`, "tool_call_delta 1.1.0-8-g c :",
+				`tool_call_delta 1.1.0-16-g c "a\"  b\`, `tool_call_delta 1.1.0-20-g c \ "}`,
+				`tool_call_ready 1.1.0-20-h c echo {"text":"a\"  b\\ "}`, "inference_complete 1.1.1-0-i",
+			},
+			asked: []string{""},
+			turn:  `call c echo {"text":"a\"  b\\ "} tool_use`,
+		},
+		{
 			name:  "text, then a call",
 			calls: [][]model.Delta{{say("I ")}, {say("ask."), begin(0, "c", "echo"), argue(0, `{"text":"a"}`), called}},
 			events: []string{
@@ -94,9 +107,9 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			}},
 			events: []string{
 				"tool_call_start 1.1.0-0-d a echo", "tool_call_start 1.1.1-0-d b echo",
-				`tool_call_delta 1.1.0-6-g a {"text`, `tool_call_delta 1.1.1-13-g b  {"text":"b"}`, `tool_call_delta 1.1.0-10-g a ":"a`,
+				`tool_call_delta 1.1.0-6-g a {"text`, `tool_call_delta 1.1.1-12-g b {"text":"b"}`, `tool_call_delta 1.1.0-10-g a ":"a`,
 				"tool_call_cancel a echo",
-				`tool_call_ready 1.2.0-13-h b echo  {"text":"b"}`, "inference_complete 1.2.1-0-i",
+				`tool_call_ready 1.2.0-12-h b echo {"text":"b"}`, "inference_complete 1.2.1-0-i",
 			},
 			asked: []string{""},
 			turn:  `call b echo {"text":"b"} tool_use`,
