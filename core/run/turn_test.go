@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What was shown is never sent again, and the turn that is committed is what was
@@ -271,4 +273,37 @@ func describe(m core.Message) string {
 		parts = append(parts, fmt.Sprintf("usage %d %d", m.Usage.Input, m.Usage.Output))
 	}
 	return strings.Join(append(parts, string(m.StopReason)), " ")
+}
+
+// A call that is cut off takes a new fence: where the claim is lost by then, the
+// step ends without another call of the model.
+func TestAClaimThatIsLostWhileACallIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &cutting{calls: [][]model.Delta{{begin(0, "c", "echo")}}, failure: &model.Error{Kind: model.KindInterrupted, Message: "cut"}, began: time.Now()}
+		w := newWorld(t, options{env: drawing(0), agents: spec(t, m, agent.Spec{})})
+		m.world = w
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, func(e core.Event) error {
+			if e.Type == core.EventToolCallStart {
+				w.takeOver(t)
+			}
+			return nil
+		})
+		if !errors.Is(err, thread.ErrFenced) || len(m.at) != 1 {
+			t.Errorf("after %d calls the step ends with %v; want 1 and a lost claim", len(m.at), err)
+		}
+	})
+}
+
+// A stop without a reason is one all the same.
+func TestAStopWithoutAReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{model: answers([]model.Delta{say("ok"), {Type: model.DeltaStop}})})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := describe(*w.turnOf(t).Message); got != `text "ok" other` {
+			t.Errorf("the turn is %s", got)
+		}
+	})
 }
