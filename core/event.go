@@ -12,10 +12,11 @@ const (
 	EventStepRestarted     EventType = "step_restarted" // what the client saw of this step is void; it starts again
 	EventReasoningDelta    EventType = "reasoning_delta"
 	EventTextDelta         EventType = "text_delta"
-	EventToolCallStart     EventType = "tool_call_start" // id and name are known
-	EventToolCallDelta     EventType = "tool_call_delta" // a piece of the arguments' JSON text
-	EventToolCallReady     EventType = "tool_call_ready" // the arguments are complete
-	EventInferenceRetry    EventType = "inference_retry" // the model failed and is called again; what was shown stands
+	EventToolCallStart     EventType = "tool_call_start"  // id and name are known
+	EventToolCallDelta     EventType = "tool_call_delta"  // a piece of the arguments' JSON text
+	EventToolCallReady     EventType = "tool_call_ready"  // the arguments are complete
+	EventInferenceRetry    EventType = "inference_retry"  // the model failed and is called again; unless step_restarted follows, what was shown stands
+	EventToolCallCancel    EventType = "tool_call_cancel" // the model failed before the arguments were complete: the call is void
 	EventInferenceComplete EventType = "inference_complete"
 	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
 	EventToolCallDone      EventType = "tool_call_done"      // the result is stored

@@ -59,6 +59,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolDelta(event)
 	case core.EventToolCallReady:
 		e.toolReady(event)
+	case core.EventToolCallCancel:
+		e.toolCancel(event)
 	case core.EventToolCallDone:
 		e.toolDone(event)
 	case core.EventInferenceComplete:
@@ -192,6 +194,15 @@ func (e *Encoder) toolDone(event core.Event) {
 		return
 	}
 	e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
+}
+
+// toolCancel voids a call whose arguments were cut off, so that no client waits
+// for the rest of them.
+func (e *Encoder) toolCancel(event core.Event) {
+	if c := e.open(event.CallID); c != nil {
+		e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: "the call was cut off and is void"})
+		e.forget(event.CallID)
+	}
 }
 
 // abandon ends what is open of a step that starts again.

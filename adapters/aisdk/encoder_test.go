@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // testdata/*.events with the golden file beside it.
 func TestEncoderWritesTheOfficialSequences(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 9 {
-		t.Fatalf("found %d scripts, want 9 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 10 {
+		t.Fatalf("found %d scripts, want 10 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")

@@ -3,7 +3,7 @@
 // xAI, DeepSeek, OpenRouter, vLLM, llama.cpp, Ollama.
 //
 // [New] makes a [Model], which implements model.Model over net/http alone. It
-// makes one attempt an inference; model.Retry, put around it, repeats. Every
+// makes one attempt an inference; whoever calls it repeats. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can
 // help; a stream that ends before its finish reason is an error for which
 // errors.Is(err, model.ErrTruncated) holds, never an answer.

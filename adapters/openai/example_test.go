@@ -11,7 +11,6 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/openai"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -30,8 +29,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	patient := &model.Retry{Model: provider, Env: env.System()}
-	for delta, err := range patient.Stream(context.Background(), model.Request{
+	for delta, err := range provider.Stream(context.Background(), model.Request{
 		Model:    "gpt-5-mini",
 		Messages: []core.Message{core.UserMessage("1", "Greet me.")},
 	}) {

@@ -63,6 +63,20 @@
 // that adopted it); commit B for StepEnd; the close for RunEnd. A crash may lose
 // them, nothing runs them twice.
 //
+// # Model calls
+//
+// A step may call its model so often over all its deliveries together as its
+// agent says. Where a failed call is made again decides who goes on from what:
+//
+//   - In the same step, while somebody listens, the pause is short and time is
+//     left. The next call goes on behind the text that was shown, whose bytes are
+//     never sent again, and the turn is what both said; see turnBuilder.cut for
+//     what stands of one that broke off. Its request differs from the first in two
+//     messages at the end, which are never stored.
+//   - Else in another delivery, after a nack that stores how many calls have
+//     failed. It infers anew, as after a crash, and a reader is told that what it
+//     saw is void (step_restarted).
+//
 // # How a step goes wrong
 //
 // Every error ends in one of four ways, which remedy and giveBack choose:

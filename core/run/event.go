@@ -49,10 +49,19 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 		return
 	}
 	event.Step = e.step
-	event.Position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kinds[event.Type])
+	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
+		event.Position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
+	}
 	if env.Protect(func() error { return e.sink(event) }) != nil {
 		e.sink = nil // nobody listens any more; the run goes on
 	}
+}
+
+// listened reports whether somebody takes the events, as far as is known.
+func (e *emitter) listened() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sink != nil
 }
 
 // resultEvent announces a stored result.

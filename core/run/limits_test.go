@@ -57,11 +57,30 @@ type nobody struct{ Agents }
 
 // A claim that was lost may have cost a model call, but never the last one.
 func TestModelCallsSoFar(t *testing.T) {
-	for _, tt := range []struct{ failed, lost, want uint8 }{
-		{0, 0, 0}, {0, 1, 1}, {0, 2, 2}, {0, 3, 2}, {0, 255, 2}, {1, 0, 1}, {1, 1, 2}, {1, 2, 2}, {2, 0, 2}, {2, 9, 2}, {3, 0, 3},
+	for _, tt := range []struct{ failed, lost, allowed, want uint8 }{
+		{0, 0, 3, 0}, {0, 1, 3, 1}, {0, 2, 3, 2}, {0, 3, 3, 2}, {0, 255, 3, 2}, {1, 0, 3, 1}, {1, 1, 3, 2}, {1, 2, 3, 2}, {2, 0, 3, 2}, {2, 9, 3, 2}, {3, 0, 3, 3},
+		{0, 0, 1, 0}, {0, 9, 1, 0}, {1, 9, 1, 1}, {255, 255, 1, 255}, {3, 4, 21, 7}, {19, 4, 21, 20},
 	} {
-		if got := callsSoFar(tt.failed, tt.lost); got != tt.want {
-			t.Errorf("%d failed and %d lost are %d calls, want %d", tt.failed, tt.lost, got, tt.want)
+		if got := callsSoFar(tt.failed, tt.lost, tt.allowed); got != tt.want {
+			t.Errorf("%d failed and %d lost of %d are %d calls, want %d", tt.failed, tt.lost, tt.allowed, got, tt.want)
+		}
+	}
+}
+
+// The limit of the pause doubles with each failed call.
+func TestPausesAfterAFailedModelCall(t *testing.T) {
+	const s = time.Second
+	for kind, want := range map[model.ErrorKind][]time.Duration{
+		model.KindProvider:   {s / 2, s, 2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s},
+		model.KindOverloaded: {2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s},
+	} {
+		for i, limit := range append(want, 30*s) {
+			if got := pause(kind, uint8(i+1)); got != limit {
+				t.Errorf("after %d failures of kind %s the pause is under %s, want %s", i+1, kind, got, limit)
+			}
+		}
+		if got := pause(kind, 255); got != 30*s {
+			t.Errorf("after 255 failures of kind %s the pause is under %s, want 30s", kind, got)
 		}
 	}
 }
@@ -118,13 +137,6 @@ func TestPausesAfterAFailure(t *testing.T) {
 		p.head.Run.Attempts = tt.attempts
 		if kind, at := p.nackKind(tt.cause, tt.over, tt.late); kind != tt.kind || at != tt.at {
 			t.Errorf("%s: %v at %d, want %v at %d", tt.name, kind, at, tt.kind, tt.at)
-		}
-	}
-	for failures, want := range map[uint8]time.Duration{0: 500*time.Millisecond - 1, 1: time.Second - 1} {
-		p := &step{Stepper: &Stepper{env: e, log: slog.New(slog.DiscardHandler)}, modelFailed: failures}
-		var again *modelRetry
-		if err := p.inferFailed(t.Context(), model.ErrTruncated); !errors.As(err, &again) || again.wait != want {
-			t.Errorf("after %d failures the model is called again in %s, want %s", failures+1, again.wait, want)
 		}
 	}
 }

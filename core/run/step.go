@@ -143,7 +143,7 @@ func (p *step) advance(ctx context.Context) (Stepped, error) {
 	end := p.judge(turn)
 	natural := end == nil
 	if natural {
-		end = &core.Termination{Type: core.TerminationNatural}
+		end = naturalEnd(turn)
 	}
 	return p.finish(ctx, ending{termination: end, natural: natural})
 }

@@ -163,7 +163,8 @@ func (f modelFunc) Stream(ctx context.Context, request model.Request) iter.Seq2[
 func answers(turns ...[]model.Delta) modelFunc {
 	return func(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 		n := 0
-		for _, m := range request.Messages {
+		messages, _ := model.Continued(request.Messages)
+		for _, m := range messages {
 			if m.Role == core.RoleAssistant {
 				n++
 			}

@@ -49,11 +49,13 @@ type script struct {
 	run  core.ID
 }
 
+// read finds out what a request asks for; one that goes on from a cut answer asks
+// for the same as the one before.
 func read(request model.Request) script {
 	var s script
-	last := request.Messages[len(request.Messages)-1]
-	s.run = last.RunID
-	for _, m := range request.Messages {
+	messages, _ := model.Continued(request.Messages)
+	s.run = messages[len(messages)-1].RunID
+	for _, m := range messages {
 		switch {
 		case m.RunID != s.run:
 		case m.Role == core.RoleAssistant:
@@ -89,7 +91,8 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
 		th := w.threadOf(s.name)
-		th.checkShown(h, request.Messages, s)
+		before, _ := model.Continued(request.Messages)
+		th.checkShown(h, before, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))

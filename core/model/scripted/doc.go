@@ -9,5 +9,11 @@
 //	think: X        reasons X, then answers
 //	slow: N         says w1 to wN, one word per 100 ms, 1 <= N <= 600
 //	fail            fails with "scripted model failure", for good
+//	approve: X      calls the tool danger with {"text": X}, then says X
+//	ask: X          calls the tool ask_user with {"question": X}, then says its output
+//	call: TOOL J    calls the tool with the arguments J, {} when left out, then says its result
 //	anything else   says it back
+//
+// After a call that was denied or cancelled the answer says that it was denied.
+// Asked to go on from a cut answer (model.ContinueNote), the model says the rest.
 package scripted

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strconv"
@@ -33,7 +34,9 @@ func New(e *env.Env) *Model { return &Model{env: e} }
 func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
-		s.user, s.results = lastTurn(request.Messages)
+		messages, said := model.Continued(request.Messages)
+		s.user, s.results = lastTurn(messages)
+		s.said = len(said)
 		s.usage.Input = countWords(request.Messages)
 		if err := s.answer(); err != nil && !s.left {
 			yield(model.Delta{}, err)
@@ -64,6 +67,7 @@ type script struct {
 	left    bool // the reader has stopped listening
 	user    string
 	results []core.ToolResult
+	said    int // bytes of the answer's text that an earlier call has said
 	usage   core.Usage
 }
 
@@ -81,26 +85,77 @@ func (s *script) answer() error {
 		if len(s.results) > 0 {
 			return s.say("Echo: " + x)
 		}
-		return s.call("echo", echo{x})
+		return s.call("echo", text{x})
 	}
 	if x, ok := s.rest("parallel"); ok {
 		return s.parallel(x)
 	}
 	if x, ok := s.rest("think"); ok {
-		s.send(model.Delta{Type: model.DeltaReasoning, Text: "Thinking about "})
-		s.send(model.Delta{Type: model.DeltaReasoning, Text: x})
+		if s.said == 0 {
+			s.send(model.Delta{Type: model.DeltaReasoning, Text: "Thinking about "})
+			s.send(model.Delta{Type: model.DeltaReasoning, Text: x})
+		}
 		return s.say("I thought about it.")
 	}
 	if x, ok := s.rest("slow"); ok {
 		return s.slow(x)
 	}
+	if called, err := s.callOnce(); called {
+		return err
+	}
 	return s.say("You said: " + s.user)
 }
 
-// echo is the arguments of the tool echo.
-type echo struct {
-	Text string `json:"text"`
+// callOnce is the rules that call one tool and then say what came of it.
+func (s *script) callOnce() (ok bool, err error) {
+	if x, ok := s.rest("approve"); ok {
+		return true, s.callThenSay("danger", text{x}, func(core.ToolResult) string { return "Done: " + x })
+	}
+	if x, ok := s.rest("ask"); ok {
+		return true, s.callThenSay("ask_user", question{x}, func(r core.ToolResult) string { return "The answer is: " + output(r) })
+	}
+	if x, ok := s.rest("call"); ok {
+		name, arguments, _ := strings.Cut(x, " ")
+		if arguments = strings.TrimSpace(arguments); arguments == "" {
+			arguments = "{}"
+		}
+		return true, s.callThenSay(name, written(arguments), func(r core.ToolResult) string { return "The result of " + name + ": " + output(r) })
+	}
+	return false, nil
 }
+
+// callThenSay calls a tool, and says what then returns of its result. A person
+// who refused the call is told so.
+func (s *script) callThenSay(name string, arguments any, then func(core.ToolResult) string) error {
+	if len(s.results) == 0 {
+		return s.call(name, arguments)
+	}
+	r := s.results[len(s.results)-1]
+	if r.Status == core.ResultDenied || r.Status == core.ResultCancelled {
+		return s.say("The call of " + name + " was denied.")
+	}
+	return s.say(then(r))
+}
+
+// output is a result as people read it: a string without its quotes.
+func output(r core.ToolResult) string {
+	var text string
+	if r.Message == "" && json.Unmarshal(r.Data, &text) == nil && string(r.Data) != "null" {
+		return text
+	}
+	return r.Text()
+}
+
+// The arguments of the tools.
+type (
+	text struct { // of echo and danger
+		Text string `json:"text"`
+	}
+	question struct { // of ask_user
+		Question string `json:"question"`
+	}
+	written string // as they are, JSON or not
+)
 
 func (s *script) parallel(list string) error {
 	var calls []any
@@ -108,7 +163,7 @@ func (s *script) parallel(list string) error {
 	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
-			calls = append(calls, echo{item})
+			calls = append(calls, text{item})
 		}
 	}
 	if len(items) == 0 || len(s.results) > 0 {
@@ -123,23 +178,36 @@ func (s *script) slow(count string) error {
 		return s.say(fmt.Sprintf("slow takes a number from 1 to %d, not %q", maxWords, count))
 	}
 	for i := 1; i <= n && !s.left; i++ {
-		if err := s.env.Sleep(s.ctx, wordInterval); err != nil {
-			return err
-		}
 		word := "w" + strconv.Itoa(i)
 		if i > 1 {
 			word = " " + word
 		}
+		if word = s.unsaid(word); word == "" {
+			continue
+		}
+		if err := s.env.Sleep(s.ctx, wordInterval); err != nil {
+			return err
+		}
 		s.send(model.Delta{Type: model.DeltaText, Text: word})
+		s.usage.Output++
 	}
-	s.usage.Output = n
 	return s.stop(core.StopEndTurn)
+}
+
+// unsaid returns what of the answer's next text no earlier call has said.
+func (s *script) unsaid(text string) string {
+	n := min(s.said, len(text))
+	s.said -= n
+	return text[n:]
 }
 
 // say streams a text in at least two deltas.
 func (s *script) say(text string) error {
+	text = s.unsaid(text)
 	cut := runeFrom(text, len(text)/2+1)
-	s.send(model.Delta{Type: model.DeltaText, Text: text[:cut]})
+	if text != "" {
+		s.send(model.Delta{Type: model.DeltaText, Text: text[:cut]})
+	}
 	if cut < len(text) {
 		s.send(model.Delta{Type: model.DeltaText, Text: text[cut:]})
 	}
@@ -159,11 +227,10 @@ func runeFrom(text string, cut int) int {
 // call streams calls of a tool, the arguments of each in two deltas.
 func (s *script) call(name string, arguments ...any) error {
 	for i, a := range arguments {
-		encoded, err := core.EncodeJSON(a)
+		text, err := encode(a)
 		if err != nil {
-			return fmt.Errorf("scripted arguments: %w", err)
+			return err
 		}
-		text := string(encoded)
 		cut := runeFrom(text, len(text)/2)
 		s.send(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name})
 		s.send(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text[:cut]})
@@ -171,6 +238,17 @@ func (s *script) call(name string, arguments ...any) error {
 	}
 	s.usage.Output = len(arguments)
 	return s.stop(core.StopToolUse)
+}
+
+func encode(arguments any) (string, error) {
+	if text, ok := arguments.(written); ok {
+		return string(text), nil
+	}
+	encoded, err := core.EncodeJSON(arguments)
+	if err != nil {
+		return "", fmt.Errorf("scripted arguments: %w", err)
+	}
+	return string(encoded), nil
 }
 
 func (s *script) stop(reason core.StopReason) error {

@@ -47,6 +47,20 @@ func result(data string) core.Message {
 	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Data: json.RawMessage(data)}}
 }
 
+// ended is a result of a status.
+func ended(status core.ResultStatus, data, message string) core.Message {
+	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Status: status, Data: json.RawMessage(data), Message: message}}
+}
+
+// cut is a conversation whose answer was cut off behind what is said.
+func cut(question, said string) []core.Message {
+	return []core.Message{
+		user(question),
+		{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}}},
+		user(model.ContinueNote),
+	}
+}
+
 var called = core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c", Name: "echo"}}}
 
 func TestRules(t *testing.T) {
@@ -75,6 +89,40 @@ func TestRules(t *testing.T) {
 		{"parallel of nothing", []core.Message{user("parallel: ,")}, []string{"text Echo", "text : ", "usage 2 1", "stop end_turn"}},
 		{"think", []core.Message{user("think: this")}, []string{
 			"reasoning Thinking about ", "reasoning this", "text I thought ", "text about it.", "usage 2 4", "stop end_turn"}},
+		{"approve", []core.Message{user("approve: ship it")}, []string{
+			"call 0 danger", `arguments 0 {"text":"`, `arguments 0 ship it"}`, "usage 3 1", "stop tool_use"}},
+		{"approve, approved", []core.Message{user("approve: ship it"), called, ended(core.ResultOK, `{"text":"ship it","executions":1}`, "")}, []string{
+			"text Done: s", "text hip it", "usage 5 3", "stop end_turn"}},
+		{"approve, denied", []core.Message{user("approve: ship it"), called, ended(core.ResultDenied, "", "no")}, []string{
+			"text The call of dang", "text er was denied.", "usage 4 6", "stop end_turn"}},
+		{"approve, cancelled", []core.Message{user("approve: ship it"), called, ended(core.ResultCancelled, "", "no")}, []string{
+			"text The call of dang", "text er was denied.", "usage 4 6", "stop end_turn"}},
+		{"a text does not make a refusal", []core.Message{user("approve: x"), called, ended(core.ResultOK, `"it was denied"`, "")}, []string{
+			"text Done", "text : x", "usage 5 2", "stop end_turn"}},
+		{"ask", []core.Message{user("ask: your name?")}, []string{
+			"call 0 ask_user", `arguments 0 {"question":`, `arguments 0 "your name?"}`, "usage 3 1", "stop tool_use"}},
+		{"ask, answered with a string", []core.Message{user("ask: your name?"), called, ended(core.ResultSet, `"Ann \"A\""`, "")}, []string{
+			`text The answer i`, `text s: Ann "A"`, "usage 5 5", "stop end_turn"}},
+		{"ask, answered with an object", []core.Message{user("ask: your name?"), called, ended(core.ResultSet, `{"name":"Ann"}`, "")}, []string{
+			`text The answer is: `, `text {"name":"Ann"}`, "usage 4 4", "stop end_turn"}},
+		{"ask, answered with nothing", []core.Message{user("ask: your name?"), called, ended(core.ResultSet, `null`, "")}, []string{
+			`text The answer`, `text  is: null`, "usage 4 4", "stop end_turn"}},
+		{"call", []core.Message{user(`call: weather  {"city": "Bern"}`)}, []string{
+			"call 0 weather", `arguments 0 {"city":`, `arguments 0  "Bern"}`, "usage 4 1", "stop tool_use"}},
+		{"call without arguments", []core.Message{user(`call: weather`)}, []string{
+			"call 0 weather", `arguments 0 {`, `arguments 0 }`, "usage 2 1", "stop tool_use"}},
+		{"call with arguments that are no JSON", []core.Message{user(`call: weather Bern`)}, []string{
+			"call 0 weather", `arguments 0 Be`, `arguments 0 rn`, "usage 3 1", "stop tool_use"}},
+		{"call, failed", []core.Message{user(`call: weather`), called, ended(core.ResultError, "", "no weather")}, []string{
+			"text The result of wea", "text ther: no weather", "usage 4 6", "stop end_turn"}},
+		{"call, denied", []core.Message{user(`call: weather`), called, ended(core.ResultDenied, "", "no")}, []string{
+			"text The call of weat", "text her was denied.", "usage 3 6", "stop end_turn"}},
+		{"the rest of a cut answer", cut("hi there", "You s"), []string{"text aid: hi", "text  there", "usage 31 3", "stop end_turn"}},
+		{"the rest of a whole answer", cut("hi", "You said: hi"), []string{"usage 31 0", "stop end_turn"}},
+		{"the rest behind a thought", cut("think: this", "I thought"), []string{"text  about", "text  it.", "usage 31 2", "stop end_turn"}},
+		{"a note that nothing precedes is input", []core.Message{user(model.ContinueNote)}, []string{
+			"text " + ("You said: " + model.ContinueNote)[:(len(model.ContinueNote)+10)/2+1],
+			"text " + ("You said: " + model.ContinueNote)[(len(model.ContinueNote)+10)/2+1:], "usage 27 29", "stop end_turn"}},
 		{"fail", []core.Message{user(" fail ")}, []string{"error scripted model failure"}},
 		{"no rule without a colon", []core.Message{user("echo")}, []string{"text You said", "text : echo", "usage 1 3", "stop end_turn"}},
 		{"slow without a number", []core.Message{user("slow: x")}, []string{
@@ -102,6 +150,23 @@ func TestSlowSaysAWordEach100Milliseconds(t *testing.T) {
 			at = append(at, fmt.Sprintf("%s%q", time.Since(start), d.Text))
 		}
 		if diff := cmp.Diff([]string{`100ms"w1"`, `200ms" w2"`, `300ms" w3"`, `300ms""`, `300ms""`}, at); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Words that were said before the cut are neither repeated nor waited for.
+func TestSlowGoesOnFromACutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var at []string
+		for d, err := range scripted.New(env.System()).Stream(t.Context(), model.Request{Messages: cut("slow: 5", "w1 w2 w")}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, fmt.Sprintf("%s%q", time.Since(start), d.Text))
+		}
+		if diff := cmp.Diff([]string{`100ms"3"`, `200ms" w4"`, `300ms" w5"`, `300ms""`, `300ms""`}, at); diff != "" {
 			t.Error(diff)
 		}
 	})

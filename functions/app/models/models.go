@@ -8,7 +8,6 @@ import (
 	"github.com/reveille-run/reveille/adapters/openai"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/settings"
@@ -35,7 +34,7 @@ func Bind(e *env.Env, k Keys) (map[string]agent.ModelBinding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("model provider openai: %w", err)
 		}
-		binding = agent.ModelBinding{Model: &model.Retry{Model: provider, Env: e}, Name: k.Model}
+		binding = agent.ModelBinding{Model: provider, Name: k.Model}
 	}
 	return map[string]agent.ModelBinding{app.DemoModel: binding}, nil
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reveille-run/reveille/adapters/openai"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
@@ -25,7 +25,7 @@ func TestBind(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := bound[app.DemoModel]
-	if _, ok := b.Model.(*model.Retry); !ok || b.Name != "m" {
+	if _, ok := b.Model.(*openai.Model); !ok || b.Name != "m" {
 		t.Errorf("with a key the model is %T, its name %q", b.Model, b.Name)
 	}
 	_, err = models.Bind(env.System(), models.Keys{OpenAIKey: "sk-secret", OpenAIBaseURL: "ftp://x"})

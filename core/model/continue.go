@@ -1,0 +1,19 @@
+package model
+
+import "github.com/reveille-run/reveille/core"
+
+// ContinueNote is the last message of a request that goes on from an answer
+// which a failure has cut off; the message before it is what was said of that
+// answer. It goes to the model only and is never stored.
+const ContinueNote = "[A failure of the connection cut your answer off here. Go on from the last character that you wrote: repeat nothing, and say nothing about the failure.]"
+
+// Continued returns the messages of a request without the two that ask to go on
+// from a cut answer, and what was said of that answer, never empty. When there
+// are none, it returns all messages and an empty text.
+func Continued(messages []core.Message) (before []core.Message, said string) {
+	n := len(messages)
+	if n < 2 || messages[n-1].Role != core.RoleUser || messages[n-1].Text() != ContinueNote || messages[n-2].Role != core.RoleAssistant {
+		return messages, ""
+	}
+	return messages[:n-2], messages[n-2].Text()
+}

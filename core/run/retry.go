@@ -1,0 +1,124 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Pauses before a failed model call is made again: full jitter over
+// base * 2^(failed calls - 1), or what the provider asks for, if that is longer.
+const (
+	modelBase      = 500 * time.Millisecond
+	overloadedBase = 2 * time.Second // of a provider that says it has too much to do
+	modelCap       = 30 * time.Second
+	maxRetryAfter  = 5 * time.Minute // the longest pause that a provider may ask for
+)
+
+// A failed call is made again by the same step while somebody waits for its
+// words and the pause is short, unless the step's time would hardly suffice. All
+// other pauses are waited for in the mailbox, at no cost: the claim is free, and
+// a process that stops meanwhile loses nothing.
+const (
+	maxPause = 2 * time.Second
+	callTime = 10 * time.Second // of the step, behind the pause
+)
+
+// modelRetry is a model call that failed and is made again, by another
+// delivery.
+type modelRetry struct {
+	wait  time.Duration
+	cause error
+}
+
+func (r *modelRetry) Error() string { return "inference: " + r.cause.Error() }
+func (r *modelRetry) Unwrap() error { return r.cause }
+
+// modelCalls is how often the step may call its model over all its deliveries
+// together.
+func (p *step) modelCalls() uint8 { return uint8(p.agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
+
+// callsSoFar is how many of the allowed model calls of the step have failed in
+// earlier deliveries. A claim that was lost may have cost one, but never the
+// last: else a run could fail without a failed call.
+func callsSoFar(failed, lost, allowed uint8) uint8 {
+	return max(failed, uint8(min(int(failed)+int(lost), int(allowed)-1)))
+}
+
+// callFailed decides what a failed model call comes to. Without an error the
+// turn is whole, or the pause is over and the next call goes on where this one
+// has left the turn.
+func (p *step) callFailed(ctx context.Context, t *turnBuilder, err error) error {
+	p.modelFailed++
+	kind, asked := classify(err)
+	switch {
+	case !passing(err):
+		return endWith("model", err)
+	case t.whole():
+		p.log.WarnContext(ctx, "model call failed behind a whole answer, which stands", append(p.attrs(), "kind", kind, "failed", p.modelFailed, "error", err)...)
+		return p.cut(ctx, t)
+	case asked > maxRetryAfter:
+		return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", asked, maxRetryAfter, err))
+	case p.modelFailed >= p.modelCalls():
+		return endWith("model", err)
+	}
+	wait := max(p.env.Jitter(pause(kind, p.modelFailed)), asked)
+	p.log.WarnContext(ctx, "model call failed and is made again", append(p.attrs(), "kind", kind, "wait", wait, "failed", p.modelFailed, "error", err)...)
+	p.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(p.modelFailed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	if !p.stays(wait) {
+		return &modelRetry{wait, err}
+	}
+	if err := p.cut(ctx, t); err != nil {
+		return err
+	}
+	return p.env.Sleep(ctx, wait)
+}
+
+// stays reports whether the step itself makes the next call.
+func (p *step) stays(wait time.Duration) bool {
+	if wait > maxPause || !p.events.listened() {
+		return false
+	}
+	return p.last.IsZero() || !p.env.Now().Add(wait+callTime+afterDeadline).After(p.last)
+}
+
+// cut takes from the turn what a failed call has left in pieces. Clients hold
+// positions of dropped calls, at which the committed turn will have something
+// else: what follows is emitted under the next fence, so that a client that
+// reconnects there is told that the step was restarted.
+func (p *step) cut(ctx context.Context, t *turnBuilder) error {
+	if !t.cut() {
+		return nil
+	}
+	if err := p.refence(ctx, p.head); err != nil {
+		return err
+	}
+	p.events.fence = p.fence
+	return nil
+}
+
+// passing reports whether another call of the model may fare better.
+func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
+
+// classify returns the kind of a failure and the pause that the provider asks
+// for, 0 for none.
+func classify(err error) (model.ErrorKind, time.Duration) {
+	var failure *model.Error
+	if errors.As(err, &failure) {
+		return failure.Kind, failure.RetryAfter
+	}
+	return model.KindInterrupted, 0
+}
+
+// pause is the limit of the pause after so many failed calls.
+func pause(kind model.ErrorKind, failed uint8) time.Duration {
+	base := modelBase
+	if kind == model.KindOverloaded {
+		base = overloadedBase
+	}
+	return min(modelCap, base<<min(failed-1, 6))
+}

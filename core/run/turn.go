@@ -1,0 +1,305 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// turnBuilder collects the deltas of one inference into a turn, and emits them.
+// A retry goes on where a failed call has left it, see cut. Blocks come in the order in which their kind changes; calls after all blocks,
+// in the order in which they start. Positions are those of the turn as it will
+// be committed, so that a reader who reconnects finds them in the record.
+type turnBuilder struct {
+	steered bool // it also answers input of the inbox, which is not in the log before the turn is
+	step    *step
+	number  int
+	id      string
+	blocks  []core.Block
+	text    strings.Builder // of the open block
+	kind    core.BlockType  // of the open block; "": none
+	calls   []*callBuilder
+	dropped []string    // ids of calls that a failure has cut off: clients know them
+	spent   *core.Usage // of calls of the model that failed
+	usage   *core.Usage // of the one that runs
+	stop    core.StopReason
+}
+
+type callBuilder struct {
+	index     int // the provider's
+	id, name  string
+	sent      strings.Builder // the arguments as the model sent them
+	arguments compactor       // as they are shown and stored
+}
+
+// compactor drops the blanks between the tokens of a JSON text that comes in
+// pieces: what is stored has none, and positions count its bytes.
+type compactor struct {
+	strings.Builder
+	quoted, escaped bool
+}
+
+// add takes a piece and returns what is left of it.
+func (c *compactor) add(text string) string {
+	from := c.Len()
+	for i := range len(text) {
+		switch b := text[i]; {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted:
+			c.escaped, c.quoted = b == '\\', b != '"'
+		case b == '"':
+			c.quoted = true
+		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
+			continue
+		}
+		c.WriteByte(text[i])
+	}
+	return c.String()[from:]
+}
+
+func (t *turnBuilder) add(d model.Delta) error {
+	if t.stop != "" && d.Type != model.DeltaUsage && d.Type != model.DeltaStop {
+		return fmt.Errorf("model sent a delta of type %d after its stop", d.Type)
+	}
+	switch d.Type {
+	case model.DeltaText:
+		t.say(core.BlockText, core.EventTextDelta, d.Text)
+	case model.DeltaReasoning:
+		t.say(core.BlockReasoning, core.EventReasoningDelta, d.Text)
+		if d.Echo != nil {
+			t.close()
+			t.blocks[len(t.blocks)-1].Echo = d.Echo
+			t.blocks[len(t.blocks)-1].Origin = t.step.agent.ModelName
+		}
+	case model.DeltaToolStart:
+		t.start(d)
+	case model.DeltaToolArgument:
+		i := t.find(d.Index)
+		if i < 0 {
+			return fmt.Errorf("model sent arguments for call %d, which it has not started", d.Index)
+		}
+		c := t.calls[i]
+		c.sent.WriteString(d.Text)
+		if text := c.arguments.add(d.Text); text != "" {
+			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
+		}
+	case model.DeltaUsage:
+		usage := d.Usage
+		t.usage = &usage
+	case model.DeltaStop:
+		t.stop = d.Stop
+		if t.stop == "" {
+			t.stop = core.StopOther
+		}
+	}
+	return nil
+}
+
+// say appends to the open block, or opens one of the kind.
+func (t *turnBuilder) say(kind core.BlockType, event core.EventType, text string) {
+	if t.kind != kind {
+		t.close()
+		t.kind = kind
+	}
+	t.text.WriteString(text)
+	if text != "" {
+		t.emit(core.Event{Type: event, Delta: text}, len(t.blocks), t.text.Len())
+	}
+}
+
+func (t *turnBuilder) close() {
+	if t.kind != "" {
+		t.blocks = append(t.blocks, core.Block{Type: t.kind, Text: t.text.String()})
+	}
+	t.kind = ""
+	t.text.Reset()
+}
+
+func (t *turnBuilder) start(d model.Delta) {
+	t.close()
+	id := d.CallID
+	if id == "" || t.taken(id) {
+		id = callID(t.step.id, t.number, len(t.dropped)+len(t.calls))
+	}
+	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name})
+	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
+}
+
+// taken reports whether the conversation has the call id: a provider may repeat
+// one, and clients tell calls apart by them.
+func (t *turnBuilder) taken(id string) bool {
+	if slices.Contains(t.dropped, id) {
+		return true
+	}
+	for _, c := range t.calls {
+		if c.id == id {
+			return true
+		}
+	}
+	for _, m := range t.step.draft.messages {
+		for _, c := range m.ToolCalls {
+			if c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find returns the newest call of the provider's index: some give all the same.
+func (t *turnBuilder) find(index int) int {
+	for i := len(t.calls) - 1; i >= 0; i-- {
+		if t.calls[i].index == index {
+			return i
+		}
+	}
+	return -1
+}
+
+func (t *turnBuilder) emit(e core.Event, block, end int) {
+	e.MessageID = t.id
+	t.step.events.emitAt(e, block, end)
+}
+
+// said is the text that came so far.
+func (t *turnBuilder) said() string {
+	if t == nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, b := range t.blocks {
+		if b.Type == core.BlockText {
+			text.WriteString(b.Text)
+		}
+	}
+	if t.kind == core.BlockText {
+		text.WriteString(t.text.String())
+	}
+	return text.String()
+}
+
+// whole reports whether the turn can end here: the model has said so, or a call
+// is complete.
+func (t *turnBuilder) whole() bool {
+	return t.stop != "" || slices.ContainsFunc(t.calls, (*callBuilder).complete)
+}
+
+// complete reports whether no more of the arguments can come: the beginning of a
+// JSON object is never one itself.
+func (c *callBuilder) complete() bool {
+	text := c.arguments.String()
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}
+
+// cut leaves what stands of the turn when a call of the model has failed, so that
+// no byte of it is ever sent again:
+//
+//   - a complete tool call, and the turn ends with those that are;
+//   - text: its block stays open, and the next call goes on from it;
+//   - reasoning, as it was shown. Its block is closed, since an echo that the next
+//     call brings belongs to that call's reasoning alone. Where no text stands the
+//     next call knows nothing of it, so that its own echo goes as well.
+//
+// A call whose arguments are cut off is dropped and announced as cancelled.
+// dropped reports whether there was one.
+func (t *turnBuilder) cut() (dropped bool) {
+	t.spent, t.usage = sum(t.spent, t.usage), nil
+	if t.stop != "" {
+		return false
+	}
+	before := len(t.dropped)
+	t.calls = slices.DeleteFunc(t.calls, func(c *callBuilder) bool {
+		if c.complete() {
+			return false
+		}
+		t.dropped = append(t.dropped, c.id)
+		t.emit(core.Event{Type: core.EventToolCallCancel, CallID: c.id, Name: c.name}, len(t.blocks), 0)
+		return true
+	})
+	if dropped = len(t.dropped) > before; len(t.calls) > 0 {
+		t.stop = core.StopToolUse
+		return dropped
+	}
+	last := len(t.blocks) - 1
+	switch {
+	case t.kind == core.BlockReasoning && t.text.Len() > 0:
+		t.close()
+	case t.kind == core.BlockReasoning:
+		t.kind = ""
+	case t.kind == "" && last >= 0 && t.blocks[last].Type == core.BlockText: // a dropped call had closed it
+		t.kind = core.BlockText
+		t.text.WriteString(t.blocks[last].Text)
+		t.blocks = t.blocks[:last]
+	}
+	if t.said() == "" {
+		for i := range t.blocks {
+			t.blocks[i].Echo, t.blocks[i].Origin = nil, ""
+		}
+	}
+	return dropped
+}
+
+// cutOff is the part of the turn that a failed call has left, as the message that
+// the next one goes on from; false when no text stands. Reasoning without its echo
+// is left out: no provider takes half a thought back.
+func (t *turnBuilder) cutOff() (core.Message, bool) {
+	if t.said() == "" {
+		return core.Message{}, false
+	}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.step.id, Step: t.number, Model: t.step.agent.ModelName}
+	for _, b := range t.blocks {
+		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
+			m.Content = append(m.Content, b)
+		}
+	}
+	if t.kind == core.BlockText && t.text.Len() > 0 {
+		m.Content = append(m.Content, core.Block{Type: core.BlockText, Text: t.text.String()})
+	}
+	return m, true
+}
+
+// sum adds two counts, either of which may be unknown.
+func sum(a, b *core.Usage) *core.Usage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	total := a.Add(*b)
+	return &total
+}
+
+// finish returns the whole turn and announces its calls and usage.
+func (t *turnBuilder) finish() core.Message {
+	t.close()
+	m := core.Message{
+		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
+		RunID: t.step.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.step.agent.ModelName,
+		StopReason: t.stop, CreatedAt: t.step.env.Millis(),
+	}
+	for i, c := range t.calls {
+		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}
+		m.ToolCalls = append(m.ToolCalls, call)
+		t.emit(core.Event{Type: core.EventToolCallReady, CallID: call.ID, Name: call.Name, Arguments: call.Arguments}, len(t.blocks)+i, c.arguments.Len())
+	}
+	t.emit(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(t.blocks)+len(t.calls), 0)
+	return m
+}
+
+// whole returns the arguments as they are stored: what is no JSON as a JSON
+// string, which no schema of an object accepts, and nothing as an empty object.
+func (c *callBuilder) whole() json.RawMessage {
+	text := c.arguments.String()
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	if json.Valid([]byte(c.sent.String())) { // blanks may have parted what is one token without them
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(c.sent.String()) // a string always encodes
+	return quoted
+}
