@@ -60,7 +60,7 @@ type Ticket struct {
 	Mode       ResumeMode `json:"resume_mode"`
 	Kind       TicketKind `json:"kind"`
 	Deadline   int64      `json:"deadline,omitempty"` // unix milliseconds; 0: none
-	Decided    bool       `json:"decided,omitempty"`  // a decision was accepted that the run has not read yet
+	Decision   *Decision  `json:"decision,omitempty"` // accepted, and not read by the run yet; in what readers are given, never stored
 }
 
 // DecisionAction says what a decision does with its call.

@@ -12,8 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Tickets reads what the open run's suspended calls wait with, in call order.
-// A ticket of the head whose record is missing is store.ErrCorrupt.
+// Tickets reads what the open run's suspended calls wait with, in call order,
+// and the decisions on them that the run has not read yet. A ticket of the head,
+// or its decision, whose record is missing is store.ErrCorrupt.
 func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.Head) ([]core.Ticket, error) {
 	held := slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) })
 	if len(held) == 0 {
@@ -21,7 +22,9 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 	tickets := make([]core.Ticket, len(held))
 	read := func(ctx context.Context, i int) (err error) {
-		tickets[i], err = s.readTicket(ctx, key, head, held[i])
+		if tickets[i], err = s.readTicket(ctx, key, head, held[i]); err == nil {
+			tickets[i].Decision, err = s.readDecision(ctx, key, head, held[i])
+		}
 		return err
 	}
 	group, shared := s.env.Group(ctx)
@@ -52,6 +55,25 @@ func (s *Service) readTicket(ctx context.Context, key core.ThreadKey, head threa
 	if thread.TicketKey(head.Run.ID, stored.Suspension.ID) != t.ID {
 		return core.Ticket{}, fmt.Errorf("ticket %s is of suspension %q: %w", name, stored.Suspension.ID, store.ErrCorrupt)
 	}
-	stored.Decided = t.Decision != 0
 	return stored.Ticket, nil
+}
+
+// readDecision reads the decision on one of the head's tickets, if there is one.
+func (s *Service) readDecision(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (*core.Decision, error) {
+	if t.Decision == 0 {
+		return nil, nil
+	}
+	name := store.DecisionName(head.Run.ID, head.Run.Base-1, t.Call, t.Decision)
+	record, ok, err := s.store.Get(ctx, key, name)
+	if err != nil {
+		return nil, fmt.Errorf("read decision on call %d of run %s: %w", t.Call, head.Run.ID, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("decision %s is missing: %w", name, store.ErrCorrupt)
+	}
+	var stored thread.DecisionRecord
+	if err := s.records.Decode("decision", record.Payload, &stored); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &stored.Decision, nil
 }

@@ -18,12 +18,18 @@ func TestTickets(t *testing.T) {
 	w.decide(t, deciding("c0", "d"))
 	head := w.head(t)
 	got, err := w.Tickets(t.Context(), key, head)
-	want := []core.Ticket{asks(0, func(t *core.Ticket) { t.Decided = true }), asks(1)}
+	said := deciding("c0", "d").Decision
+	want := []core.Ticket{asks(0, func(t *core.Ticket) { t.Decision = &said }), asks(1)}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if got, err := w.Tickets(t.Context(), key, thread.Head{}); got != nil || err != nil {
 		t.Errorf("without tickets: %v, %v", got, err)
+	}
+	lost := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
+	w.store.lost = map[string]bool{lost: true}
+	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
+		t.Errorf("a lost decision: %v, %v; want corrupt", got, err)
 	}
 	name := store.SuspensionName(head.Run.ID, 1, 1, thread.TicketKey(head.Run.ID, "s1"))
 	w.store.lost = map[string]bool{name: true}
