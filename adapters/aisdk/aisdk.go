@@ -24,9 +24,21 @@ type Starter interface {
 	Stream(context.Context, mailbox.Submission, run.Sink) (mailbox.Receipt, error)
 }
 
+// Decider takes decisions on suspended calls of a thread.
+type Decider interface {
+	DecideThread(context.Context, core.Identity, string, mailbox.Deciding) (mailbox.Decided, error)
+	// StreamDecisions takes decisions in order and emits what comes after them,
+	// until the run is done or waits again. It returns those that were accepted; an
+	// error before the first event is that of the one behind them. It treats the
+	// context and the sink as Starter.Stream does.
+	StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, run.Sink) ([]mailbox.Decided, error)
+}
+
 // Reader reads threads and follows runs.
 type Reader interface {
 	Thread(ctx context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error)
+	// Run reads a run, with the tickets that it waits with.
+	Run(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
 	// Follow emits a run's events from its first until run_finish.
 	Follow(ctx context.Context, id core.Identity, run core.ID, sink run.Sink) error
@@ -40,6 +52,7 @@ type Canceller interface {
 // Runtime is what the handler needs of the runtime.
 type Runtime interface {
 	Starter
+	Decider
 	Reader
 	Canceller
 }

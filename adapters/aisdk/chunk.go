@@ -13,6 +13,7 @@ type chunk struct {
 	ID             string          `json:"id,omitempty"`
 	Delta          string          `json:"delta,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
+	ApprovalID     string          `json:"approvalId,omitempty"`
 	ToolName       string          `json:"toolName,omitempty"`
 	InputTextDelta string          `json:"inputTextDelta,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"`

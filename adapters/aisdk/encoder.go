@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
@@ -11,13 +12,20 @@ import (
 // does no I/O; the zero value is ready. One Encoder serves one response: a
 // replay starts with a new one.
 type Encoder struct {
+	// Continues are the ids of the calls that the client's copy of the message
+	// has, in a response that goes on with it. What is said of a call that is
+	// neither here nor in the response is left out: a client breaks off a stream
+	// that tells it of a call that it does not have.
+	Continues []string
+
 	out        [][]byte
 	started    bool
 	inStep     bool
-	text       string // id of the open text block
-	reasoning  string // id of the open reasoning block
-	blocks     int    // blocks opened so far
-	calls      []call // of the open step, in order of appearance
+	text       string   // id of the open text block
+	reasoning  string   // id of the open reasoning block
+	blocks     int      // blocks opened so far
+	calls      []call   // of the open step, in order of appearance
+	shown      []string // ids of the calls of this response
 	stopReason core.StopReason
 	ended      bool
 }
@@ -61,6 +69,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolReady(event)
 	case core.EventToolCallCancel:
 		e.toolCancel(event)
+	case core.EventToolCallSuspended:
+		e.toolSuspended(event)
 	case core.EventToolCallDone:
 		e.toolDone(event)
 	case core.EventInferenceComplete:
@@ -181,19 +191,51 @@ func (e *Encoder) toolReady(event core.Event) {
 	e.emit(chunk{Type: "tool-input-available", ToolCallID: c.id, ToolName: c.name, Input: orElse(event.Arguments, "{}")})
 }
 
-func (e *Encoder) toolDone(event core.Event) {
-	c := e.open(event.CallID)
-	if c != nil && !c.ready {
-		e.toolReady(event) // the client takes no result before an input
-	}
-	// A call of an earlier response is not in e.calls; the client has it in its
-	// copy of the message.
-	e.forget(event.CallID)
-	if event.IsError {
-		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
+// toolSuspended asks the client for approval. What else a call can wait for is
+// the call's output to the client, which it gives to calls with an input.
+func (e *Encoder) toolSuspended(event core.Event) {
+	t := event.Ticket
+	if t == nil || t.Decision != nil || !e.has(event.CallID) {
 		return
 	}
-	e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
+	c := e.open(event.CallID)
+	if c != nil && !c.ready {
+		e.toolReady(core.Event{CallID: event.CallID, Name: event.Name, Arguments: t.Call.Arguments})
+	}
+	switch {
+	case approvable(*t):
+		e.emit(chunk{Type: "tool-approval-request", ApprovalID: t.Suspension.ID, ToolCallID: event.CallID})
+	case c == nil: // the client has given an output, and another is wanted
+		e.emit(chunk{Type: "tool-input-available", ToolCallID: event.CallID, ToolName: event.Name, Input: orElse(t.Call.Arguments, "{}")})
+	}
+}
+
+func (e *Encoder) toolDone(event core.Event) {
+	if !e.has(event.CallID) {
+		return
+	}
+	if c := e.open(event.CallID); c != nil && !c.ready {
+		e.toolReady(event) // the client takes no result before an input
+	}
+	e.forget(event.CallID)
+	switch {
+	case event.Status == core.ResultDenied:
+		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
+	case failed(event.Status, event.IsError):
+		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
+	default:
+		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
+	}
+}
+
+// failed reports whether a result is an error to the client.
+func failed(status core.ResultStatus, isError bool) bool {
+	return isError || status == core.ResultCancelled
+}
+
+// has reports whether the client has a call.
+func (e *Encoder) has(id string) bool {
+	return slices.Contains(e.shown, id) || slices.Contains(e.Continues, id)
 }
 
 // toolCancel voids a call whose arguments were cut off, so that no client waits
@@ -261,7 +303,7 @@ func (e *Encoder) open(id string) *call {
 }
 
 func (e *Encoder) track(c call) *call {
-	e.calls = append(e.calls, c)
+	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
 	return &e.calls[len(e.calls)-1]
 }
 

@@ -15,7 +15,31 @@ import (
 )
 
 func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
-	s, err := h.submission(r)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		err = core.Errorf(core.CodeInvalid, "read body: %w", err)
+	}
+	var req request
+	if err == nil {
+		req, err = decodeRequest(body)
+	}
+	if err == nil {
+		err = req.check()
+	}
+	if err != nil {
+		sse.Refuse(w, h.Log, err)
+		return
+	}
+	if m, ok := req.continued(); ok {
+		h.decide(w, r, req, m)
+		return
+	}
+	h.start(w, r, req)
+}
+
+// start starts a run with new input.
+func (h *handler) start(w http.ResponseWriter, r *http.Request, req request) {
+	s, err := h.submission(r, req)
 	if err != nil {
 		sse.Refuse(w, h.Log, err)
 		return
@@ -24,24 +48,16 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
 		h.submit(w, r, s)
 		return
 	}
-	h.stream(w, r, func(sink run.Sink) error {
+	h.stream(w, r, Encoder{}, func(sink run.Sink) error {
 		_, err := h.Runtime.Stream(r.Context(), s, sink)
 		return hide(err)
 	})
 }
 
-// submission reads and checks a chat request.
-func (h *handler) submission(r *http.Request) (mailbox.Submission, error) {
+// submission makes a submission of a chat request.
+func (h *handler) submission(r *http.Request, req request) (mailbox.Submission, error) {
 	var s mailbox.Submission
 	id, err := identity(r)
-	if err != nil {
-		return s, err
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return s, core.Errorf(core.CodeInvalid, "read body: %w", err)
-	}
-	req, err := decodeRequest(body)
 	if err != nil {
 		return s, err
 	}
@@ -117,17 +133,16 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
 		sse.Refuse(w, h.Log, sse.ErrBuffered)
 		return
 	}
-	h.stream(w, r, func(sink run.Sink) error {
+	h.stream(w, r, Encoder{}, func(sink run.Sink) error {
 		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, sink))
 	})
 }
 
-// stream answers with the events that source emits. An error before the first
+// stream answers with the events that source emits, as the encoder writes them. An error before the first
 // of them is a plain refusal, a later one ends the stream as an error.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, source func(run.Sink) error) {
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(run.Sink) error) {
 	out := sse.NewWriter(w)
 	out.SetHeader("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	var encoder Encoder
 	send := func(frames [][]byte) error {
 		for _, data := range frames {
 			if err := out.Write(sse.Frame{Data: data}); err != nil {
@@ -178,7 +193,16 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 		}
 		q.After = page.Next
 	}
-	sse.JSON(w, http.StatusOK, map[string][]uiMessage{"messages": uiMessages(all)})
+	c := convert(all)
+	if run, open := c.open(); open {
+		record, err := h.Runtime.Run(r.Context(), id, run)
+		if err != nil {
+			sse.Refuse(w, h.Log, hide(err))
+			return
+		}
+		c.tickets(run, record.Tickets)
+	}
+	sse.JSON(w, http.StatusOK, map[string][]uiMessage{"messages": c.out})
 }
 
 func (h *handler) cancel(w http.ResponseWriter, r *http.Request) {

@@ -2,15 +2,16 @@ package aisdk
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// uiMessages converts a thread's messages, oldest first, to the form in which
-// the client keeps them. All turns of a run and their results are one assistant
+// convert brings a thread's messages, oldest first, into the form in which the
+// client keeps them. All turns of a run and their results are one assistant
 // message, whose id is the run id, at the place of the run's first turn.
-func uiMessages(messages []core.Message) []uiMessage {
-	c := converter{out: []uiMessage{}, runs: map[core.ID]int{}, calls: map[string][]place{}}
+func convert(messages []core.Message) *converter {
+	c := &converter{out: []uiMessage{}, runs: map[core.ID]int{}, calls: map[string][]place{}}
 	for _, m := range messages {
 		switch m.Role {
 		case core.RoleUser:
@@ -21,18 +22,64 @@ func uiMessages(messages []core.Message) []uiMessage {
 			c.result(m)
 		}
 	}
-	return c.out
+	return c
 }
 
 type converter struct {
 	out   []uiMessage
 	runs  map[core.ID]int    // index in out of a run's message
 	calls map[string][]place // where calls without a result stand; an id can repeat
+	last  core.ID            // run of the newest turn
 }
 
 type place struct{ message, part int }
 
+// open returns the run whose calls have no result, if there is one: calls of a
+// run that is not the newest have theirs.
+func (c *converter) open() (core.ID, bool) {
+	for _, places := range c.calls {
+		for _, at := range places {
+			if at.message == c.runs[c.last] {
+				return c.last, true
+			}
+		}
+	}
+	return core.ID{}, false
+}
+
+// tickets shows what the open run's calls wait for, and decisions that the run
+// has not read yet as the client has them that decided.
+func (c *converter) tickets(run core.ID, tickets []core.Ticket) {
+	for _, t := range tickets {
+		places := c.calls[t.Call.ID]
+		i := slices.IndexFunc(places, func(at place) bool { return at.message == c.runs[run] })
+		if i < 0 {
+			continue
+		}
+		part := &c.out[places[i].message].Parts[places[i].part]
+		c.calls[t.Call.ID] = slices.Delete(slices.Clone(places), i, i+1)
+		part.suspend(t)
+	}
+}
+
+func (p *uiPart) suspend(t core.Ticket) {
+	d := t.Decision
+	switch {
+	case approvable(t) && d == nil:
+		p.State, p.Approval = "approval-requested", &approval{ID: t.Suspension.ID}
+	case approvable(t):
+		resumes := d.Resumes()
+		p.State, p.Approval = "approval-responded", &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}
+	case d == nil: // the client has to give the output
+	case d.Resumes():
+		p.State, p.Output = "output-available", orElse(d.Payload, "null")
+	default:
+		p.State, p.ErrorText = "output-error", d.Reason
+	}
+}
+
 func (c *converter) turn(m core.Message) {
+	c.last = m.RunID
 	i, ok := c.runs[m.RunID]
 	if !ok {
 		i = len(c.out)
@@ -63,11 +110,17 @@ func (c *converter) result(m core.Message) {
 	at := open[0]
 	c.calls[r.CallID] = open[1:]
 	part := &c.out[at.message].Parts[at.part]
-	if r.IsError {
+	switch {
+	case r.Status == core.ResultDenied:
+		// The client's own check wants an approval here. Nobody can answer it any
+		// more, so the call's id will do.
+		no := false
+		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}
+	case failed(r.Status, r.IsError):
 		part.State, part.ErrorText = "output-error", resultError(*r)
-		return
+	default:
+		part.State, part.Output = "output-available", resultData(*r)
 	}
-	part.State, part.Output = "output-available", resultData(*r)
 }
 
 // resultData is the output that the stream carried for the same result.

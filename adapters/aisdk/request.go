@@ -36,6 +36,15 @@ type uiPart struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty"`
+	Approval   *approval       `json:"approval,omitempty"`
+}
+
+// approval is what a tool part says of its approval: Approved is absent while it
+// is asked for.
+type approval struct {
+	ID       string `json:"id"`
+	Approved *bool  `json:"approved,omitempty"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // decodeRequest reads a chat request. It does not judge it; see input.
@@ -65,21 +74,39 @@ func orBody(field string) string {
 	return field
 }
 
+// check refuses what is neither input nor decisions.
+func (r request) check() error {
+	if len(r.Messages) == 0 {
+		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
+	}
+	if r.Trigger == "regenerate-message" {
+		return core.Errorf(core.CodeUnsupported, "trigger regenerate-message is not supported yet")
+	}
+	return nil
+}
+
+// continued returns the assistant message that a request goes on with, whose
+// tool parts decide: the one that it names, or the last of all. A user message at
+// the end is new input otherwise, whatever stands before it.
+func (r request) continued() (uiMessage, bool) {
+	for _, m := range r.Messages {
+		if m.ID == r.MessageID && m.Role == string(core.RoleAssistant) && r.MessageID != "" {
+			return m, true
+		}
+	}
+	last := r.Messages[len(r.Messages)-1]
+	return last, last.Role == string(core.RoleAssistant)
+}
+
 // input returns the new messages of a request: the user messages at the end of
 // the history. Everything before is known to the thread.
 func (r request) input() ([]core.Message, error) {
-	if len(r.Messages) == 0 {
-		return nil, core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
-	}
-	if r.Trigger == "regenerate-message" {
-		return nil, core.Errorf(core.CodeUnsupported, "trigger regenerate-message is not supported yet")
-	}
 	first := len(r.Messages)
 	for first > 0 && r.Messages[first-1].Role == string(core.RoleUser) {
 		first--
 	}
 	if first == len(r.Messages) {
-		return nil, noInput(r.Messages[first-1])
+		return nil, core.Errorf(core.CodeInvalid, "no new message: the last of messages has role %q, want user", core.Excerpt(r.Messages[first-1].Role))
 	}
 	last := r.Messages[len(r.Messages)-1]
 	if r.MessageID != "" && r.MessageID == last.ID {
@@ -94,21 +121,6 @@ func (r request) input() ([]core.Message, error) {
 		input = append(input, converted)
 	}
 	return input, nil
-}
-
-// noInput says why a history that does not end with a user message is refused.
-func noInput(last uiMessage) error {
-	for _, p := range last.Parts {
-		if !strings.HasPrefix(p.Type, "tool-") && p.Type != "dynamic-tool" {
-			continue
-		}
-		switch p.State {
-		case "approval-responded", "output-available", "output-error", "output-denied":
-			return core.Errorf(core.CodeUnsupported, "tool part %q in state %q: approvals and client tool outputs are not supported yet",
-				core.Excerpt(p.ToolCallID), p.State)
-		}
-	}
-	return core.Errorf(core.CodeInvalid, "no new message: the last of messages has role %q, want user", core.Excerpt(last.Role))
 }
 
 // user converts a user message; at names it in errors.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -23,14 +24,25 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	if err != nil {
 		return agent.Parts{}, fmt.Errorf("tool echo: %w", err)
 	}
+	danger, err := Danger()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool danger: %w", err)
+	}
+	ask, err := AskUser()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool ask_user: %w", err)
+	}
 	return agent.Parts{
-		Models: models,
-		Tools:  []tool.Tool{echo},
+		Models:  models,
+		Tools:   []tool.Tool{echo, danger, ask},
+		Plugins: []plugin.Plugin{Confirm{Tools: []string{"danger"}}},
 		Specs: []agent.Spec{{
-			ID:           DefaultAgent,
-			Description:  "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, fail.",
-			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something.",
-			Model:        DemoModel,
+			ID:          DefaultAgent,
+			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, call: TOOL {...}, fail.",
+			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
+				"danger when you are asked to do something risky, and ask_user when you need to know something from the user.",
+			Model:   DemoModel,
+			Plugins: []string{"confirm"},
 		}},
 	}, nil
 }

@@ -1,0 +1,263 @@
+package aisdk
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+)
+
+// answer is a tool part that a client has changed: a decision on its call.
+type answer struct {
+	mailbox.Deciding
+	at       string // of the part, for errors
+	approval bool   // it answers a request for approval; otherwise it is the output of a call
+	// old says that no ticket waits for it. It is a decision that is sent again,
+	// or none: what the server's own tools put out comes back in the same states.
+	old bool
+}
+
+// answers reads the decisions of an assistant message. Only the last step can
+// wait: every step before it has ended with all its calls.
+func answers(m uiMessage) (all []answer, err error) {
+	first := 0
+	for i, p := range m.Parts {
+		if p.Type == "step-start" {
+			first = i + 1
+		}
+	}
+	for _, p := range m.Parts[first:] {
+		if !p.tool() {
+			continue
+		}
+		a := answer{at: p.ToolCallID}
+		switch p.State {
+		case "approval-responded":
+			if p.Approval == nil || p.Approval.ID == "" || p.Approval.Approved == nil {
+				return nil, core.Errorf(core.CodeInvalid, "tool part %q: approval needs id and approved", core.Excerpt(p.ToolCallID))
+			}
+			a.approval, a.Target, a.Decision = true, p.Approval.ID, approved(*p.Approval)
+		case "output-available":
+			a.Target, a.Decision = p.ToolCallID, core.Decision{Action: core.DecisionResume, Payload: p.Output}
+		case "output-error":
+			a.Target, a.Decision = p.ToolCallID, core.Decision{Action: core.DecisionCancel, Reason: p.ErrorText}
+		default:
+			continue
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// approved is the decision of an answered request for approval. It has no id of
+// its own: what it says is its id, so that the same request again changes nothing.
+func approved(a approval) core.Decision {
+	if *a.Approved {
+		return core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Reason: a.Reason}
+	}
+	return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`), Reason: a.Reason}
+}
+
+// waits reports whether a ticket waits for the answer. The output of a call never
+// approves it.
+func (a answer) waits(tickets []core.Ticket) bool {
+	return slices.ContainsFunc(tickets, func(t core.Ticket) bool {
+		if t.Decision != nil || a.approval != approvable(t) {
+			return false
+		}
+		return a.approval && t.Suspension.ID == a.Target || !a.approval && t.Call.ID == a.Target
+	})
+}
+
+// approvable reports whether a ticket is a request for approval in the client's
+// eyes: a person says whether the call may run as it is. What a client or a
+// person has to give instead is the call's output to it.
+func approvable(t core.Ticket) bool {
+	return (t.Mode == core.ResumeReplay || t.Mode == "") && (t.Kind == core.TicketPerson || t.Kind == "")
+}
+
+// decide takes the decisions of a request that goes on with an assistant message
+// and streams what follows.
+func (h *handler) decide(w http.ResponseWriter, r *http.Request, req request, m uiMessage) {
+	id, err := identity(r)
+	if err != nil {
+		sse.Refuse(w, h.Log, err)
+		return
+	}
+	thread := first(r.PathValue("thread"), req.ID)
+	all, err := h.decisions(r, id, thread, m)
+	switch {
+	case err != nil:
+		sse.Refuse(w, h.Log, err)
+		return
+	case h.Buffered:
+		h.submitDecisions(w, r, id, thread, all)
+		return
+	}
+	h.stream(w, r, Encoder{Continues: m.calls()}, func(sink run.Sink) error {
+		return take(all, func(d []mailbox.Deciding) (int, error) {
+			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, sink)
+			return len(decided), err
+		})
+	})
+}
+
+// decisions are what a message decides, those first that were probably decided
+// before: they may turn out to be nothing, and then nothing was changed yet.
+func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m uiMessage) ([]answer, error) {
+	if err := core.CheckName("thread id", thread); err != nil {
+		return nil, err
+	}
+	all, err := answers(m)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, noAnswer(m)
+	}
+	record, err := h.waiting(r, id, thread, m)
+	if err != nil {
+		return nil, err
+	}
+	fresh := false
+	for i := range all {
+		all[i].Run = record.ID
+		all[i].old = !all[i].waits(record.Tickets)
+		fresh = fresh || !all[i].old
+	}
+	if fresh { // outputs without a ticket are those of the server's tools then
+		all = slices.DeleteFunc(all, func(a answer) bool { return a.old && !a.approval })
+	}
+	slices.SortStableFunc(all, func(a, b answer) int {
+		switch {
+		case a.old == b.old:
+			return 0
+		case a.old:
+			return -1
+		}
+		return 1
+	})
+	return all, nil
+}
+
+// waiting reads the run that an assistant message shows: its id is the run's,
+// unless the application gave the message another; then it is the open run.
+func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m uiMessage) (core.Run, error) {
+	runID, err := core.ParseID(m.ID)
+	if err != nil {
+		info, err := h.Runtime.Thread(r.Context(), id, thread)
+		if err != nil {
+			return core.Run{}, hide(err)
+		}
+		if runID = info.ActiveRun; runID.IsZero() {
+			return core.Run{}, nil
+		}
+	}
+	record, err := h.Runtime.Run(r.Context(), id, runID)
+	if err == nil && record.ThreadID != thread {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	return record, hide(err)
+}
+
+// take hands decisions over, and again without one that was refused, as long as
+// it is an old one and others are left. try returns how many were accepted.
+func take(all []answer, try func([]mailbox.Deciding) (accepted int, err error)) error {
+	for {
+		list := make([]mailbox.Deciding, len(all))
+		for i, a := range all {
+			list[i] = a.Deciding
+		}
+		n, err := try(list)
+		if err == nil || n >= len(all) || !refused(err) {
+			return hide(err)
+		}
+		if len(all) == 1 || !all[n].old {
+			return all[n].explain(err)
+		}
+		all = slices.Delete(slices.Clone(all), n, n+1)
+	}
+}
+
+// refused reports whether a decision cannot be taken, whoever tries.
+func refused(err error) bool {
+	switch core.CodeOf(err) {
+	case core.CodeNotFound, core.CodeDecided, core.CodeConflict:
+		return true
+	}
+	return false
+}
+
+// explain says what a person must know of a decision that was refused.
+func (a answer) explain(err error) error {
+	switch {
+	case core.CodeOf(err) == core.CodeDecided:
+		return core.Errorf(core.CodeDecided, "tool call %q was already decided otherwise", core.Excerpt(a.at))
+	case core.CodeOf(err) == core.CodeNotFound && a.approval:
+		return core.Errorf(core.CodeNotFound, "approval %q of tool call %q: nothing waits for it", core.Excerpt(a.Target), core.Excerpt(a.at))
+	case core.CodeOf(err) == core.CodeNotFound:
+		return core.Errorf(core.CodeNotFound, "output of tool call %q: nothing waits for it, and there is no new message", core.Excerpt(a.at))
+	}
+	return err
+}
+
+// noAnswer says why a request without a new message is refused.
+func noAnswer(m uiMessage) error {
+	for _, p := range m.Parts {
+		if p.tool() && (p.State == "approval-requested" || p.State == "input-available") {
+			return core.Errorf(core.CodeInvalid, "no new message, and tool call %q is not decided: it is in state %q", core.Excerpt(p.ToolCallID), p.State)
+		}
+	}
+	return core.Errorf(core.CodeInvalid, "no new message: the last of messages has role %q, want user", core.Excerpt(m.Role))
+}
+
+// decidedLater answers decisions on a transport that cannot stream.
+type decidedLater struct {
+	Status    string  `json:"status"` // decision_submitted
+	ThreadID  string  `json:"thread_id"`
+	RunID     core.ID `json:"run_id"`
+	StreamURL string  `json:"stream_url"`
+}
+
+func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) {
+	if sse.Demanded(r) {
+		sse.Refuse(w, h.Log, sse.ErrBuffered)
+		return
+	}
+	var last mailbox.Decided
+	err := take(all, func(list []mailbox.Deciding) (n int, err error) {
+		for i, d := range list {
+			if last, err = h.Runtime.DecideThread(r.Context(), id, thread, d); err != nil {
+				return i, err
+			}
+		}
+		return len(list), nil
+	})
+	if err != nil {
+		sse.Refuse(w, h.Log, err)
+		return
+	}
+	sse.JSON(w, http.StatusAccepted, decidedLater{
+		Status: "decision_submitted", ThreadID: last.ThreadID, RunID: last.RunID,
+		StreamURL: h.StreamURL + "/v1/ai-sdk/chat/" + url.PathEscape(last.ThreadID) + "/stream",
+	})
+}
+
+// tool reports whether a part is a tool call.
+func (p uiPart) tool() bool { return strings.HasPrefix(p.Type, "tool-") || p.Type == "dynamic-tool" }
+
+// calls are the ids of a message's tool calls.
+func (m uiMessage) calls() (ids []string) {
+	for _, p := range m.Parts {
+		if p.tool() {
+			ids = append(ids, p.ToolCallID)
+		}
+	}
+	return ids
+}
