@@ -64,15 +64,22 @@ func approved(a approval) core.Decision {
 	return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`), Reason: a.Reason}
 }
 
-// waits reports whether a ticket waits for the answer. The output of a call never
-// approves it.
-func (a answer) waits(tickets []core.Ticket) bool {
-	return slices.ContainsFunc(tickets, func(t core.Ticket) bool {
-		if t.Decision != nil || a.approval != approvable(t) {
-			return false
+// find looks for a ticket that waits for the answer. That one waits for something
+// else is an error: the output of a call never approves it.
+func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
+	for _, t := range tickets {
+		fits := a.approval == approvable(t) && t.Kind != core.TicketChild
+		switch named := t.Suspension.ID == a.Target || t.Call.ID == a.Target; {
+		case t.Decision != nil || !named:
+		case fits && (a.approval == (t.Suspension.ID == a.Target)):
+			return true, nil
+		case !fits && approvable(t):
+			return false, core.Errorf(core.CodeInvalid, "tool call %q waits for an approval, not for an output", core.Excerpt(a.at))
+		case !fits:
+			return false, core.Errorf(core.CodeInvalid, "tool call %q does not wait for an answer of this kind", core.Excerpt(a.at))
 		}
-		return a.approval && t.Suspension.ID == a.Target || !a.approval && t.Call.ID == a.Target
-	})
+	}
+	return false, nil
 }
 
 // approvable reports whether a ticket is a request for approval in the client's
@@ -125,25 +132,23 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	if err != nil {
 		return nil, err
 	}
-	fresh := false
-	for i := range all {
-		all[i].Run = record.ID
-		all[i].old = !all[i].waits(record.Tickets)
-		fresh = fresh || !all[i].old
-	}
-	if fresh { // outputs without a ticket are those of the server's tools then
-		all = slices.DeleteFunc(all, func(a answer) bool { return a.old && !a.approval })
-	}
-	slices.SortStableFunc(all, func(a, b answer) int {
-		switch {
-		case a.old == b.old:
-			return 0
-		case a.old:
-			return -1
+	var old, fresh []answer
+	for _, a := range all {
+		waits, err := a.find(record.Tickets)
+		if err != nil {
+			return nil, err
 		}
-		return 1
-	})
-	return all, nil
+		a.Run, a.old = record.ID, !waits
+		if waits {
+			fresh = append(fresh, a)
+		} else {
+			old = append(old, a)
+		}
+	}
+	if len(fresh) > 0 { // outputs without a ticket are those of the server's tools then
+		old = slices.DeleteFunc(old, func(a answer) bool { return !a.approval })
+	}
+	return append(old, fresh...), nil
 }
 
 // waiting reads the run that an assistant message shows: its id is the run's,

@@ -17,6 +17,17 @@
 // the last one's id makes the request idempotent. Closing the connection is a
 // disconnect, not a cancel.
 //
+// A call that waits for a person's permission is a request for approval to the
+// client; one that waits for anything else, such as a tool that the client runs,
+// is a call with an input and no output. The run's stream ends then, with the
+// finish reason tool-calls. A request whose last message is the assistant's
+// decides: tool parts of its last step in state approval-responded,
+// output-available and output-error are decisions on the calls that wait, and the
+// response goes on with the same message. What such a decision says is its id, so
+// the same request again changes nothing and is shown the same again. A history
+// that ends with a user message decides nothing: the message is new input, which
+// takes the place of what the run waits for.
+//
 // Chunks carry only keys that version 6.0.0 of the client knows, because it
 // refuses a stream with any other. That version cannot take back what it was
 // sent: when a step is restarted, what the client saw of it stays in its copy

@@ -221,16 +221,11 @@ func (e *Encoder) toolDone(event core.Event) {
 	switch {
 	case event.Status == core.ResultDenied:
 		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
-	case failed(event.Status, event.IsError):
+	case event.IsError:
 		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
 	default:
 		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
 	}
-}
-
-// failed reports whether a result is an error to the client.
-func failed(status core.ResultStatus, isError bool) bool {
-	return isError || status == core.ResultCancelled
 }
 
 // has reports whether the client has a call.

@@ -20,17 +20,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// continues are the calls that the client has when a script's response begins.
+var continues = map[string][]string{
+	"replay": {"earlier"}, "approved": {"call_1"}, "denied": {"call_1", "call_2"}, "again": {"call_1", "call_2"},
+}
+
 // TestEncoderWritesTheOfficialSequences compares the frames of each
 // testdata/*.events with the golden file beside it.
 func TestEncoderWritesTheOfficialSequences(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 10 {
-		t.Fatalf("found %d scripts, want 10 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 14 {
+		t.Fatalf("found %d scripts, want 14 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			var encoder aisdk.Encoder
+			encoder := aisdk.Encoder{Continues: continues[filepath.Base(name)]}
 			var got bytes.Buffer
 			for _, e := range readEvents(t, script) {
 				for _, frame := range encoder.Encode(e) {
@@ -95,6 +100,8 @@ var keys600 = map[string]string{
 	"tool-input-delta":      "inputTextDelta toolCallId",
 	"tool-input-available":  "input toolCallId toolName",
 	"tool-input-error":      "errorText input toolCallId toolName",
+	"tool-approval-request": "approvalId toolCallId",
+	"tool-output-denied":    "toolCallId",
 	"tool-output-available": "output toolCallId",
 	"tool-output-error":     "errorText toolCallId",
 }

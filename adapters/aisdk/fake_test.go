@@ -21,6 +21,7 @@ type fake struct {
 	mu          sync.Mutex
 	calls       []string
 	submissions []mailbox.Submission
+	decisions   [][]mailbox.Deciding // of each try
 
 	submit   func(mailbox.Submission) (mailbox.Receipt, error)
 	stream   func(context.Context, mailbox.Submission, run.Sink) error
@@ -28,6 +29,9 @@ type fake struct {
 	thread   func(core.Identity, string) (runtime.ThreadInfo, error)
 	messages func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error)
 	cancel   func(core.Identity, string) (core.ID, error)
+	run      func(core.ID) (core.Run, error)
+	decide   func(mailbox.Deciding) (mailbox.Decided, error)
+	decided  []core.Event // shown after decisions
 }
 
 func (f *fake) called(name string) {
@@ -55,6 +59,40 @@ func (f *fake) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) 
 		return receipt, play(sink, echoEvents())
 	}
 	return receipt, f.stream(ctx, s, sink)
+}
+
+func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error) {
+	f.called("DecideThread")
+	f.decisions = append(f.decisions, []mailbox.Deciding{d})
+	return f.take(thread, d)
+}
+
+func (f *fake) take(thread string, d mailbox.Deciding) (mailbox.Decided, error) {
+	if f.decide == nil {
+		return mailbox.Decided{ThreadID: thread, RunID: d.Run}, nil
+	}
+	return f.decide(d)
+}
+
+func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string, all []mailbox.Deciding, sink run.Sink) (decided []mailbox.Decided, err error) {
+	f.called("StreamDecisions")
+	f.decisions = append(f.decisions, all)
+	for _, d := range all {
+		taken, err := f.take(thread, d)
+		if err != nil {
+			return decided, err
+		}
+		decided = append(decided, taken)
+	}
+	return decided, play(sink, f.decided)
+}
+
+func (f *fake) Run(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
+	f.called("Run")
+	if f.run == nil {
+		return core.Run{}, core.Errorf(core.CodeNotFound, "run %s not found", run)
+	}
+	return f.run(run)
 }
 
 func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, sink run.Sink) error {

@@ -112,7 +112,6 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 	tool := func(state string) string {
 		return with(user("m1", "x") + `,{"id":"a1","role":"assistant","parts":[{"type":"step-start"},{"type":"tool-danger","toolCallId":"c1","state":"` + state + `"}]}`)
 	}
-	const later = `: approvals and client tool outputs are not supported yet`
 	tests := []struct {
 		name, body string
 		status     int
@@ -137,10 +136,13 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 			`{"error":"trigger regenerate-message is not supported yet","code":"unsupported"}`},
 		{"edit", `{"id":"t1","trigger":"submit-message","messageId":"m1","messages":[` + user("m1", "x") + `]}`, 400,
 			`{"error":"editing a sent message is not supported yet, send a new one","code":"unsupported"}`},
-		{"approval", tool("approval-responded"), 400, `{"error":"tool part \"c1\" in state \"approval-responded\"` + later + `","code":"unsupported"}`},
-		{"client output", tool("output-available"), 400, `{"error":"tool part \"c1\" in state \"output-available\"` + later + `","code":"unsupported"}`},
-		{"client error", tool("output-error"), 400, `{"error":"tool part \"c1\" in state \"output-error\"` + later + `","code":"unsupported"}`},
-		{"nothing new", tool("input-available"), 400, `{"error":"no new message: the last of messages has role \"assistant\", want user","code":"invalid"}`},
+		{"an approval that says nothing", tool("approval-responded"), 400, `{"error":"tool part \"c1\": approval needs id and approved","code":"invalid"}`},
+		{"an approval without a thread", strings.Replace(tool("output-available"), `"id":"t1"`, `"id":""`, 1), 400, `{"error":"thread id is empty","code":"invalid"}`},
+		{"nothing decided", tool("approval-requested"), 400, `{"error":"no new message, and tool call \"c1\" is not decided: it is in state \"approval-requested\"","code":"invalid"}`},
+		{"no output", tool("input-available"), 400, `{"error":"no new message, and tool call \"c1\" is not decided: it is in state \"input-available\"","code":"invalid"}`},
+		{"denied before", tool("output-denied"), 400, `{"error":"no new message: the last of messages has role \"assistant\", want user","code":"invalid"}`},
+		{"nothing new", with(`{"id":"a1","role":"assistant","parts":[{"type":"text","text":"hi"}]}`), 400, `{"error":"no new message: the last of messages has role \"assistant\", want user","code":"invalid"}`},
+		{"a system message", with(`{"id":"s1","role":"system","parts":[{"type":"text","text":"hi"}]}`), 400, `{"error":"no new message: the last of messages has role \"system\", want user","code":"invalid"}`},
 		{"unknown agent", `{"id":"t1","agentId":"nobody","messages":[` + user("m1", "x") + `]}`, 404, `{"error":"agent \"nobody\" not found","code":"not_found"}`},
 	}
 	for _, test := range tests {

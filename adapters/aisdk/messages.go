@@ -116,7 +116,7 @@ func (c *converter) result(m core.Message) {
 		// more, so the call's id will do.
 		no := false
 		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}
-	case failed(r.Status, r.IsError):
+	case r.IsError:
 		part.State, part.ErrorText = "output-error", resultError(*r)
 	default:
 		part.State, part.Output = "output-available", resultData(*r)

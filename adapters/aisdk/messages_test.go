@@ -71,6 +71,71 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 	}
 }
 
+// A page that is loaded while calls wait shows what the page before it showed.
+func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
+	call := func(id string) core.ToolCall { return core.ToolCall{ID: id, Name: "x", Arguments: []byte(`{}`)} }
+	asksFor := func(id string, d *core.Decision) core.Ticket {
+		k := asks(id)
+		k.Call, k.Decision = call("c-"+id), d
+		return k
+	}
+	givesTo := func(id string, d *core.Decision) core.Ticket {
+		k := gives(id)
+		k.Call, k.Decision = call(id), d
+		return k
+	}
+	tickets := []core.Ticket{
+		asksFor("asked", nil),
+		asksFor("granted", &core.Decision{Action: core.DecisionResume, Payload: []byte(`{"approved":true}`)}),
+		asksFor("refused", &core.Decision{Action: core.DecisionCancel, Reason: "no"}),
+		givesTo("wanted", nil),
+		givesTo("given", &core.Decision{Action: core.DecisionResume, Payload: []byte(`"blue"`)}),
+		givesTo("nothing", &core.Decision{Action: core.DecisionResume}),
+		givesTo("failed", &core.Decision{Action: core.DecisionCancel, Reason: "no idea"}),
+		givesTo("same", nil), asksFor("same2", nil), givesTo("elsewhere", nil),
+	}
+	tickets[8].Call.ID = "same" // an id can repeat in a turn
+	turn := core.Message{ID: "x.1", Role: core.RoleAssistant, RunID: runID}
+	for _, id := range []string{"done", "denied", "c-asked", "c-granted", "c-refused", "wanted", "given", "nothing", "failed", "same", "same"} {
+		turn.ToolCalls = append(turn.ToolCalls, call(id))
+	}
+	later := core.UserMessage("m2", "are you there?")
+	later.Pending = true
+	thread := []core.Message{
+		core.UserMessage("m1", "hi"), turn,
+		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "done", Data: []byte(`1`), Status: core.ResultOK}},
+		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "denied", Message: "denied: no", IsError: true, Status: core.ResultDenied}},
+		later,
+	}
+	f := &fake{run: waitsWith(tickets...), messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
+	}}
+	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
+	part := func(id, state, rest string) string {
+		return `{"type":"tool-x","state":"` + state + `","toolCallId":"` + id + `","input":{}` + rest + `}`
+	}
+	want := `{"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}]},{"id":"` + runText + `","role":"assistant","parts":[{"type":"step-start"},` +
+		part("done", "output-available", `,"output":1`) + "," +
+		part("denied", "output-denied", `,"approval":{"id":"denied","approved":false}`) + "," +
+		part("c-asked", "approval-requested", `,"approval":{"id":"asked"}`) + "," +
+		part("c-granted", "approval-responded", `,"approval":{"id":"granted","approved":true}`) + "," +
+		part("c-refused", "approval-responded", `,"approval":{"id":"refused","approved":false,"reason":"no"}`) + "," +
+		part("wanted", "input-available", ``) + "," +
+		part("given", "output-available", `,"output":"blue"`) + "," +
+		part("nothing", "output-available", `,"output":null`) + "," +
+		part("failed", "output-error", `,"errorText":"no idea"`) + "," +
+		part("same", "input-available", ``) + "," +
+		part("same", "approval-requested", `,"approval":{"id":"same2"}`) +
+		`]},{"id":"m2","role":"user","parts":[{"type":"text","text":"are you there?"}]}]}` + "\n"
+	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
+		t.Errorf("status %d, body (-want +got):\n%s", rec.Code, diff)
+	}
+	f.run = func(core.ID) (core.Run, error) { return core.Run{}, core.Errorf(core.CodeUnavailable, "table") }
+	if rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", ""); rec.Code != 503 {
+		t.Errorf("without the run: answer %d %s", rec.Code, rec.Body)
+	}
+}
+
 func TestAnEmptyAndAnUnknownThread(t *testing.T) {
 	empty := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
 		return runtime.MessagePage{}, nil

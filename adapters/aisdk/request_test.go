@@ -16,6 +16,8 @@ func FuzzDecodeRequest(f *testing.F) {
 		`{"id":"t","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"a"},{"type":"file"}]}]}`,
 		`{"threadId":"t","trigger":"submit-message","messages":[{"role":"assistant"},{"id":"m2","role":"user","parts":[{"type":"text","text":"b"}]}]}`,
 		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded"}]}]}`,
+		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","toolCallId":"c","state":"approval-responded","approval":{"id":"a","approved":false,"reason":"no"}}]}]}`,
+		`{"messageId":"a1","messages":[{"id":"a1","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"c","state":"output-error","errorText":"e"}]},{"id":"m2","role":"user"}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -23,6 +25,21 @@ func FuzzDecodeRequest(f *testing.F) {
 		r, err := decodeRequest(body)
 		var input []core.Message
 		if err == nil {
+			err = r.check()
+		}
+		if err == nil {
+			if m, ok := r.continued(); ok {
+				all, err := answers(m)
+				if err != nil && core.CodeOf(err) != core.CodeInvalid {
+					t.Fatal(err)
+				}
+				for _, a := range all {
+					if err := a.Decision.Check(); err != nil {
+						t.Fatalf("bad decision %+v: %v", a, err)
+					}
+				}
+				return
+			}
 			input, err = r.input()
 		}
 		if err != nil {
