@@ -19,7 +19,7 @@ import (
 const clientFolder = "../../scripts/clients/aisdk"
 
 // TestRealClientReadsTheStream runs the npm package against the handler: the
-// newest 6.x, and 6.0.0, which refuses every chunk with an unknown key.
+// newest 6.x and 7.x, and 6.0.0, which refuses every chunk with an unknown key.
 func TestRealClientReadsTheStream(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(clientFolder, "node_modules", "ai")); err != nil {
 		t.Fatal("the client is not installed: run `make test-clients`")
@@ -44,7 +44,7 @@ func TestRealClientReadsTheStream(t *testing.T) {
 			]}
 		]
 	}`
-	for _, name := range []string{"ai", "ai-6.0.0"} {
+	for _, name := range []string{"ai", "ai-6.0.0", "ai-7"} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(newServer(t, echoRuntime()))
 			defer server.Close()

@@ -1,0 +1,117 @@
+// Drives calls that wait with the real AI SDK client and prints, as one line of
+// JSON, what the client saw of each.
+//
+//   node decide.mjs <base-url> [package]
+//
+// Exits non-zero when the client reports an error, or is not where the script
+// expects it.
+import { randomUUID } from 'node:crypto';
+import { fail, open, stored } from './client.mjs';
+
+const [base, name = 'ai'] = process.argv.slice(2);
+if (!base) {
+  console.error('usage: node decide.mjs <base-url> [package]');
+  process.exit(2);
+}
+const ai = await open(name);
+const transport = new ai.DefaultChatTransport({ api: `${base}/v1/ai-sdk/chat` });
+
+/** A chat that sends by itself when the person, or the page, has answered. */
+function chatWith(id, messages) {
+  const finished = [];
+  let wake = () => {};
+  const chat = new ai.Chat({
+    id,
+    messages,
+    transport,
+    sendAutomaticallyWhen: state =>
+      ai.lastAssistantMessageIsCompleteWithApprovalResponses(state) ||
+      ai.lastAssistantMessageIsCompleteWithToolCalls(state),
+    onError: error => fail(`${id}: ${error.message}`),
+    onFinish: event => { finished.push(event); wake(); },
+  });
+  /** Waits for the end of the n-th response. */
+  chat.response = async n => {
+    while (finished.length < n) {
+      await new Promise(resolve => { wake = resolve; });
+    }
+    return finished[n - 1];
+  };
+  return chat;
+}
+
+/** Sends a text whose tool call then waits. */
+async function waiting(title, text) {
+  const id = `${title}-${randomUUID()}`;
+  const chat = chatWith(id);
+  await chat.sendMessage({ text });
+  const { finishReason } = await chat.response(1);
+  return { chat, id, finishReason };
+}
+
+const openCall = chat => chat.lastMessage.parts.at(-1);
+
+/** What a scenario came to. after is the chat's number of responses then. */
+async function outcome({ chat, id, finishReason }, { asked, first, after }) {
+  const { finishReason: last, isAbort } = await chat.response(after);
+  await new Promise(resolve => { setTimeout(resolve, 100); }); // a request that should not be would have begun
+  if (chat.status !== 'ready') {
+    fail(`${id}: the chat is ${chat.status} after its last response`);
+  }
+  const messages = await stored(base, id, ai.validateUIMessages);
+  if (await transport.reconnectToStream({ chatId: id }) !== null) {
+    fail(`${id}: a finished chat offered a stream to resume`);
+  }
+  return {
+    asked,
+    finishReasons: [finishReason, last],
+    isAbort,
+    sameMessage: chat.lastMessage.id === first && messages.at(-1).id === first,
+    count: chat.messages.length,
+    parts: chat.lastMessage.parts.map(plain),
+    stored: messages.at(-1).parts.map(plain),
+  };
+}
+
+/** A part without its ids. */
+function plain({ type, state, text, input, output, errorText, approval }) {
+  const { approved, reason } = approval ?? {};
+  return { type, state, text, input, output, errorText, approved, reason };
+}
+
+async function approval(title, answer) {
+  const w = await waiting(title, `approve: ${title} ${name}`);
+  const part = openCall(w.chat);
+  const first = w.chat.lastMessage.id;
+  await w.chat.addToolApprovalResponse({ id: part.approval.id, ...answer });
+  return outcome(w, { asked: part.state, first, after: 2 });
+}
+
+/** The page is left and opened again, and answers then. */
+async function reloaded(title) {
+  const w = await waiting(title, `approve: ${title} ${name}`);
+  if (await transport.reconnectToStream({ chatId: w.id }) !== null) {
+    fail(`${w.id}: a chat that waits offered a stream to resume`);
+  }
+  const chat = chatWith(w.id, await stored(base, w.id, ai.validateUIMessages));
+  const part = openCall(chat);
+  const first = chat.lastMessage.id;
+  await chat.addToolApprovalResponse({ id: part.approval.id, approved: true });
+  return outcome({ ...w, chat }, { asked: part.state, first, after: 1 });
+}
+
+async function clientTool(title, answer) {
+  const w = await waiting(title, `ask: ${title}?`);
+  const part = openCall(w.chat);
+  const first = w.chat.lastMessage.id;
+  await w.chat.addToolOutput({ tool: 'ask_user', toolCallId: part.toolCallId, ...answer });
+  return outcome(w, { asked: part.state, first, after: 2 });
+}
+
+console.log(JSON.stringify({
+  approved: await approval('approved', { approved: true }),
+  denied: await approval('denied', { approved: false, reason: 'not today' }),
+  reloaded: await reloaded('reloaded'),
+  answered: await clientTool('answered', { output: { name: 'Ann' } }),
+  unanswered: await clientTool('unanswered', { state: 'output-error', errorText: 'nobody is there' }),
+}));
