@@ -15,7 +15,7 @@ AWS := scripts/aws-up.sh && . .reveille/aws.env
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: run test check unit kill sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
@@ -38,6 +38,9 @@ unit:
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there
 	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev
+
+demo-approval: ## A call that waits for approval while the local host is killed and started again
+	$(GO) run ./scripts/approval
 
 soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
 	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
