@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -141,7 +142,7 @@ func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -239,7 +240,7 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		newer, older := o, o
@@ -282,7 +283,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)

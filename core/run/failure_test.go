@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
@@ -189,7 +190,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, refused := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("fatal", "{}", "count", "{}")),
+			model: answers(calls("fatal", "{}", "count", "{}")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

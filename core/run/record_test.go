@@ -46,8 +46,8 @@ func TestRecordsOfARun(t *testing.T) {
 			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1","role":"assistant","content":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I look"},{"type":"reasoning","text":"so","echo":{"signature":"x"},"origin":"scripted"}],` +
 				`"tool_calls":[{"id":"c1","name":"echo","arguments":{"text":"a"}},{"id":"c2","name":"fails","arguments":{}}],"run_id":"RUN","step":1,"usage":{"input":3,"output":2},"model":"scripted","stop_reason":"tool_use","created_at":` + now + `},` +
 				`"patch":[{"op":"add","path":"/thread/in_thread","value":2}],"revision":2,"totals":{"usage":{"input":3,"output":2},"steps":1,"calls":"CALLS"},"attempt":1}`,
-			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.0","role":"tool","tool_result":{"call_id":"c1","name":"echo","data":{"text":"a"}},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
-			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.1","role":"tool","tool_result":{"call_id":"c2","name":"fails","message":"execution failed: no such file","is_error":true},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.0","role":"tool","tool_result":{"call_id":"c1","name":"echo","data":{"text":"a"},"status":"ok"},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
+			`{"schema":1,"run":"RUN","step":1,"message":{"id":"RUN.1.1","role":"tool","tool_result":{"call_id":"c2","name":"fails","message":"execution failed: no such file","is_error":true,"status":"error"},"run_id":"RUN","step":1,"created_at":` + now + `}}`,
 			`{"schema":1,"run":"RUN","step":1,"patch":[{"op":"replace","path":"/thread/in_thread","value":3}],"revision":3,"totals":{"usage":{"input":3,"output":2},"steps":1,"failures":1,"calls":"CALLS"}}`,
 		}
 		ids := strings.NewReplacer(receipt.RunID.String(), "RUN", receipt.DispatchID.String(), "DISPATCH")
@@ -88,8 +88,8 @@ func TestEventsOfARun(t *testing.T) {
 			`1.1.3-12-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c1","name":"echo","arguments":{"text":"a"}}`,
 			`1.1.4-2-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c2","name":"fails","arguments":{}}`,
 			`1.1.5-0-i {"event_type":"inference_complete","step":1,"message_id":"RUN.1","model":"scripted","usage":{"input":3,"output":2},"stop_reason":"tool_use"}`,
-			`1.1.3-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.0","id":"c1","name":"echo","result":{"text":"a"}}`,
-			`1.1.4-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.1","id":"c2","name":"fails","result":{"error":"execution failed: no such file"},"is_error":true}`,
+			`1.1.3-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.0","id":"c1","name":"echo","result":{"text":"a"},"status":"ok"}`,
+			`1.1.4-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.1","id":"c2","name":"fails","result":{"error":"execution failed: no such file"},"is_error":true,"status":"error"}`,
 			`1.1.9999-0-k {"event_type":"step_end","step":1}`,
 			`2.2.0-0-b {"event_type":"step_start","step":2,"message_id":"RUN.2"}`,
 			`2.2.0-2-f {"event_type":"text_delta","step":2,"message_id":"RUN.2","delta":"ok"}`,

@@ -28,6 +28,7 @@ type step struct {
 	loaded
 	draft draft
 	round *round // the open tool round, once it is known
+	news  news   // what reaches the round from beside the step
 
 	held        atomic.Uint64 // fence, for the watch
 	refencing   atomic.Bool   // the next fence is being taken

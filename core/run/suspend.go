@@ -1,0 +1,212 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// ticket is what a call is to wait for. Its record is stored with the write that
+// puts the ticket in the head, never after it: whoever sees the head can read it.
+type ticket struct {
+	thread.Ticket
+	record  thread.TicketRecord
+	payload []byte
+}
+
+// suspend makes call t.index wait. The head does not know it yet: the ticket goes
+// there with the next write, which is the step's last when nothing else runs.
+// What a gate or tool asks for that cannot be waited for is the call's error.
+func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
+	if s.ID == "" {
+		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(p.key(t.index), "/", "."), len(t.suspended)+1)
+	}
+	refuse := func(why string) error {
+		return p.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
+	}
+	if err := core.CheckName("suspension id", s.ID); err != nil {
+		return refuse(err.Error())
+	}
+	if slices.Contains(t.suspended, s.ID) {
+		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
+	}
+	k := newTicket(p.id, p.round.turn.ToolCalls[t.index], s)
+	k.Call, k.record.Suspended = uint8(t.index), t.suspended
+	if !t.hooks.IsZero() {
+		k.record.Hooks = &t.hooks
+	}
+	if s.Timeout > 0 {
+		k.Deadline = p.env.Millis() + s.Timeout.Milliseconds()
+		k.record.Deadline = k.Deadline
+	}
+	var err error
+	if k.payload, err = p.records.Encode("ticket", k.record); err != nil {
+		return refuse(err.Error())
+	}
+	if len(k.payload) >= largeResult { // what the store will never take is found before the commit, which would fail for it
+		record := store.Record{Name: p.ticketName(k), Fence: p.fence, Version: p.head.Version, Payload: k.payload}
+		if err := p.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
+			return refuse(err.Error())
+		} else if err != nil {
+			return err
+		}
+	}
+	p.round.calls[t.index].ticket = k
+	return nil
+}
+
+// newTicket is the ticket of a suspension, with its defaults filled in.
+func newTicket(run core.ID, call core.ToolCall, s core.Suspend) *ticket {
+	k := &ticket{}
+	k.record.Ticket = core.Ticket{Suspension: s.Suspension, Call: call, Mode: s.Mode, Kind: s.Kind}
+	if k.record.Mode == "" {
+		k.record.Mode = core.ResumeReplay
+	}
+	if k.record.Kind == "" {
+		k.record.Kind = core.TicketPerson
+	}
+	switch k.record.Kind {
+	case core.TicketClient:
+		k.Kind = thread.TicketClient
+	case core.TicketChild:
+		k.Kind = thread.TicketChild
+	}
+	k.ID = thread.TicketKey(run, s.ID)
+	return k
+}
+
+func (p *step) ticketName(k *ticket) string {
+	return store.SuspensionName(p.id, p.round.base-1, k.Call, k.ID)
+}
+
+// waiting are the tickets that the head does not have yet, in call order, with
+// their records.
+func (p *step) waiting() (tickets []thread.Ticket, records []store.Record) {
+	for _, c := range p.round.calls {
+		if c.ticket != nil {
+			tickets = append(tickets, c.ticket.Ticket)
+			records = append(records, store.Record{Name: p.ticketName(c.ticket), Payload: c.ticket.payload})
+		}
+	}
+	return tickets, records
+}
+
+// leave are the statuses with which the step leaves the calls; marks are those
+// that start now and must not start twice.
+func (p *step) leave(marks []int) []thread.CallStatus {
+	calls, _ := p.round.statuses(p.head.Run.Calls, p.hooked())
+	for i, c := range p.round.calls {
+		if c.ticket != nil {
+			calls[i] = thread.CallSuspended
+		}
+	}
+	for _, i := range marks {
+		calls[i] = thread.CallRunning
+	}
+	return calls
+}
+
+// commitSuspend makes known how far the round is while calls of it still run:
+// tickets can be decided from then on, and of a marked call a claim that finds no
+// result knows only that it may have run.
+func (p *step) commitSuspend(ctx context.Context, marks []int) error {
+	calls := p.leave(marks)
+	tickets, records := p.waiting()
+	_, err := p.commit(ctx, func() thread.Change {
+		return thread.Suspend{Fence: p.fence, Calls: calls, Tickets: tickets, Schema: p.adopted()}
+	}, func(thread.Head, thread.Result) ([]store.Record, error) { return slices.Clone(records), nil })
+	if err != nil {
+		return err
+	}
+	p.announceTickets()
+	if !p.claims() {
+		return thread.ErrFenced
+	}
+	return nil
+}
+
+// announceTickets tells of the tickets that a write has put in the head, after it:
+// no decision can come so fast that it is not known. One that found no place there
+// was never asked for, and nobody hears of it.
+func (p *step) announceTickets() {
+	for _, c := range p.round.calls {
+		k := c.ticket
+		if k == nil {
+			continue
+		}
+		c.ticket = nil
+		stands := slices.ContainsFunc(p.head.Tickets, func(t thread.Ticket) bool { return t.Call == k.Call && t.ID == k.ID })
+		if !stands {
+			c.crowded = true
+			continue
+		}
+		shown := k.record.Ticket
+		p.events.emitUnplaced(core.Event{Type: core.EventToolCallSuspended, CallID: shown.Call.ID, Ticket: &shown})
+	}
+}
+
+// commitWait ends the step while calls wait for decisions. What the head makes of
+// it counts: when a decision has come meanwhile, or a person's input, the run goes
+// on at once. StepEnd has not run then; it belongs to the round's end.
+func (p *step) commitWait(ctx context.Context) (Stepped, error) {
+	d, from := &p.draft, p.head.Seq
+	calls := p.leave(nil)
+	tickets, records := p.waiting()
+	open, err := p.roundRecord()
+	if err != nil {
+		return Stepped{}, err
+	}
+	record := p.record
+	result, err := p.commit(ctx, func() thread.Change {
+		return thread.CommitStep{
+			Fence: p.fence, From: from, Seq: from, Outcome: thread.Wait, Calls: calls, Tickets: tickets, Round: open != nil,
+			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
+		}
+	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		built := slices.Clone(records)
+		if open != nil {
+			built = append(built, store.Record{Name: store.RoundName(p.id, next.Version), Payload: open})
+		}
+		if result.Outcome != thread.Wait {
+			return built, nil
+		}
+		record = p.recordFor(next, result, nil)
+		stored, err := p.runRecord(record)
+		return append(built, stored), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	p.record = record
+	p.announceTickets()
+	p.round, *d = nil, draft{}
+	if result.Outcome == thread.Continue && !p.claims() {
+		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
+	}
+	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
+}
+
+// roundRecord is what the round has come to, encoded: whoever goes on with it
+// starts from these values, and merges only what came later. nil: nothing new was
+// merged.
+func (p *step) roundRecord() ([]byte, error) {
+	r, d := p.round, &p.draft
+	if len(r.merged) == r.kept {
+		return nil, nil
+	}
+	totals := d.totals
+	payload, err := p.records.Encode("round", thread.RoundRecord{
+		Turn: r.base - 1, Patch: state.Join(d.patches...), Revision: d.snapshot.Revision(), Merged: r.merged, Totals: totals,
+	})
+	if err != nil {
+		return nil, endWith("encoding", err)
+	}
+	return payload, nil
+}
