@@ -73,6 +73,9 @@ func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.He
 			return next, nil
 		case err != nil || stepped.Retry || stepped.Outcome == thread.Done:
 			return next, err
+		case stepped.Outcome == thread.Wait:
+			to.partial = false // the step is not over, and nothing of it is void: what was shown stands until it goes on
+			return stepped.Head.Seq + 1, nil
 		case stepped.Outcome != thread.Continue:
 			return stepped.Head.Seq + 1, nil
 		}
