@@ -125,11 +125,12 @@ func (p *step) storeResult(ctx context.Context, i int) error {
 // again. It is asked before everything that leaves the round behind: a nack, a
 // failure, a close. The refused commit may have stored the result under this very
 // fence; equal bytes are a success then, and other bytes (of a commit before it)
-// want the next fence.
+// want the next fence. One that cannot be stored keeps none of the others back.
 func (p *step) storeResults(ctx context.Context) error {
 	if p.round == nil {
 		return nil
 	}
+	var failure error
 	for i, c := range p.round.calls {
 		if c.entry == nil || c.stored {
 			continue
@@ -140,11 +141,14 @@ func (p *step) storeResults(ctx context.Context) error {
 				err = p.storeResult(ctx, i)
 			}
 		}
-		if err != nil {
+		if stops(err) {
 			return err
 		}
+		if failure == nil {
+			failure = err
+		}
 	}
-	return nil
+	return failure
 }
 
 // answerOpen is for a round that is not to run at all: it gives every call
