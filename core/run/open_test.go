@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -24,6 +25,7 @@ import (
 type chronicle struct {
 	key    state.Key[[]string, string]
 	effect plugin.Effect[string]
+	mu     sync.Mutex // BeforeToolExecute runs side by side
 	asked  []string
 	did    []string
 }
@@ -53,7 +55,9 @@ func (h *chronicle) plugin() plugin.Plugin {
 		hook := func(when string) plugin.Hook {
 			return func(_ context.Context, c plugin.Context) (command state.Command, err error) {
 				what := fmt.Sprintf("%s %s", when, c.Call.Name)
+				h.mu.Lock()
 				h.asked = append(h.asked, what)
+				h.mu.Unlock()
 				return command, h.tells(&command, what)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +38,12 @@ var seenBy = state.Key[[]string, []string]{
 	Apply: func(_, to []string) []string { return to },
 }
 
+// ownList is the same for each call alone: what siblings change is another value.
+var ownList = state.Key[[]string, []string]{
+	Name: "own", Scope: state.ScopeCall, Merge: state.Exclusive,
+	Apply: func(_, to []string) []string { return to },
+}
+
 // adds puts a name behind those that the snapshot has.
 func adds(s state.Snapshot, name string) (c state.Command, err error) {
 	now, err := seenBy.Read(s)
@@ -46,13 +53,16 @@ func adds(s state.Snapshot, name string) (c state.Command, err error) {
 	return c, seenBy.Update(&c, append(slices.Clone(now), name))
 }
 
-// three calls of echo, with a plugin that changes one list at a point of each.
+// listing is a plugin that changes one list at a point of each call.
 func listing(point string, asked *[]string) plugin.Plugin {
+	var mu sync.Mutex // BeforeToolExecute runs side by side
 	return pluginFunc{"listing", func(r *plugin.Registrar) {
 		r.Key(seenBy.Definition())
 		name := func(c plugin.Context) string { return fmt.Sprintf("%s%d", point, c.CallIndex) }
 		hook := func(_ context.Context, c plugin.Context) (state.Command, error) {
+			mu.Lock()
 			*asked = append(*asked, name(c))
+			mu.Unlock()
 			return adds(c.Snapshot, name(c))
 		}
 		switch point {
@@ -65,6 +75,21 @@ func listing(point string, asked *[]string) plugin.Plugin {
 			r.Hook(core.PhaseBeforeToolExecute, hook)
 		case "after":
 			r.Hook(core.PhaseAfterToolExecute, hook)
+		case "own":
+			r.Key(ownList.Definition())
+			r.Hook(core.PhaseBeforeToolExecute, func(_ context.Context, c plugin.Context) (command state.Command, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				*asked = append(*asked, name(c))
+				return command, ownList.Update(&command, []string{name(c)})
+			})
+			r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
+				own, err := ownList.Read(c.Snapshot)
+				if err != nil || len(own) != 1 {
+					return state.Command{}, fmt.Errorf("call %d has %q of its own: %w", c.CallIndex, own, err)
+				}
+				return adds(c.Snapshot, own[0])
+			})
 		}
 	}}
 }
@@ -84,6 +109,7 @@ func TestHooksOfSiblingsKeepAllTheirChanges(t *testing.T) {
 		{agent.ParallelStreaming, "gate", []string{"gate0", "gate1", "gate2", "gate1", "gate2"}},
 		{agent.ParallelStreaming, "before", []string{"before0", "before1", "before1", "before2", "before2"}},
 		{agent.ParallelStreaming, "after", []string{"after0", "after1", "after2"}},
+		{agent.ParallelStreaming, "own", []string{"own0", "own1", "own2"}},
 		{agent.ParallelBatchApproval, "gate", []string{"gate0", "gate1", "gate2", "gate1", "gate2"}},
 	}
 	for _, tt := range tests {
@@ -104,7 +130,7 @@ func TestHooksOfSiblingsKeepAllTheirChanges(t *testing.T) {
 				if diff := cmp.Diff(want, last); diff != "" {
 					t.Errorf("the list (-want +got):\n%s", diff)
 				}
-				if tt.point == "before" {
+				if tt.point == "before" || tt.point == "own" {
 					slices.Sort(asked) // they run side by side
 				}
 				if diff := cmp.Diff(tt.asked, asked); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -291,10 +292,13 @@ func TestDecisionThatComesWhileASiblingRuns(t *testing.T) {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
+				var mu sync.Mutex
 				var did []string
 				takes := func(name string, d time.Duration) tool.Tool {
 					return toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
 						time.Sleep(d)
+						mu.Lock()
+						defer mu.Unlock()
 						did = append(did, fmt.Sprintf("%s after %s", name, time.Since(began)))
 						return tool.Text("ok"), nil
 					}}
