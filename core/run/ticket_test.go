@@ -154,31 +154,56 @@ func (w *world) stored(tb testing.TB, prefix string, id core.ID) (names []string
 	return names
 }
 
-// dyingAt makes the process die at its nth write of the store from now on, before
-// or after it; reached reports whether it came so far.
-func (w *world) dyingAt(n int, after bool) (reached func() bool) {
+// mishap is what happens to one write of the store.
+type mishap struct {
+	name   string
+	stored bool // all of it is stored
+	partly bool // of a commit the records are, and the head is not
+	dies   bool // the process dies; otherwise it has no answer
+}
+
+var mishaps = []mishap{
+	{name: "crash before", dies: true}, {name: "crash after", stored: true, dies: true}, {name: "crash between records and head", partly: true, dies: true},
+	{name: "lost"}, {name: "no answer", stored: true}, {name: "no answer, and no head", partly: true},
+}
+
+// befall lets a mishap happen to the nth write of the store from now on; reached
+// reports whether there was one.
+func (w *world) befall(n int, m mishap) (reached func() bool) {
 	writes := 0
-	dies := func(write func() error) error {
-		if writes++; writes != n {
-			return write()
+	hit := func() error {
+		if m.dies {
+			w.store.dead.Store(true)
+			return errDead
 		}
-		if after {
-			if err := write(); err != nil {
+		return errors.New("connection reset by peer")
+	}
+	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		if writes++; writes != n {
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		if m.stored {
+			if err := w.store.Backend.Put(ctx, key, r); err != nil {
 				return err
 			}
 		}
-		w.store.dead.Store(true)
-		return errDead
+		return hit()
 	}
-	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
-		return dies(func() error { return w.store.Backend.Put(ctx, key, r) })
-	}
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (outcome store.Outcome, err error) {
-		err = dies(func() (err error) {
-			outcome, err = w.store.Backend.Commit(ctx, key, c)
-			return err
-		})
-		return outcome, err
+	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if writes++; writes != n {
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if m.stored {
+			if outcome, err := w.store.Backend.Commit(ctx, key, c); err != nil {
+				return outcome, err
+			}
+		}
+		if m.partly {
+			if err := w.store.partly(ctx, key, c); err != nil {
+				return store.Outcome{}, err
+			}
+		}
+		return store.Outcome{}, hit()
 	}
 	return func() bool { return writes >= n }
 }
