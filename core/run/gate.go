@@ -13,7 +13,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// task is a call on its way to its tool, with what was found out about it.
+// task is a call on its way to its tool, with what was found out about it. The
+// scheduler fills it in; while BeforeToolExecute runs beside its siblings', the
+// task is that function's alone.
 type task struct {
 	index     int
 	call      core.ToolCall  // with the arguments that it runs with
@@ -32,7 +34,9 @@ func (p *step) admit(ctx context.Context, i int) error {
 	call := p.round.turn.ToolCalls[i]
 	t := &task{index: i, call: call, snapshot: p.draft.snapshot}
 	switch p.head.Run.Calls[i] {
-	case thread.CallRunning: // marked by an earlier claim, and what became of it is not known
+	case thread.CallRunning:
+		// An earlier claim has marked it: this one asks only about calls without a
+		// task, and gives a task to what it starts. What became of it is not known.
 		return p.answer(ctx, i, answer{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
 	case thread.CallResuming, thread.CallCancelling:
 		if goesOn, err := p.resume(ctx, t); !goesOn || err != nil {
@@ -91,7 +95,9 @@ func (p *step) gate(ctx context.Context, t *task) error {
 }
 
 // askGates returns the gates' verdict and takes their command into the task: what
-// follows for this call sees what it changed.
+// follows for this call sees what it changed. The round's state sees it when the
+// call is merged, with its result: a call whose result is lost in a crash has asked
+// for nothing.
 func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 	c := p.context(plugin.Context{
 		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended,
@@ -102,7 +108,7 @@ func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 		return verdict, p.phaseError(ctx, "gate", t.call, err)
 	}
 	after, err := p.agent.Engine.Submit(t.snapshot, t.index, verdict.Command)
-	if err != nil { // the engine has applied it to this very snapshot
+	if err != nil { // cannot be: the engine has applied it to this very snapshot
 		return verdict, p.phaseError(ctx, "gate", t.call, err)
 	}
 	t.snapshot, t.hooks = after.Snapshot, after.Command

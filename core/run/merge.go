@@ -133,7 +133,12 @@ func asksAgain(entry *thread.Entry) bool {
 
 // hookAgain asks the gates and BeforeToolExecute of a call on what its siblings
 // made of the state, for what they change alone: the verdict stands, and so do the
-// effects that they asked for first.
+// effects that they asked for first. The tool does not run again, whatever merge its
+// keys have: its updates are applied to what is there.
+//
+// A claim that finds the result of an earlier one does not know the decision that
+// the call went on after; the gates are asked without it, and their verdict does not
+// count anyway.
 func (p *step) hookAgain(ctx context.Context, i int) (state.Command, error) {
 	t := p.round.calls[i].task
 	if t == nil { // an earlier claim's, or a gate gave the result
@@ -163,7 +168,7 @@ func (p *step) afterTool(ctx context.Context, i int) error {
 	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
 		return nil
 	}
-	c.merged = true // for the hooks, which see the result among the messages
+	c.merged = true // for the hooks, which see the result among the messages; if they fail, it is not
 	p.showResults()
 	c.merged = false
 	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{

@@ -8,7 +8,13 @@ import (
 )
 
 // news is what reaches the scheduler of a round from the functions beside it:
-// from the calls what their tools came to, from the watch newer heads.
+// from the calls what their tools came to, from the watch newer heads. It is the one
+// thing that they share with the step's goroutine, so that the round and the draft
+// need no lock.
+//
+// The scheduler waits with env.Wait on a channel that the next news closes, and
+// never on a condition: the simulator runs one function at a time and must know of
+// every wait.
 type news struct {
 	mu      sync.Mutex // guards what follows; not held over I/O
 	done    []finished
@@ -32,7 +38,8 @@ func (n *news) finish(f finished) {
 	n.wake()
 }
 
-// offer hands over a head that the watch has read.
+// offer hands over a head that the watch has read. Only the newest is kept: a head
+// says all that the ones before it said.
 func (n *news) offer(head thread.Head) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

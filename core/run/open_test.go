@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -309,6 +310,115 @@ func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 		}
 		if diff := cmp.Diff([]bool{true, true}, positions); diff != "" {
 			t.Errorf("positions (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The effects of a call that is done run with the write that says so, while others
+// wait: when a ticket is announced beside a call that still runs, or when the step
+// ends to wait. They are never repeated by who goes on.
+func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
+	late := toolFunc{name: "late", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		if c.Resume != nil {
+			return tool.Text("ok"), nil
+		}
+		time.Sleep(time.Second)
+		return tool.Suspended(core.Suspend{Mode: core.ResumeReplay}), nil
+	}}
+	tests := []struct {
+		name  string
+		mode  agent.ExecutionMode
+		turn  []string
+		waits int
+		want  []string
+	}{
+		{"suspend", agent.ParallelStreaming, []string{"tells", "1", "late", "{}", "nap", "{}"}, 1, []string{"tool 1: running [done suspended new]"}},
+		{"wait", agent.Sequential, []string{"tells", "1", "late", "{}", "nap", "{}"}, 1, []string{"tool 1: waiting [done suspended new]"}},
+		{"commit B", agent.Sequential, []string{"late", "1", "tells", "{}"}, 0, []string{"tool {}: running []"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var did []string
+				w := &world{}
+				o := options{
+					mode: tt.mode, model: answers(calls(tt.turn...), text("ok")), tools: []tool.Tool{tells, late, nap},
+					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+							did = append(did, what+": "+w.stands(t))
+							return nil
+						})
+					}}},
+				}
+				*w = *newWorld(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, tt.waits, approve)
+				w.stepper = w.other(t, o)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff(tt.want, did); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A person may cancel, and a process may die, while a tool waits that must not run
+// twice: it has not acted, so it may be asked again.
+func TestAtMostOnceToolThatWaits(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+					if ran++; c.Resume == nil {
+						return tool.Suspended(core.Suspend{}), nil
+					}
+					return tool.Text("ok"), nil
+				}}
+				o := options{mode: mode, model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
+				w := newWorld(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if got := w.stands(t); got != "waiting [suspended]" {
+					t.Errorf("the run is %s", got)
+				}
+				w.stepper = w.other(t, o)
+				w.mustDecide(t, 0, approve)
+				w.finish(t, key, nil)
+				if got := w.results(t); len(got) != 1 || got[0][:9] != `ok: "ok" ` || ran != 2 {
+					t.Errorf("the result is %q after %d executions", got, ran)
+				}
+			})
+		})
+	}
+}
+
+// A tool that comes to wait when the step's time is over has its ticket all the same:
+// marked as one that may have acted, it would be unknown to the next claim.
+func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			if c.Resume == nil {
+				time.Sleep(11 * time.Second)
+				return tool.Suspended(core.Suspend{}), nil
+			}
+			return tool.Text("ok"), nil
+		}}
+		w := newWorld(t, options{model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		if _, err := w.cut(t, 10*time.Second, false); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		if got := w.stands(t); got != "waiting [suspended]" {
+			t.Errorf("the run is %s", got)
+		}
+		w.mustDecide(t, 0, approve)
+		w.finish(t, key, nil)
+		if got := w.results(t); len(got) != 1 || got[0][:9] != `ok: "ok" ` {
+			t.Errorf("the result is %q", got)
 		}
 	})
 }

@@ -14,7 +14,8 @@ import (
 
 // resume takes a call on from the decision about it. goesOn says that its tool is
 // to run, if it passes the checks and gates again; otherwise the call has its
-// result.
+// result. The head's status says only that there is something to do: what, the
+// decision's record says, since the same words decide in every build.
 func (p *step) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	at := slices.IndexFunc(p.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
 	if at < 0 { // a person said something instead of deciding, and the ticket went with it
@@ -27,13 +28,14 @@ func (p *step) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	if !decision.Resumes() {
+		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
 		return false, p.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Mode), hooks: asked(ticket), decision: t.decision})
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
 		return false, p.answer(ctx, t.index, answer{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
 	case core.ResumeAsArguments:
-		t.call.Arguments = decision.Payload
+		t.call.Arguments = decision.Payload // a person's, and checked like the model's
 	}
 	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
 	return true, nil

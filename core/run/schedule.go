@@ -179,7 +179,11 @@ func (s *scheduler) parallel(ctx context.Context) {
 
 // startAll asks the gates of all calls that may go on, in call order, before any
 // of them starts, so that what a gate says cannot depend on how fast a sibling
-// is. It reports whether it came to anything new.
+// is. It reports whether it came to anything new: what it did may let other calls go
+// on, so it is asked until it finds nothing.
+//
+// In batch mode decided calls are held back while a ticket of the head is open,
+// however long siblings run: whoever decides the last one decides about all.
 func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
 	var ready []*task
@@ -214,6 +218,8 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	case thread.CallResuming, thread.CallCancelling:
 		return !hold
 	}
+	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
+	// which is when the call that had it is done.
 	return !s.round.calls[i].crowded || len(s.head.Tickets) < thread.MaxTickets
 }
 

@@ -13,6 +13,20 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// A call comes to wait in three moves, in this order whatever crashes between them:
+//
+//  1. A gate or its tool says so. That is in memory alone; a crash here asks the
+//     gate again, or runs the tool again, which has only asked a question.
+//  2. The ticket's record is stored, and then the head that has the ticket. From
+//     there on anybody who reads the head can decide.
+//  3. It is announced. To a stream that has ended before, the ticket is shown by
+//     whoever reads the head next.
+//
+// The head has eight places for tickets, and Apply alone gives them away: what a
+// step asks for is a proposal, and what stands in the head that comes back is the
+// truth. The same holds for the end of the step: that it wants to wait does not
+// mean that there is still something to wait for.
+
 // ticket is what a call is to wait for. Its record is stored with the write that
 // puts the ticket in the head, never after it: whoever sees the head can read it.
 type ticket struct {
@@ -50,7 +64,10 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	if k.payload, err = p.records.Encode("ticket", k.record); err != nil {
 		return refuse(err.Error())
 	}
-	if len(k.payload) >= largeResult { // what the store will never take is found before the commit, which would fail for it
+	if len(k.payload) >= largeResult {
+		// What the store will never take is found here, where it costs the call its
+		// ticket; in a commit it would cost the run. The version is that of the known
+		// head: the write that puts the ticket in force has a later one and replaces it.
 		record := store.Record{Name: p.ticketName(k), Fence: p.fence, Version: p.head.Version, Payload: k.payload}
 		if err := p.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
 			return refuse(err.Error())
@@ -87,7 +104,8 @@ func (p *step) ticketName(k *ticket) string {
 }
 
 // waiting are the tickets that the head does not have yet, in call order, with
-// their records.
+// their records. Where two calls want the last place the first one gets it, in every
+// claim that comes to the same point.
 func (p *step) waiting() (tickets []thread.Ticket, records []store.Record) {
 	for _, c := range p.round.calls {
 		if c.ticket != nil {
@@ -99,7 +117,9 @@ func (p *step) waiting() (tickets []thread.Ticket, records []store.Record) {
 }
 
 // leave are the statuses with which the step leaves the calls; marks are those
-// that start now and must not start twice.
+// that start now and must not start twice. They are made from the head that the
+// step knows. A decision may have come since for a call that they say is suspended;
+// Apply keeps it.
 func (p *step) leave(marks []int) []thread.CallStatus {
 	calls, _ := p.round.statuses(p.head.Run.Calls, p.hooked())
 	for i, c := range p.round.calls {
@@ -156,7 +176,7 @@ func (p *step) announceTickets() {
 // it counts: when a decision has come meanwhile, or a person's input, the run goes
 // on at once. StepEnd has not run then; it belongs to the round's end.
 func (p *step) commitWait(ctx context.Context) (Stepped, error) {
-	d, from := &p.draft, p.head.Seq
+	d, from := &p.draft, p.head.Seq // nothing of the log becomes visible: the results' places are not all taken
 	calls := p.leave(nil)
 	tickets, records := p.waiting()
 	open, err := p.roundRecord()
@@ -174,7 +194,7 @@ func (p *step) commitWait(ctx context.Context) (Stepped, error) {
 		if open != nil {
 			built = append(built, store.Record{Name: store.RoundName(p.id, next.Version), Payload: open})
 		}
-		if result.Outcome != thread.Wait {
+		if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
 			return built, nil
 		}
 		record = p.recordFor(next, result, nil)
