@@ -91,11 +91,10 @@ func (p *step) adopt(ctx context.Context) error {
 			continue // an orphan of something that was never committed
 		}
 		r.calls[i].entry, r.calls[i].payload = &entry, record.Payload
-		if done {
-			r.calls[i].stored, r.calls[i].told = true, true
-			continue
+		r.calls[i].told = r.calls[i].told || done
+		if !done {
+			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		}
-		again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		adopted = append(adopted, i)
 	}
 	for i, status := range p.head.Run.Calls {
