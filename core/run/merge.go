@@ -155,8 +155,7 @@ func (p *step) hookAgain(ctx context.Context, i int) (state.Command, error) {
 			return state.Command{}, err
 		}
 	}
-	t.hooks.Effects = nil
-	return t.hooks, nil
+	return t.hooks, nil // mergeResult leaves effects out
 }
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision

@@ -257,8 +257,9 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 // woken for nothing again and again.
 func TestModeThatChangesWhileARoundWaits(t *testing.T) {
 	for _, from := range modes[1:] {
-		for _, to := range modes {
-			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
+		for n := range len(modes) * len(orders) {
+			to, order := modes[n/2], orders[n%2]
+			t.Run(fmt.Sprintf("%s to %s, decided in the order %v", from, to, order), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var did []string
 					o := options{
@@ -270,9 +271,9 @@ func TestModeThatChangesWhileARoundWaits(t *testing.T) {
 					w.finish(t, key, nil)
 					o.mode = to
 					w.stepper = w.other(t, o)
-					w.mustDecide(t, 1, approve)
+					w.mustDecide(t, order[0], approve)
 					w.finish(t, key, nil)
-					w.mustDecide(t, 0, approve)
+					w.mustDecide(t, order[1], approve)
 					w.finish(t, key, nil)
 					if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "ok"` || len(did) != 2 {
 						t.Errorf("the run is %s after %q", got, did)
@@ -421,4 +422,62 @@ func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
 			t.Errorf("the result is %q", got)
 		}
 	})
+}
+
+// What the gate of a call has asked for counts once, with the call's result, also
+// when that is a refusal. The totals go on over the wait, and a call that failed
+// before it is counted once.
+func TestRefusedCallKeepsWhatItsGateAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newChronicle()
+		o := options{
+			model: answers(calls("fails", "{}", "ask", "{}"), text("ok")), tools: []tool.Tool{fails, h.tool("ask")}, plugins: []plugin.Plugin{h.plugin()},
+		}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		w.stepper = w.other(t, o)
+		w.mustDecide(t, 1, deny)
+		w.step(t, key)
+		if diff := cmp.Diff([]string{"gate fails", "before fails", "after fails", "gate ask"}, w.chronicle(t)); diff != "" {
+			t.Errorf("state (-want +got):\n%s", diff)
+		}
+		entry, err := thread.Records{}.DecodeEntry(w.record(t, store.LogName(w.head(t, key).Seq)).Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if entry.Totals == nil || entry.Totals.Failures != 2 || entry.Totals.Steps != 1 {
+			t.Errorf("the step's totals are %+v, want two failures in one step", entry.Totals)
+		}
+	})
+}
+
+// A call's tool sees what its gate and BeforeToolExecute have changed, and
+// AfterToolExecute sees the result among the messages, in every mode.
+func TestWhatACallSeesOfItself(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newChronicle()
+				var saw []string
+				look := toolFunc{name: "look", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+					list, err := h.key.Read(c.Snapshot)
+					saw = append(saw, fmt.Sprint(list))
+					return tool.Text("ok"), err
+				}}
+				w := newWorld(t, options{
+					mode: mode, model: answers(calls("look", "{}"), text("ok")), tools: []tool.Tool{look},
+					plugins: []plugin.Plugin{h.plugin(), hooks(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
+						saw = append(saw, fmt.Sprintf("%d messages, the last is the %s's", len(c.Messages), c.Messages[len(c.Messages)-1].Role))
+						return state.Command{}, nil
+					})},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.step(t, key)
+				if diff := cmp.Diff([]string{"[gate look before look]", "3 messages, the last is the tool's"}, saw); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
