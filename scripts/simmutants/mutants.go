@@ -306,8 +306,8 @@ var stepMutants = []mutant{
 	{
 		Name: "the intents of a call are applied twice",
 		File: "core/run/merge.go",
-		Old:  "	applied.Command.Effects = nil // they run when the call is done, from the result\n	d.merge(applied)\n",
-		New:  "	applied.Command.Effects = nil\n	d.merge(applied)\n	if applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents); err == nil {\n		applied.Command.Effects = nil\n		d.merge(applied)\n	}\n",
+		Old:  "[]*state.Command{hooks, entry.Intents} {",
+		New:  "[]*state.Command{hooks, entry.Intents, entry.Intents} {",
 	},
 	{
 		Name: "the last result is lost with a refused commit",
@@ -330,8 +330,8 @@ var stepMutants = []mutant{
 	{
 		Name: "an at-most-once tool is not marked before it starts",
 		File: "core/run/schedule.go",
-		Old:  "	if !marked {",
-		New:  "	if !marked || true {",
+		Old:  "	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }",
+		New:  "	once := func(t *task) bool { return t.tool.Spec().Delivery > tool.AtMostOnce }",
 	},
 	{
 		Name: "the watch does not see a lost claim",
