@@ -38,7 +38,7 @@ func TestStreamOfARunThatWaits(t *testing.T) {
 		"tool_call_start echo", `tool_call_delta {"text`, `tool_call_delta ":"b"}`,
 		"tool_call_start echo", `tool_call_delta {"text`, `tool_call_delta ":"a"}`,
 		`tool_call_ready echo {"text":"b"}`, `tool_call_ready echo {"text":"a"}`, "inference_complete",
-		"tool_call_suspended",
+		"tool_call_suspended echo",
 	}
 	sequential := func(*runtime.Config) {}
 	tests := []struct {
