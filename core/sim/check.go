@@ -48,6 +48,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 		w.fail(p, "input is steered to a run that closes")
 	}
 	th.look()
+	w.callOff(th, &a, &b)
 }
 
 func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }

@@ -202,7 +202,9 @@ func (w *World) draw(p Point) Fault {
 	switch {
 	case w.random.chance(rate):
 		kinds := allowed(p)
-		fault = kinds[w.random.below(len(kinds))]
+		if fault = kinds[w.random.below(len(kinds))]; w.Unswept && p == PointHint && fault == FaultThrottled {
+			fault = FaultLost // one that was not taken is the sweep's
+		}
 	case w.Ambiguous && p == PointCommit && w.random.chance(0.2):
 		fault = FaultLost
 	case w.Late && (p == PointLogPut || p == PointRewrite || p == PointCreate) && w.random.chance(0.1):

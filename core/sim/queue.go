@@ -37,6 +37,7 @@ func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) 
 
 // enqueue takes a hint; the queue may double, delay or lose it.
 func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
+	delete(h.owes, hint.Key())
 	if delay > maxDelay {
 		w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
 	}
@@ -49,7 +50,7 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 		case w.random.chance(0.02):
 			copies = 2
 			w.strike(PointHint, FaultDoubled)
-		case w.random.chance(0.01):
+		case !w.Unswept && w.random.chance(0.01):
 			copies = 0
 			w.strike(PointHint, FaultDropped)
 		case w.random.chance(0.02):
@@ -163,12 +164,17 @@ func (w *World) rewake(hint core.WakeUp) {
 	w.at(w.random.between(time.Second, 4*time.Minute), func() {
 		th.returning--
 		h := w.sandbox(roleSweep)
+		failed := true
 		h.invoke(sweepTimeout, func(ctx context.Context) {
-			w.attempt(h, "rewake", func() error {
+			failed = w.attempt(h, "rewake", func() error {
 				_, err := h.engine.Rewake(ctx, hint)
 				return err
 			})
-		}, func(bool) { th.hints-- })
+		}, func(bool) {
+			if th.hints--; failed {
+				w.rewake(hint) // its queue delivers again, too
+			}
+		})
 	})
 }
 

@@ -101,10 +101,19 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	if err := b.putRecords(ctx, key, c.Records); err != nil {
 		return store.Outcome{}, err
 	}
+	if err := w.speakUp(ctx, key, &c.Head); err != nil {
+		return store.Outcome{}, err
+	}
 	encoded := c.Head.AppendBinary(nil)
 	var refused []byte
 	written := false
-	err = b.one(ctx, PointCommit, key.Thread, func() { refused, written = w.setHead(key, c.Head.Version, encoded) })
+	err = b.one(ctx, PointCommit, key.Thread, func() {
+		was := w.partition(key).head
+		if refused, written = w.setHead(key, c.Head.Version, encoded); written {
+			b.host.owe(key, &was, &c.Head)
+			b.host.dieAtTheEnd(&was, &c.Head)
+		}
+	})
 	if err != nil {
 		return store.Outcome{}, err
 	}
