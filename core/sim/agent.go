@@ -17,7 +17,7 @@ import (
 // is a crash it never returns.
 func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 	w := h.world
-	fault := w.draw(p)
+	fault := w.draw(request{point: p})
 	switch fault {
 	case FaultCrashBefore, FaultCrashAfter:
 		w.at(w.random.between(0, d+1), h.kill)

@@ -37,6 +37,7 @@ type host struct {
 	hindered time.Duration             // until when one may keep it at something else
 	unstored time.Duration             // when a fault last struck a log record that it put
 	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
+	sight    sight
 	onDeath  []func()
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
