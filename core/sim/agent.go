@@ -89,6 +89,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
 		th := w.threadOf(s.name)
+		defer h.atWork(th)()
 		th.checkShown(h, request.Messages, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
@@ -176,6 +177,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
+	defer h.atWork(th)()
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now

@@ -42,6 +42,9 @@ type sight struct {
 	looked time.Duration // when the last of them came
 	heads  map[core.ThreadKey]seen
 	tended map[core.ThreadKey]bool // it has written their heads, or sent a hint
+
+	began   time.Duration
+	suspect *threadState // the first of the batch that was one then; nil: none was
 }
 
 // seen is the newest head that the process was given.
@@ -51,10 +54,17 @@ type seen struct {
 }
 
 // begin forgets the delivery before.
-func (h *host) begin(hints int) {
-	h.sight = sight{heads: map[core.ThreadKey]seen{}, tended: map[core.ThreadKey]bool{}}
-	if hints > 1 {
-		h.sight.looks = hints
+func (h *host) begin(hints []core.WakeUp) {
+	w := h.world
+	h.sight = sight{heads: map[core.ThreadKey]seen{}, tended: map[core.ThreadKey]bool{}, began: w.now}
+	if len(hints) == 1 {
+		return
+	}
+	h.sight.looks = len(hints)
+	for _, hint := range hints {
+		if p := w.partition(hint.Key()); h.sight.suspect == nil && p.head.Suspect() && !p.head.Live(w.millis()) {
+			h.sight.suspect = p.state
+		}
 	}
 }
 

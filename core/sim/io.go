@@ -142,6 +142,9 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	}
 	if fault != FaultNone {
 		h.hindered = max(h.hindered, w.now+pause)
+		if r.point == PointCommit {
+			h.slow = max(h.slow, w.now+pause)
+		}
 		if r.point == PointHead || r.point == PointCommit {
 			h.blind = max(h.blind, w.now+pause)
 		}

@@ -143,7 +143,7 @@ func (w *World) handOut(hints []core.WakeUp) {
 		handed[i] = th.handed
 	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
-		h.begin(len(hints))
+		h.begin(hints)
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
 				w.checkAcknowledged(h, hints[i], handed[i], began)

@@ -75,7 +75,6 @@ var mailboxMutants = []mutant{
 		File: "core/mailbox/claim.go",
 		Old:  "return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
 		New:  "return head, false, nil",
-		Open: "the sweep wakes the thread within the bound that is checked",
 	},
 	{
 		Name: "the hint after a head write is forgotten",
@@ -176,7 +175,6 @@ var headMutants = []mutant{
 		File: "core/thread/inbox.go",
 		Old:  "if !h.Open() || h.Run.Status == Closing {",
 		New:  "if !h.Open() {",
-		Open: "the input becomes the next run all the same",
 	},
 	{
 		Name: "an older program claims newer records",
@@ -189,14 +187,12 @@ var headMutants = []mutant{
 		File: "core/thread/enqueue.go",
 		Old:  "	h.raise(t)\n",
 		New:  "",
-		Open: "the first commit of the run raises it before an older program can meet the input",
 	},
 	{
 		Name: "a suspect runs beside others",
 		File: "core/thread/claim.go",
 		Old:  "if h.Suspect() && !c.Alone {",
 		New:  "if false {",
-		Open: "the turns of the process and the look at a batch keep it alone as well",
 	},
 	{
 		Name: "a claim that is given back counts",
@@ -351,7 +347,6 @@ var runtimeMutants = []mutant{
 		File: "core/runtime/work.go",
 		Old:  "if suspect >= 0 && i != suspect {",
 		New:  "if suspect >= 1000 && i != suspect {",
-		Open: "the turns of the process keep it alone as well",
 	},
 	{
 		Name: "the hints of the others of a suspect's batch are forgotten",
