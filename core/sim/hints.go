@@ -56,6 +56,9 @@ type seen struct {
 // begin forgets the delivery before.
 func (h *host) begin(hints []core.WakeUp) {
 	w := h.world
+	if !w.Unswept && !w.Batch {
+		return
+	}
 	h.sight = sight{heads: map[core.ThreadKey]seen{}, tended: map[core.ThreadKey]bool{}, began: w.now}
 	if len(hints) == 1 {
 		return
