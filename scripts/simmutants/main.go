@@ -25,7 +25,7 @@ import (
 type mutant struct{ Name, File, Old, New string }
 
 // patience is for one mutant's worlds.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 func main() {
 	only := flag.String("only", "", "the one mutant to try")
