@@ -40,7 +40,7 @@ func Kind(n int) Config {
 	case 7:
 		c.Mixed, c.Faults = true, 0.05
 	case 8:
-		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, n%2 == 0
+		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, turn%2 == 0
 	case 9:
 		c.Late = true
 	case 10:
