@@ -54,7 +54,7 @@ func Kind(n int) Config {
 	case 14:
 		c.Unswept, c.Batch, c.Threads, c.Runs = true, true, 5, 1
 	case 15:
-		c.Talkative, c.Faults, c.Poison = true, 0.005, 0
+		c.Talkative, c.Faults = true, 0.005
 	}
 	return c
 }

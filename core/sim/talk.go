@@ -39,10 +39,16 @@ func (h *host) dieAtTheEnd(a, b *thread.Head) {
 	}
 }
 
-// callOff has people end what became of input that a run left unread, as soon
-// as it is queued.
+// callOff has people end what becomes of input that a run leaves unread: while
+// the run closes, or as soon as the input is queued.
 func (w *World) callOff(th *threadState, a, b *thread.Head) {
-	if !w.Talkative || len(b.Pending) <= len(a.Pending) {
+	if !w.Talkative || w.now >= w.stop {
+		return
+	}
+	if b.Run.Status == thread.Closing && a.Run.Status != thread.Closing && len(b.Inbox) > 0 && w.random.chance(0.3) {
+		w.at(0, func() { w.interrupt(th) })
+	}
+	if len(b.Pending) <= len(a.Pending) {
 		return
 	}
 	d := b.Pending[len(b.Pending)-1]
