@@ -70,7 +70,7 @@ func (r *Runtime) inline(ctx context.Context, key core.ThreadKey, head thread.He
 		stepped, err := r.stepper.Step(ctx, run.Work{Key: key, Head: head, Keep: r.timeLeft(ctx)}, to.take)
 		switch {
 		case left(err):
-			return next, nil
+			return next, r.handOn(ctx, core.WakeUp{Tenant: key.Tenant, Thread: key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}, err)
 		case err != nil || stepped.Retry || stepped.Outcome == thread.Done:
 			return next, err
 		case stepped.Outcome != thread.Continue:
