@@ -33,6 +33,7 @@ type Context struct {
 	Call        *core.ToolCall    // gates, BeforeToolExecute, AfterToolExecute, effects of a call
 	CallIndex   int               // of Call in Turn, from 0
 	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
+	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 }
@@ -77,7 +78,7 @@ const (
 
 // Verdict is what a gate returns. A suspension without an id gets one that is
 // the same each time the call is asked about; when that suspension was decided
-// to resume, its verdict counts as VerdictAllow.
+// to resume, now or earlier in the call's life, its verdict counts as VerdictAllow.
 type Verdict struct {
 	Kind    VerdictKind
 	Reason  string           // VerdictBlock: for people

@@ -4,20 +4,63 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// openRound finds the committed turn and adopts what earlier claims stored.
+// openRound finds the committed turn, what the round has come to, and what earlier
+// claims stored of it.
 func (p *step) openRound(ctx context.Context) error {
 	messages := p.draft.messages
 	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(p.head.Run.Calls) {
 		return fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", p.head.Run.Base, store.ErrCorrupt)
 	}
 	p.round = newRound(messages[len(messages)-1], p.head.Run.Base)
-	return p.adopt(ctx)
+	p.round.before = messages
+	if err := p.recallRound(ctx); err != nil {
+		return err
+	}
+	if err := p.adopt(ctx); err != nil {
+		return err
+	}
+	p.showResults()
+	return nil
+}
+
+// recallRound goes on from what a round that waited had come to. Values were
+// stored, not intents: it does not matter which build they come from. Without a
+// record everything that is stored is merged again.
+func (p *step) recallRound(ctx context.Context) error {
+	version := p.head.Run.Round
+	if version == 0 {
+		return nil
+	}
+	var open thread.RoundRecord
+	if err := p.readRecord(ctx, "round", store.RoundName(p.id, version), &open); err != nil {
+		return err
+	}
+	r, d := p.round, &p.draft
+	unknown := func(i int) bool { return i < 0 || i >= len(r.calls) || p.head.Run.Calls[i] != thread.CallDone }
+	if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {
+		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.base-1, store.ErrCorrupt)
+	}
+	if len(open.Patch) > 0 {
+		fold := state.NewFold(d.snapshot)
+		if err := fold.Apply(open.Patch, open.Revision); err != nil {
+			return fmt.Errorf("open round: %w", err)
+		}
+		d.snapshot, d.patches = fold.Snapshot(), []state.Patch{open.Patch}
+	}
+	d.totals = open.Totals
+	r.merged = open.Merged
+	for _, i := range open.Merged {
+		r.calls[i].merged = true
+	}
+	return nil
 }
 
 // adopt takes over results that an earlier claim stored: the same bytes under
@@ -29,7 +72,7 @@ func (p *step) openRound(ctx context.Context) error {
 // reserved by another turn then. The message id tells them apart.
 func (p *step) adopt(ctx context.Context) error {
 	r, base := p.round, p.head.Run.Base
-	last := base + uint64(len(r.entries)) - 1
+	last := base + uint64(len(r.calls)) - 1
 	var again []store.Record
 	var adopted []int
 	for record, err := range p.store.Log(ctx, p.Key, base, last) {
@@ -47,14 +90,15 @@ func (p *step) adopt(ctx context.Context) error {
 		if err != nil || !p.isResult(entry, i) {
 			continue // an orphan of something that was never committed
 		}
-		r.keep(i, entry, record.Payload)
+		r.calls[i].entry, r.calls[i].payload = &entry, record.Payload
+		r.calls[i].told = r.calls[i].told || done
 		if !done {
 			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
 		}
 		adopted = append(adopted, i)
 	}
 	for i, status := range p.head.Run.Calls {
-		if status == thread.CallDone && r.entries[i] == nil {
+		if status == thread.CallDone && r.calls[i].entry == nil {
 			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
@@ -144,6 +145,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	_, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitTurn{
 			Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Calls: calls, TurnFence: p.events.fence, Consumed: d.consumed, Cut: d.cut,
+			Batch: p.agent.Spec.Mode() == agent.ParallelBatchApproval,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := p.logRecords(from+1, d.entries)
@@ -158,6 +160,7 @@ func (p *step) commitTurn(ctx context.Context, turn core.Message) (Stepped, erro
 	}
 	p.round = newRound(turn, p.head.Run.Base)
 	p.committed(ctx)
+	p.round.before = p.draft.messages
 	if !p.claims() {
 		return Stepped{}, thread.ErrFenced
 	}
@@ -216,7 +219,11 @@ func (p *step) finish(ctx context.Context, end ending) (Stepped, error) {
 // were put alone are left out. The run's record is stored with its first commit,
 // which a takeover needs it from, and when the run ends.
 func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
-	d, from, calls := &p.draft, p.head.Seq, len(p.head.Run.Calls)
+	d, from, calls := &p.draft, p.head.Seq, 0
+	if p.round != nil {
+		calls = len(p.round.calls)
+		p.takeResults()
+	}
 	if len(d.patches) > 0 {
 		entry := thread.Entry{Run: p.id, Step: p.events.step}
 		d.take(&entry)
@@ -262,7 +269,10 @@ func (p *step) commitStep(ctx context.Context, end ending) (Stepped, error) {
 func (p *step) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
 	r := p.record
 	r.Steps, r.Usage = p.draft.totals.Steps, p.draft.totals.Usage
+	r.Status = core.RunRunning
 	switch result.Outcome {
+	case thread.Wait:
+		r.Status = core.RunWaiting
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		r.Response = lastText(p.draft.messages, r.ID) // the run reads as done from this head on

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -141,7 +142,7 @@ func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -306,7 +307,7 @@ func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
 		o := options{
 			model:   answers(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
 			tools:   []tool.Tool{second, counted("count", tool.AtLeastOnce, &ran), nap},
-			plugins: []plugin.Plugin{afterTools()},
+			plugins: []plugin.Plugin{afterTools()}, mode: agent.ParallelStreaming,
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -330,7 +331,7 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		newer, older := o, o
@@ -373,7 +374,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)

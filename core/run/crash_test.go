@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -147,7 +148,7 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		var seen []thread.CallStatus
-		o := options{model: answers(calls("count", "{}", "echo", `{"text":"a"}`), text("ok"))}
+		o := options{model: answers(calls("count", "{}", "echo", `{"text":"a"}`), text("ok")), mode: agent.ParallelStreaming}
 		w := &world{}
 		o.tools = []tool.Tool{toolFunc{name: "count", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
 			ran++

@@ -17,9 +17,9 @@
 //   - Commit B moves the head over the results and over the step record, which
 //     holds what the hooks behind the turn changed, and hands the run on.
 //
-// Between the two each result is put at its reserved sequence as soon as its
-// tool returns, before any hook looks at it, except the last one of a round,
-// which travels with commit B. What the head makes of a commit counts, not what
+// Between the two lies the tool round. Each result is put at its reserved sequence
+// as soon as its tool returns, before any hook looks at it, except the last one of
+// a round, which travels with commit B. What the head makes of a commit counts, not what
 // the step wished: a natural end with unread input goes on, an end with open
 // calls or a listener of RunEnd begins to close the run instead of ending it.
 // The records of a commit are therefore built from the head that it comes to,
@@ -49,10 +49,28 @@
 //     apart from a late write of another claim by the fence alone, so the step
 //     takes the next fence (thread.Refence) and writes under that.
 //
+// # A round that waits
+//
+// A gate or a tool may let its call wait for a decision. The head then has a
+// ticket: the call, hashes of what is asked (C#) and, later, of what was decided
+// (D#), and from these alone the names of both records follow; what the head does
+// not name does not count. Tickets are put in the head while siblings still run, or
+// with the write that ends the step, and announced after it. When nothing runs any
+// more and calls wait, the step merges the results that there are, stores what that
+// came to (C#round), and gives up the claim: nothing runs, nothing is held. A
+// decision makes the run claimable again; whoever comes starts from the stored
+// values, asks the gates of the decided calls again, and runs no hook of a merged
+// call and no tool with a result.
+//
+// How the calls of a round run is the agent's mode. Side by side each sees the
+// state as it was when the round began, or went on; hooks that changed the same
+// exclusive key are asked again when their calls are merged. One after the other,
+// each call is merged before the next one's gate is asked.
+//
 // # State
 //
 // The log holds values: turn and step records carry the patch that their hooks
-// came to, results carry the intents of their tools until the round is merged.
+// came to, results carry what their hooks and tools asked for until the round is merged.
 // Folding the log calls no code of any plugin. The intents of a round are
 // applied in call order, each on what those before it made of the state; one
 // that cannot be applied is dropped with a log line, and its result stands.
@@ -102,19 +120,24 @@
 //   - the watch, which reads the head every two seconds, renews the lease past
 //     two thirds and cancels the step's context when the claim is lost or the
 //     run was ended. It shares the atomic fields of step (held, refencing,
-//     ending) and nothing else; heads that it writes differ from the step's own
-//     in version and lease only, which the committer's loop settles;
-//   - the calls of a round, side by side. They share the round and the emitter,
-//     each behind its own mutex, which is never held over I/O. Each runs its tool
-//     in a goroutine of its own, the only one that can outlive the step: a tool
-//     that goes on for two seconds when its context has ended is left behind, and
-//     has nothing of the step by then (see runTool);
-//   - reads of a cold step that do not need each other.
+//     ending), and leaves each head that it reads in step.news, for a round to
+//     which a decision may have come; heads that it writes differ from the step's
+//     own in version and lease only, which the committer's loop settles;
+//   - the tools of a round. They are given a call by value and leave what they
+//     come to in step.news; the scheduler, which is the step's goroutine, waits for
+//     that, stores the results and commits. Each tool runs in a goroutine of its
+//     own, the only one that can outlive the step: a tool that goes on for two
+//     seconds when its context has ended is left behind, and has nothing of the
+//     step by then (see runTool);
+//   - BeforeToolExecute of the calls of a round that are about to start, and reads
+//     of a cold step that do not need each other: the step waits for all of them
+//     before it does anything else.
 //
 // All of it goes through env.Env, so that the simulator runs one function at a
 // time in an order of its own choosing. What a step writes does not depend on
-// that order: ids derive from run, step and call index, results are merged and
-// announced in call order, and of several errors the first in call order counts.
+// that order: ids derive from run, step and call index, results are merged in call
+// order, and of several errors the first in call order counts. Results are
+// announced as they are stored; one that overtakes an earlier call has no position.
 //
 // # Memory
 //

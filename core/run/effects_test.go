@@ -192,9 +192,6 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				for _, phase := range phases {
 					r.Hook(phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
-						if phase == core.PhaseBeforeToolExecute && c.CallIndex == 0 {
-							return state.Command{}, nil // it runs beside the other
-						}
 						shown = append(shown, shows(c))
 						var command state.Command
 						if phase != core.PhaseRunEnd {
@@ -216,8 +213,9 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 			`step_start of t/t1, demo step 1, 1 messages`,
 			`before_inference of t/t1, demo step 1, 1 messages`,
 			`after_inference of t/t1, demo step 1, 1 messages, turn RUN.1`,
-			`before_tool_execute of t/t1, demo step 1, 2 messages, turn RUN.1, call 1 tells`,
+			`before_tool_execute of t/t1, demo step 1, 2 messages, turn RUN.1, call 0 echo`,
 			`after_tool_execute of t/t1, demo step 1, 3 messages, turn RUN.1, call 0 echo, result {"text":"a"}`,
+			`before_tool_execute of t/t1, demo step 1, 3 messages, turn RUN.1, call 1 tells`,
 			`after_tool_execute of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells, result "told"`,
 			`step_end of t/t1, demo step 1, 4 messages`,
 			`tool {} of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells`,

@@ -11,7 +11,6 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A run ends in one way, whatever the reason:
@@ -184,32 +183,36 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	}
 	before := p.round
 	p.round = newRound(turn, p.head.Run.Base)
-	if before != nil && before.base == p.head.Run.Base { // what this step has announced, and left behind
-		p.round.told, p.round.left = before.told, before.left
+	p.round.takeOver(before)
+	p.round.before = p.draft.messages
+	if err := p.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return nil, err
 	}
 	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
 	reason := "no result: the run was ended first (" + string(t.Type) + ")"
-	for i, entry := range p.round.entries {
-		if entry != nil {
+	for i, c := range p.round.calls {
+		if c.entry != nil {
 			continue
 		}
-		result, status := tool.Failed(reason), core.ResultNotExecuted
-		if p.head.Run.Calls[i] == thread.CallRunning || p.round.left[i] {
-			result, status = tool.Failed("outcome unknown: the run was ended while the tool may have run"), core.ResultUnknown
+		result := synthetic(core.ResultNotExecuted, reason)
+		if p.head.Run.Calls[i] == thread.CallRunning || c.left.Load() {
+			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
-		result.Status = status
-		entry := p.resultEntry(i, result)
-		payload, err := p.records.EncodeEntry(entry)
-		if err != nil {
+		entry := p.resultEntry(i, answer{result: result})
+		if c.payload, err = p.records.EncodeEntry(entry); err != nil {
 			return nil, err
 		}
-		p.round.keep(i, entry, payload)
+		c.entry = &entry
 	}
-	for i, entry := range p.round.entries {
-		p.mergeResult(ctx, i, *entry)
+	for i, c := range p.round.calls {
+		if !c.merged { // its AfterToolExecute does not run any more
+			p.mergeResult(ctx, i, c.entry.Hooks)
+			p.merged(i)
+		}
 	}
+	p.takeResults()
 	return p.round.unstored(), nil
 }
 

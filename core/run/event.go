@@ -43,15 +43,24 @@ func (e *emitter) emit(event core.Event) {
 
 // emitAt emits an event that ends at a byte of a block of the step's turn.
 func (e *emitter) emitAt(event core.Event, block, end int) {
+	position := ""
+	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
+		position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
+	}
+	e.send(event, position)
+}
+
+// emitUnplaced emits an event that has no place in the stream: a reader that comes
+// back is told again, from what stands then.
+func (e *emitter) emitUnplaced(event core.Event) { e.send(event, "") }
+
+func (e *emitter) send(event core.Event, position string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.sink == nil {
 		return
 	}
-	event.Step = e.step
-	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
-		event.Position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
-	}
+	event.Step, event.Position = e.step, position
 	if env.Protect(func() error { return e.sink(event) }) != nil {
 		e.sink = nil // nobody listens any more; the run goes on
 	}
@@ -67,7 +76,7 @@ func (e *emitter) listened() bool {
 // resultEvent announces a stored result.
 func resultEvent(m *core.Message) core.Event {
 	r := m.ToolResult
-	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError}
+	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status}
 	if r.IsError || len(r.Data) == 0 {
 		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
 		if !r.IsError {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
@@ -194,7 +195,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, refused := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("fatal", "{}", "count", "{}")),
+			model: answers(calls("fatal", "{}", "count", "{}")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -255,7 +256,7 @@ func TestCallsOfAClosingRunAreShownToNoHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, ends := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}", "nap", "{}")),
+			model: answers(calls("count", "{}", "nap", "{}")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				r.Hook(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {

@@ -84,6 +84,7 @@ func (p *step) watch(ctx context.Context) error {
 		case !ending && head.Run.Status == thread.Closing:
 			return thread.ErrClosing
 		}
+		p.news.offer(head)
 		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -128,7 +129,7 @@ func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {
 			}
 		}
 		w := newWorld(t, options{
-			model: answers(calls("late", "{}", "later", "{}"), text("ok")),
+			model: answers(calls("late", "{}", "later", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{toolFunc{name: "late", run: takes(11 * time.Second)}, toolFunc{name: "later", run: takes(20 * time.Second)}},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -2,54 +2,174 @@ package run
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// mergeRound applies what the calls ask for, in call order, each on what those
-// before it made of the state, with the hooks after it. It begins when every call
-// has its result, adopted or new, and works from the results alone: a takeover
-// comes to the same state, whoever ran which tool.
+// mergeRound applies what the calls ask for that have their result, in call order,
+// each on what those before it made of the state, with the hooks after it. It works
+// from the results alone: a takeover comes to the same state, whoever ran which
+// tool. Of a round that waits it merges what there is; the rest follows when its
+// calls have been decided.
 func (p *step) mergeRound(ctx context.Context) error {
-	for i, entry := range p.round.entries {
-		p.mergeResult(ctx, i, *entry)
-		if err := p.afterTool(ctx, i, entry.Message.ToolResult); err != nil {
+	for i, c := range p.round.calls {
+		if c.entry == nil || c.merged {
+			continue
+		}
+		if err := p.mergeCall(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mergeResult takes one result into the draft. Intents that cannot be applied are
-// that call's failure, and nobody else's: its result stands.
-func (p *step) mergeResult(ctx context.Context, i int, entry thread.Entry) {
-	d, call := &p.draft, p.round.turn.ToolCalls[i]
-	d.add(entry)
-	if entry.Message.ToolResult.IsError {
-		d.totals.Failures++
-	}
-	if entry.Intents == nil || p.agent == nil {
-		return
-	}
-	applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents)
-	if err != nil {
-		p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
-		return
-	}
-	applied.Command.Effects = nil // they run when the call is done, from the result
-	d.merge(applied)
-}
-
-// afterTool runs AfterToolExecute on a result, if the tool or a gate gave it.
-func (p *step) afterTool(ctx context.Context, i int, result *core.ToolResult) error {
-	d, call := &p.draft, p.round.turn.ToolCalls[i]
-	if result.Status == core.ResultNotExecuted || result.Status == core.ResultUnknown || result.Status == core.ResultBlocked {
-		p.round.hooked[i] = true
+// mergeCall takes one call into the draft: what its gates and BeforeToolExecute
+// asked for, what its tool did, and what AfterToolExecute makes of the result.
+func (p *step) mergeCall(ctx context.Context, i int) error {
+	c := p.round.calls[i]
+	if c.merged {
 		return nil
 	}
+	hooks := c.entry.Hooks
+	if p.collides(hooks) && asksAgain(c.entry) {
+		again, err := p.hookAgain(ctx, i)
+		if err != nil {
+			return err
+		}
+		hooks = &again
+	}
+	p.mergeResult(ctx, i, hooks)
+	if err := p.afterTool(ctx, i); err != nil {
+		return err
+	}
+	p.merged(i)
+	return nil
+}
+
+// mergeResult takes what a call asked for into the draft. What cannot be applied
+// is that call's failure, and nobody else's: its result stands.
+func (p *step) mergeResult(ctx context.Context, i int, hooks *state.Command) {
+	entry, call := p.round.calls[i].entry, p.round.turn.ToolCalls[i]
+	if entry.Message.ToolResult.IsError {
+		p.draft.totals.Failures++
+	}
+	if p.agent == nil {
+		return
+	}
+	for _, command := range []*state.Command{hooks, entry.Intents} {
+		if command == nil {
+			continue
+		}
+		applied, err := p.agent.Engine.Submit(p.draft.snapshot, i, *command)
+		if err != nil {
+			p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
+			continue
+		}
+		p.apply(applied)
+	}
+}
+
+// apply takes what came to a call into the draft. Effects are left out: they run
+// when the call is done, from its result.
+func (p *step) apply(r plugin.PhaseResult) {
+	r.Command.Effects = nil
+	p.draft.merge(r)
+	for _, m := range r.Command.Batch.Mutations {
+		if scope, _ := p.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
+			p.round.other.Mutations = append(p.round.other.Mutations, m)
+		}
+	}
+}
+
+// merged notes that the draft has all of call i, and shows its result to the hooks
+// that follow, at its place.
+func (p *step) merged(i int) {
+	r := p.round
+	r.calls[i].merged = true
+	r.merged = append(r.merged, i)
+	p.showResults()
+}
+
+// showResults makes the conversation that hooks see: up to the turn, and the
+// results that were merged, in call order.
+func (p *step) showResults() {
+	r := p.round
+	messages := r.before[:len(r.before):len(r.before)]
+	for _, c := range r.calls {
+		if c.merged {
+			messages = append(messages, *c.entry.Message)
+		}
+	}
+	p.draft.messages = messages
+}
+
+// collides reports whether hooks of a call changed what another call of the round
+// has changed since, and what does not merge: one of the two would be lost. A
+// sequential round chains its snapshots, so nothing can collide there.
+func (p *step) collides(hooks *state.Command) bool {
+	if hooks == nil || p.round.mode == agent.Sequential {
+		return false
+	}
+	_, conflict := p.agent.Engine.Registry().Conflict(hooks.Batch, p.round.other)
+	return conflict
+}
+
+// asksAgain reports whether the hooks of a call can be asked again. Those of a call
+// that came to wait were asked by another claim, and what was decided since is its
+// result.
+func asksAgain(entry *thread.Entry) bool {
+	switch entry.Message.ToolResult.Status {
+	case core.ResultDenied, core.ResultCancelled:
+		return false
+	case core.ResultSet:
+		return entry.Decision == ""
+	}
+	return true
+}
+
+// hookAgain asks the gates and BeforeToolExecute of a call on what its siblings
+// made of the state, for what they change alone: the verdict stands, and so do the
+// effects that they asked for first. The tool does not run again, whatever merge its
+// keys have: its updates are applied to what is there.
+//
+// A claim that finds the result of an earlier one does not know the decision that
+// the call went on after; the gates are asked without it, and their verdict does not
+// count anyway.
+func (p *step) hookAgain(ctx context.Context, i int) (state.Command, error) {
+	t := p.round.calls[i].task
+	if t == nil { // an earlier claim's, or a gate gave the result
+		t = &task{index: i, call: p.round.turn.ToolCalls[i]}
+	}
+	t.snapshot, t.hooks = p.draft.snapshot, state.Command{}
+	if _, err := p.askGates(ctx, t); err != nil {
+		return state.Command{}, err
+	}
+	switch p.round.calls[i].entry.Message.ToolResult.Status {
+	case core.ResultBlocked, core.ResultSet: // the gates ended it
+	default:
+		if err := p.beforeTool(ctx, t); err != nil {
+			return state.Command{}, err
+		}
+	}
+	return t.hooks, nil // mergeResult leaves effects out
+}
+
+// afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
+// gave. There is nothing to look at in one that says why there is none.
+func (p *step) afterTool(ctx context.Context, i int) error {
+	c, call := p.round.calls[i], p.round.turn.ToolCalls[i]
+	result := c.entry.Message.ToolResult
+	switch result.Status {
+	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
+		return nil
+	}
+	c.merged = true // for the hooks, which see the result among the messages; if they fail, it is not
+	p.showResults()
+	c.merged = false
 	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
 		Phase: core.PhaseAfterToolExecute, Turn: &p.round.turn, Call: &call, CallIndex: i, Result: result,
 	}))
@@ -57,22 +177,22 @@ func (p *step) afterTool(ctx context.Context, i int, result *core.ToolResult) er
 		return p.phaseError(ctx, "phase after_tool_execute", call, err)
 	}
 	if p.head.Run.Calls[i] != thread.CallDone {
-		p.round.hooks[i] = after.Command.Effects
+		c.effects = after.Command.Effects
 	}
-	p.round.hooked[i] = true
-	after.Command.Effects = nil
-	d.merge(after)
+	p.apply(after)
 	return nil
-}
-
-func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
 }
 
 // hooked reports whether results wait for AfterToolExecute.
 func (p *step) hooked() bool {
 	return p.agent != nil && p.agent.Engine.Listens(core.PhaseAfterToolExecute)
+}
+
+// takeResults puts the results into the draft's records, in the order of the log.
+// Every call has one.
+func (p *step) takeResults() {
+	d := &p.draft
+	for _, c := range p.round.calls {
+		d.entries = append(d.entries, *c.entry)
+	}
 }

@@ -1,96 +1,136 @@
 package run
 
 import (
-	"context"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// round is the tool round of the committed turn. Calls that run side by side
-// share it; mu is never held over I/O.
+// round is the tool round of the committed turn, as this claim knows it. It is
+// the step's own goroutine's: a call that runs reports to the scheduler and
+// touches nothing here but abandon.
 type round struct {
-	turn  core.Message
-	base  uint64 // sequence of the first result
-	mu    sync.Mutex
-	told  int      // results announced so far, in call order
-	hooks []effect // what AfterToolExecute asked for, by call
-
-	entries  []*thread.Entry // result of each call; nil while it has none
-	payloads [][]byte        // as they are, or will be, stored
-	stored   []bool          // readable under this claim's fence, or marked done in the head
-	fresh    []bool          // stored by this claim's own put, not adopted
-	hooked   []bool          // AfterToolExecute has seen it, or never will
-	left     []bool          // its tool was left behind: whether it acted is not known
-	schema   uint16          // the highest of the results that were met in the log: another program may have written them
+	turn   core.Message
+	base   uint64 // sequence of the first result
+	mode   agent.ExecutionMode
+	before []core.Message // the conversation up to the turn: results are shown behind it
+	calls  []*openCall
+	merged []int       // calls that the draft's state contains, in the order in which they came
+	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
+	schema uint16      // the highest of the results that were met in the log: another program may have written them
 }
 
-// effect is what a hook asked for on behalf of a call.
-type effect []state.Effect
+// openCall is one call of the round on its way to its result:
+//
+//	open -> checked -> gated -> (suspended <-> decided) -> running -> stored
+//
+// The head's status says where it stood when another claim was last seen; what
+// follows is what this claim has made of it since.
+type openCall struct {
+	task   *task   // its gates have let it through; nil before
+	ticket *ticket // what it is to wait for, until the head has it
+	// crowded: it was to wait and found no place among the tickets. Its gates are
+	// asked again when there is one.
+	crowded bool
+	left    atomic.Bool // its tool was left behind: whether it acted is not known
+
+	entry   *thread.Entry  // its result; nil while it has none
+	payload []byte         // of entry, as it is, or will be, stored
+	stored  bool           // readable under this claim's fence, or marked done in the head
+	fresh   bool           // stored by this claim's own put, not adopted
+	told    bool           // its result was announced, by this claim or by one before it
+	merged  bool           // the draft has what it changed, AfterToolExecute included
+	effects []state.Effect // what AfterToolExecute asked for
+}
 
 func newRound(turn core.Message, base uint64) *round {
-	n := len(turn.ToolCalls)
-	return &round{
-		turn: turn, base: base, hooks: make([]effect, n),
-		entries: make([]*thread.Entry, n), payloads: make([][]byte, n), stored: make([]bool, n), fresh: make([]bool, n), hooked: make([]bool, n), left: make([]bool, n),
+	r := &round{turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
+	for i := range r.calls {
+		r.calls[i] = &openCall{}
+	}
+	return r
+}
+
+// takeOver keeps what a round of the same step knew of the turn's calls that the
+// store cannot tell: what was announced, and whose tools were left behind.
+func (r *round) takeOver(before *round) {
+	if before == nil || before.base != r.base {
+		return
+	}
+	for i, c := range before.calls {
+		r.calls[i].told = c.told
+		r.calls[i].left.Store(c.left.Load())
 	}
 }
 
-// record is the log record of a result. The caller holds mu, or the round alone.
+// abandon notes that the tool of call i was left behind. It is the one thing that
+// a running call may do to the round.
+func (r *round) abandon(i int) { r.calls[i].left.Store(true) }
+
+// open reports whether a call has no result yet.
+func (r *round) open() bool {
+	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
+}
+
+// blocked is the index of the first call that a gate ended the run over; -1: none.
+func (r *round) blocked() int {
+	return slices.IndexFunc(r.calls, func(c *openCall) bool {
+		return c.entry != nil && c.entry.Message.ToolResult.Status == core.ResultBlocked
+	})
+}
+
+// end is how the run ends after the round; nil: it goes on.
+func (r *round) end() *core.Termination {
+	i := r.blocked()
+	if i < 0 {
+		return nil
+	}
+	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].entry.Blocked}
+}
+
+// record is the log record of a result.
 func (r *round) record(i int) store.Record {
-	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.payloads[i]}
+	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].payload}
 }
 
 // unstored are the records of results that no put has stored: they travel with
-// the commit. Every call has its result by then.
+// the commit that closes the round. Every call has its result by then.
 func (r *round) unstored() (records []store.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.entries {
-		if !r.stored[i] {
+	for i, c := range r.calls {
+		if !c.stored {
 			records = append(records, r.record(i))
 		}
 	}
 	return records
 }
 
-// keep notes a result. alone reports whether something may still run or wait
-// after it, so that it has to be stored now. Of calls that end at the same time
-// exactly one is the last.
-func (r *round) keep(i int, entry thread.Entry, payload []byte) (alone bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.entries[i], r.payloads[i] = &entry, payload
-	return slices.Contains(r.entries, nil)
-}
-
-// abandon notes that the tool of call i was left behind.
-func (r *round) abandon(i int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left[i] = true
-}
-
-// tell marks a result as stored and announces results in call order, each as soon
-// as those before it are stored: a reader never sees what a crash could take
-// back, nor an order that a replay would not repeat.
+// tell marks a result as stored and announces it, once. A position says that
+// everything before it was shown, so a result behind a call that has none yet is
+// announced without one: a reader that comes back gets it again. Results
+// that the head marked done when the step began were announced by whoever moved
+// them there.
 func (r *round) tell(i int, events *emitter) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stored[i] = true
-	for r.told < len(r.entries) && r.stored[r.told] && r.entries[r.told] != nil {
-		events.emitAt(resultEvent(r.entries[r.told].Message), len(r.turn.Content)+r.told, 0)
-		r.told++
+	c := r.calls[i]
+	if c.stored = true; c.told {
+		return
 	}
+	c.told = true
+	if slices.ContainsFunc(r.calls[:i], func(c *openCall) bool { return !c.stored }) {
+		events.emitUnplaced(resultEvent(c.entry.Message))
+		return
+	}
+	events.emitAt(resultEvent(c.entry.Message), len(r.turn.Content)+i, 0)
 }
 
+// allStored announces what a commit has made visible.
 func (r *round) allStored(events *emitter) {
-	for i := range r.entries {
-		if r.entries[i] != nil {
+	for i, c := range r.calls {
+		if c.entry != nil {
 			r.tell(i, events)
 		}
 	}
@@ -99,12 +139,14 @@ func (r *round) allStored(events *emitter) {
 // effectsOf are the effects of call i, of its tool and of what came before and
 // after it.
 func (r *round) effectsOf(i int) (effects []state.Effect) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.entries[i]; e != nil && e.Intents != nil {
-		effects = append(effects, e.Intents.Effects...)
+	c := r.calls[i]
+	if c.entry != nil && c.entry.Hooks != nil {
+		effects = append(effects, c.entry.Hooks.Effects...)
 	}
-	return append(effects, r.hooks[i]...)
+	if c.entry != nil && c.entry.Intents != nil {
+		effects = append(effects, c.entry.Intents.Effects...)
+	}
+	return append(effects, c.effects...)
 }
 
 // statuses are the calls as the step leaves them: a result that is stored makes
@@ -114,14 +156,12 @@ func (r *round) effectsOf(i int) (effects []state.Effect) {
 // lost if that came first. progress reports whether this claim stored a result
 // that is left out for it.
 func (r *round) statuses(calls []thread.CallStatus, hooks bool) (left []thread.CallStatus, progress bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	left = slices.Clone(calls)
-	for i := range left {
+	for i, c := range r.calls {
 		switch {
-		case !r.stored[i]:
-		case hooks && !r.hooked[i]:
-			progress = progress || r.fresh[i] && left[i] != thread.CallDone
+		case !c.stored:
+		case hooks && !c.merged:
+			progress = progress || c.fresh && left[i] != thread.CallDone
 		default:
 			left[i] = thread.CallDone
 		}
@@ -132,47 +172,10 @@ func (r *round) statuses(calls []thread.CallStatus, hooks bool) (left []thread.C
 // answered reports whether a call has come to a result that the head does not
 // say it has.
 func (r *round) answered(calls []thread.CallStatus) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, entry := range r.entries {
-		if entry != nil && calls[i] != thread.CallDone {
+	for i, c := range r.calls {
+		if c.entry != nil && calls[i] != thread.CallDone {
 			return true
 		}
 	}
 	return false
-}
-
-// tools goes on with the round of a turn that an earlier step committed.
-func (p *step) tools(ctx context.Context) (Stepped, error) {
-	p.enter(int(p.head.Run.Step))
-	if err := p.openRound(ctx); err != nil {
-		return Stepped{}, err
-	}
-	return p.runRound(ctx)
-}
-
-// runRound runs what is left of the round and ends the step.
-func (p *step) runRound(ctx context.Context) (Stepped, error) {
-	end := p.judge(p.round.turn)
-	if end != nil {
-		if err := p.answerOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code); err != nil {
-			return Stepped{}, err
-		}
-	} else {
-		blocked, runnable, err := p.gate(ctx)
-		if err != nil {
-			return Stepped{}, err
-		}
-		end = blocked
-		if err := p.mark(ctx, runnable); err != nil {
-			return Stepped{}, err
-		}
-		if err := p.executeAll(ctx, runnable); err != nil {
-			return Stepped{}, err
-		}
-	}
-	if err := p.mergeRound(ctx); err != nil {
-		return Stepped{}, err
-	}
-	return p.finish(ctx, ending{termination: end})
 }

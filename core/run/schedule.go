@@ -2,122 +2,349 @@ package run
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// gate asks the gates about every call that has no result, in call order. A
-// block ends the run: the blocked call and those after it are not executed, while
-// those before it were allowed and run. Nothing runs until every gate was asked,
-// so that what a gate says cannot depend on how fast a sibling is.
+// tools goes on with the round of a turn that an earlier step committed.
+func (p *step) tools(ctx context.Context) (Stepped, error) {
+	p.enter(int(p.head.Run.Step))
+	if err := p.openRound(ctx); err != nil {
+		return Stepped{}, err
+	}
+	return p.runRound(ctx)
+}
+
+// runRound takes the round as far as it goes and ends the step: when every call
+// has its result, or when those that have none wait for decisions.
+func (p *step) runRound(ctx context.Context) (Stepped, error) {
+	p.round.mode = p.mode()
+	end := p.judge(p.round.turn)
+	var err error
+	if end != nil {
+		err = p.answerOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
+	} else {
+		err = p.schedule(ctx)
+	}
+	if err != nil {
+		return Stepped{}, err
+	}
+	if err := p.mergeRound(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if p.round.open() {
+		return p.commitWait(ctx)
+	}
+	if end == nil {
+		end = p.round.end()
+	}
+	return p.finish(ctx, ending{termination: end})
+}
+
+// mode is how the round runs. An agent may be given another mode while a round
+// of it waits, and what the head says counts then: it decides when the run is
+// woken, and a scheduler that waits for something else would be woken for
+// nothing, for ever.
+func (p *step) mode() agent.ExecutionMode {
+	mode := p.agent.Spec.Mode()
+	if p.head.Run.Batch {
+		return agent.ParallelBatchApproval
+	}
+	waits := slices.Index(p.head.Run.Calls, thread.CallSuspended)
+	behind := waits >= 0 && slices.ContainsFunc(p.head.Run.Calls[waits+1:], decided)
+	if mode == agent.ParallelBatchApproval || behind {
+		return agent.ParallelStreaming
+	}
+	return mode
+}
+
+// decided reports whether a call that waited is to go on, or to end.
+func decided(s thread.CallStatus) bool {
+	return s == thread.CallResuming || s == thread.CallCancelling
+}
+
+// scheduler runs what can be run of a round. It is the step's own goroutine, the
+// only one that asks gates, starts calls, stores results and commits. Tools run
+// beside it, and the watch reads the head beside it; both leave what they have in
+// step.news and wake it.
 //
-// A call that is marked as running when the step finds it was an earlier
-// claim's, and what became of it is not known.
-func (p *step) gate(ctx context.Context) (blocked *core.Termination, runnable []int, err error) {
-	for i, call := range p.round.turn.ToolCalls {
-		if entry := p.round.entries[i]; entry != nil { // nothing stored is asked again, but it still ends the run
-			if result := entry.Message.ToolResult; result.Status == core.ResultBlocked && blocked == nil {
-				blocked = blockedFor(strings.TrimPrefix(result.Message, blockedPrefix))
-			}
-			continue
-		}
-		if blocked != nil {
-			if err := p.answer(ctx, i, tool.Failed("not executed: an earlier call was blocked"), core.ResultNotExecuted); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		if p.head.Run.Calls[i] == thread.CallRunning {
-			if err := p.answer(ctx, i, tool.Failed("outcome unknown: the tool may have run, and it must not run twice"), core.ResultUnknown); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		refusal, err := p.refusal(ctx, i)
-		if err != nil {
-			return nil, nil, err
-		}
-		if refusal != nil {
-			if err := p.answer(ctx, i, *refusal, core.ResultInvalid); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		verdict, err := p.agent.Engine.Gate(ctx, p.context(plugin.Context{Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &call, CallIndex: i}))
-		switch {
-		case err != nil:
-			return nil, nil, p.phaseError(ctx, "gate", call, err)
-		case verdict.Kind == plugin.VerdictBlock:
-			blocked = blockedFor(verdict.Reason)
-			err = p.answer(ctx, i, tool.Failed(blockedPrefix+verdict.Reason), core.ResultBlocked)
-		case verdict.Kind == plugin.VerdictSetResult:
-			err = p.answer(ctx, i, tool.Result{ToolResult: *verdict.Result}, core.ResultSet)
-		default:
-			runnable = append(runnable, i)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return blocked, runnable, nil
+// What one call fails with cancels none of the others: their tools have begun,
+// and each result that is stored is one that does not run again. Only a lost
+// claim or an ended run does. After a failure nothing new is started.
+type scheduler struct {
+	*step
+	group   *env.Group // of the tools
+	running int
+	errs    []error // by call, so that which one counts does not depend on who was first
+	stop    error   // the claim is lost, or the run was ended
 }
 
-// blockedPrefix comes before the gate's reason in the result of a blocked call.
-const blockedPrefix = "blocked: "
-
-func blockedFor(reason string) *core.Termination {
-	return &core.Termination{Type: core.TerminationBlocked, Detail: reason}
+// schedule runs calls until each has its result or waits for a decision.
+func (p *step) schedule(ctx context.Context) error {
+	group, _ := p.env.Group(ctx)
+	s := &scheduler{step: p, group: group, errs: make([]error, len(p.round.calls))}
+	defer func() { // nothing runs any more, unless the scheduler itself has panicked
+		group.Cancel()
+		_ = group.Wait()
+	}()
+	if p.round.mode == agent.Sequential {
+		s.sequential(ctx)
+	} else {
+		s.parallel(ctx)
+	}
+	if s.stop != nil {
+		return s.stop
+	}
+	if i := slices.IndexFunc(s.errs, func(err error) bool { return err != nil }); i >= 0 {
+		return s.errs[i]
+	}
+	return context.Cause(ctx)
 }
 
-// mark notes in the head which at_most_once tools are about to start, in one
-// write: from then on a claim that finds no result knows only that they may
-// have run.
-func (p *step) mark(ctx context.Context, runnable []int) error {
-	calls, _ := p.round.statuses(p.head.Run.Calls, p.hooked())
-	marked := false
-	for _, i := range runnable {
-		if t, ok := p.agent.Tools[p.round.turn.ToolCalls[i].Name]; ok && t.Spec().Delivery == tool.AtMostOnce {
-			calls[i], marked = thread.CallRunning, true
-		}
+// failed notes what went wrong with call i.
+func (s *scheduler) failed(i int, err error) {
+	if err == nil {
+		return
 	}
-	if !marked {
+	if s.errs[i] == nil {
+		s.errs[i] = err
+	}
+	if stops(err) {
+		s.stop = err
+		s.group.Cancel()
+	}
+}
+
+// goesOn reports whether something new may be started.
+func (s *scheduler) goesOn(ctx context.Context) bool {
+	return ctx.Err() == nil && s.stop == nil && !slices.ContainsFunc(s.errs, func(err error) bool { return err != nil })
+}
+
+// sequential runs the calls one after the other, each from its gate to
+// AfterToolExecute, so that the next one sees what it changed. At a call that
+// waits for a decision it stops: those behind it stay new.
+func (s *scheduler) sequential(ctx context.Context) {
+	for i, c := range s.round.calls {
+		if c.entry == nil && s.goesOn(ctx) {
+			s.failed(i, s.one(ctx, i))
+		}
+		if c.entry == nil || !s.goesOn(ctx) {
+			return
+		}
+		s.failed(i, s.mergeCall(ctx, i))
+	}
+}
+
+// one takes one call to its result, or to where it waits.
+func (s *scheduler) one(ctx context.Context, i int) error {
+	c := s.round.calls[i]
+	if s.round.blocked() >= 0 {
+		return s.skip(ctx, i)
+	}
+	if s.head.Run.Calls[i] == thread.CallSuspended {
 		return nil
 	}
-	_, err := p.commit(ctx, func() thread.Change { return thread.Suspend{Fence: p.fence, Calls: calls, Schema: p.adopted()} }, nil)
-	if err == nil && !p.claims() {
-		return thread.ErrFenced
-	}
-	return err
-}
-
-// executeAll runs calls at the same time. What one of them could not store
-// cancels none of the others: their tools have begun, and each result that is
-// stored is one that does not run again. Only a lost claim or an ended run stops
-// them all, and a fatal tool when all have ended.
-func (p *step) executeAll(ctx context.Context, calls []int) error {
-	errs := make([]error, len(calls))
-	group, shared := p.env.Group(ctx)
-	for n, i := range calls {
-		group.Go(func(context.Context) error {
-			errs[n] = env.Protect(func() error { return p.execute(shared, i) })
-			if stops(errs[n]) {
-				return errs[n]
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := s.admit(ctx, i); err != nil || c.task == nil {
 		return err
 	}
-	for _, err := range errs { // in call order, whichever came first
-		if err != nil {
-			return err
-		}
+	s.launch(ctx, []*task{c.task})
+	for s.running > 0 {
+		s.hearHead()
+		s.await(ctx)
 	}
 	return nil
+}
+
+// parallel starts every call that can start, waits for news, and looks again: a
+// tool has ended, or a decision has come for one that waited.
+func (s *scheduler) parallel(ctx context.Context) {
+	for {
+		s.hearHead()
+		switch {
+		case s.goesOn(ctx) && s.startAll(ctx):
+		case s.running > 0:
+			s.await(ctx)
+		default:
+			return
+		}
+	}
+}
+
+// startAll asks the gates of all calls that may go on, in call order, before any
+// of them starts, so that what a gate says cannot depend on how fast a sibling
+// is. It reports whether it came to anything new: what it did may let other calls go
+// on, so it is asked until it finds nothing.
+//
+// In batch mode decided calls are held back while a ticket of the head is open,
+// however long siblings run: whoever decides the last one decides about all.
+func (s *scheduler) startAll(ctx context.Context) (acted bool) {
+	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
+	var ready []*task
+	for i, c := range s.round.calls {
+		if c.entry != nil || c.task != nil || c.ticket != nil || !s.ready(i, hold) {
+			continue
+		}
+		acted = true
+		if err := s.admit(ctx, i); err != nil {
+			s.failed(i, err)
+			return true
+		}
+		if c.task != nil {
+			ready = append(ready, c.task)
+		}
+	}
+	if s.round.blocked() >= 0 && s.skipAll(ctx) {
+		acted = true
+	}
+	return s.launch(ctx, ready) || acted
+}
+
+// ready reports whether call i can be asked about. hold: the round waits until
+// every ticket is decided.
+func (s *scheduler) ready(i int, hold bool) bool {
+	if blocked := s.round.blocked(); blocked >= 0 && i > blocked {
+		return false // skipAll ends it
+	}
+	switch status := s.head.Run.Calls[i]; status {
+	case thread.CallSuspended:
+		return false
+	case thread.CallResuming, thread.CallCancelling:
+		return !hold
+	}
+	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
+	// which is when the call that had it is done.
+	return !s.round.calls[i].crowded || len(s.head.Tickets) < thread.MaxTickets
+}
+
+func undecided(t thread.Ticket) bool { return t.Decision == 0 }
+
+// skipAll ends what a blocked run does not come to any more: the calls behind
+// the blocked one, and those before it that wait for a decision. Nobody should be
+// asked about a run that is over.
+func (s *scheduler) skipAll(ctx context.Context) (acted bool) {
+	blocked := s.round.blocked()
+	for i, c := range s.round.calls {
+		waits := c.ticket != nil || c.crowded || s.head.Run.Calls[i] == thread.CallSuspended
+		if c.entry == nil && c.task == nil && (i > blocked || waits) {
+			c.ticket, acted = nil, true
+			s.failed(i, s.skip(ctx, i))
+		}
+	}
+	return acted
+}
+
+// skip gives a call of a blocked run its result.
+func (s *scheduler) skip(ctx context.Context, i int) error {
+	reason := "not executed: an earlier call was blocked"
+	if i < s.round.blocked() {
+		reason = "not executed: the run was blocked"
+	}
+	return s.answer(ctx, i, answer{result: synthetic(core.ResultNotExecuted, reason)})
+}
+
+// launch starts calls that were let through. Their BeforeToolExecute runs first,
+// for all of them: a call whose tool never started must not be marked as one that
+// may have. One write then makes known what is about to start and must not start
+// twice, and what siblings wait for, so that it can be decided while these run. It
+// reports whether it wrote: the head that came back may have more to do.
+func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
+	if i, err := s.beforeTools(ctx, ready); err != nil {
+		s.failed(i, err)
+	}
+	if !s.goesOn(ctx) {
+		return false
+	}
+	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }
+	asks := slices.ContainsFunc(s.round.calls, func(c *openCall) bool { return c.ticket != nil })
+	if slices.ContainsFunc(ready, once) || asks && s.running+len(ready) > 0 {
+		var marks []int
+		for _, t := range ready {
+			if once(t) {
+				marks = append(marks, t.index)
+			}
+		}
+		if err := s.commitSuspend(ctx, marks); err != nil {
+			s.failed(slices.IndexFunc(s.round.calls, func(c *openCall) bool { return c.entry == nil }), err)
+			return false
+		}
+		wrote = true
+	}
+	for _, t := range ready {
+		s.start(t)
+	}
+	return wrote
+}
+
+// start runs a call's tool beside the scheduler.
+func (s *scheduler) start(t *task) {
+	s.running++
+	call := s.toolCall(t)
+	s.group.Go(func(ctx context.Context) error {
+		done := finished{task: t}
+		done.err = env.Protect(func() (err error) {
+			s.env.Reach(env.PointTool, env.Before)
+			done.result, err = s.runTool(ctx, t.index, checked{t.tool}, call)
+			s.env.Reach(env.PointTool, env.After)
+			return err
+		})
+		s.news.finish(done)
+		return nil // an error would cancel the siblings
+	})
+}
+
+// await waits until a call that runs has ended, or the watch has seen another
+// head. It does not end with ctx: the tools do, and are waited for.
+func (s *scheduler) await(ctx context.Context) {
+	done, changed := s.news.take()
+	if len(done) == 0 {
+		_ = s.env.Wait(context.WithoutCancel(ctx), changed)
+		done, _ = s.news.take()
+	}
+	slices.SortFunc(done, func(a, b finished) int { return a.task.index - b.task.index })
+	for _, f := range done {
+		s.running--
+		s.failed(f.task.index, s.toolEnded(ctx, f))
+	}
+}
+
+// hearHead goes on from the head that the watch has seen, if it is newer than the
+// step's own: with decisions that came while siblings ran. It is the same claim's,
+// or the watch would have stopped the step.
+func (p *step) hearHead() {
+	if head := p.news.newest(); head != nil && head.Version > p.head.Version && head.Claim.Fence == p.fence {
+		p.head = *head
+	}
+}
+
+// toolEnded takes what a tool came to. It may have acted when it returns, so from
+// then on the result is worth more than the time that is left: it is kept even
+// when the context is over, unless the claim is, when another worker decides about
+// the call.
+func (p *step) toolEnded(ctx context.Context, f finished) error {
+	switch {
+	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
+		return context.Cause(ctx) // its outcome was cut short: another claim decides
+	case tool.IsFatal(f.err):
+		return endWith("tool", fmt.Errorf("tool %s: %w", f.task.call.Name, f.err))
+	case f.err != nil:
+		return f.err
+	}
+	if ctx.Err() == nil {
+		return p.toolReturned(ctx, f.task, f.result)
+	}
+	free, cancel := p.detached(ctx)
+	defer cancel()
+	if err := p.toolReturned(free, f.task, f.result); err != nil || f.result.Suspend == nil {
+		return err
+	}
+	// It waits now, and so may be run again; an at_most_once one is marked as if it
+	// had acted, and no nack can take a mark back.
+	return p.commitSuspend(free, nil)
 }

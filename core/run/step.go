@@ -14,8 +14,9 @@ import (
 )
 
 // step is one Step call: where the run stands in the store and in what way it
-// has been moved on. Tools and the watch run beside it: they touch
-// events and round, which have their own locks, and the atomic fields.
+// has been moved on. It belongs to one goroutine. The watch and the tools of a
+// round run beside it: they touch news, which has its own lock, and the atomic
+// fields.
 type step struct {
 	*Stepper
 	Work
@@ -28,6 +29,7 @@ type step struct {
 	loaded
 	draft draft
 	round *round // the open tool round, once it is known
+	news  news   // what reaches the round from beside the step
 
 	held        atomic.Uint64 // fence, for the watch
 	refencing   atomic.Bool   // the next fence is being taken

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -182,7 +183,7 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran, once := 0, 0
 				w := newWorld(t, options{
-					model: answers(calls(tt.calls...), text("ok")),
+					model: answers(calls(tt.calls...), text("ok")), mode: agent.ParallelStreaming,
 					tools: []tool.Tool{slowly("count", &ran), counted("once", tool.AtMostOnce, &once)},
 					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
 						if string(c.Call.Arguments) == `{"text":"set"}` {

@@ -228,6 +228,7 @@ type options struct {
 	tools   []tool.Tool
 	plugins []plugin.Plugin
 	stop    []run.StopCheck
+	mode    agent.ExecutionMode // empty: sequential
 	env     *env.Env
 	agents  run.Agents
 	records thread.Records
@@ -299,7 +300,7 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: id, Model: "m"}},
+		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode}},
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())

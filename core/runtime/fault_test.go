@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -109,7 +110,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	r := newRig(t)
 	began := time.Now()
 	way := &faulty{Backend: r.store, fault: fault, at: k}
-	process := r.process("first", way, func(c *runtime.Config) { c.Steps = steps })
+	process := r.process("first", way, func(c *runtime.Config) { c.Steps = steps }, parallel)
 	s := submission("t1", "parallel: a, b")
 	s.Key = "once"
 	var seen stream
@@ -130,7 +131,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	})
 	synctest.Wait()
 	if way.isDead() || way.isAsleep() {
-		process = r.process("second", r.store)
+		process = r.process("second", r.store, parallel)
 	}
 	r.settle(process, s.Thread)
 	over := time.Now()
@@ -330,3 +331,6 @@ func TestSameKeyIsTheSameRun(t *testing.T) {
 		}
 	})
 }
+
+// parallel makes the demo agent run its calls side by side.
+func parallel(c *runtime.Config) { c.Agents.Specs[0].ExecutionMode = agent.ParallelStreaming }

@@ -72,7 +72,11 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 		if whole && stepped.Outcome != thread.Done {
 			f.goOn(stepped.Head)
 		}
-		if err != nil && !left(err) {
+		if left(err) {
+			hint := core.WakeUp{Tenant: f.key.Tenant, Thread: f.key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
+			err = f.handOn(ctx, hint, err)
+		}
+		if err != nil {
 			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {

@@ -115,7 +115,7 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
 		}, nil)
 		if left(err) {
-			return nil
+			return r.handOn(ctx, hint, err)
 		}
 		if err != nil {
 			return fmt.Errorf("step: %w", err)
@@ -132,4 +132,18 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 // run, or will have it when the lease is over.
 func left(err error) bool {
 	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrApplied)
+}
+
+// handOn wakes the thread of a step that was left, if nobody else does. A later
+// claim has hints of its own. But the step's own write may have given the claim
+// back without an answer that came in time: then nobody has sent its hint.
+func (r *Runtime) handOn(ctx context.Context, hint core.WakeUp, why error) error {
+	if errors.Is(why, thread.ErrApplied) { // its claim stands until the lease is over, and nobody works under it
+		return r.mailbox.Wake(ctx, hint, r.mailbox.Lease())
+	}
+	head, err := r.mailbox.Head(ctx, hint.Key())
+	if err == nil && (head.Live(r.env.Millis()) || head.DueAt == 0) {
+		return nil
+	}
+	return r.mailbox.Wake(ctx, hint, 0)
 }

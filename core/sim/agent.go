@@ -17,7 +17,7 @@ import (
 // is a crash it never returns.
 func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
 	w := h.world
-	fault := w.draw(p)
+	fault := w.draw(request{point: p})
 	switch fault {
 	case FaultCrashBefore, FaultCrashAfter:
 		w.at(w.random.between(0, d+1), h.kill)
@@ -92,6 +92,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		}
 		th := w.threadOf(s.name)
 		before, _ := model.Continued(request.Messages)
+		defer h.atWork(th)()
 		th.checkShown(h, before, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
@@ -179,6 +180,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
+	defer h.atWork(th)()
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now

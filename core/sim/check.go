@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"time"
 
@@ -44,10 +45,9 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
 	}
-	if a.Run.ID == b.Run.ID && a.Run.Status == thread.Closing && len(b.Inbox) > len(a.Inbox) {
-		w.fail(p, "input is steered to a run that closes")
-	}
+	th.checkListed(&a, &b)
 	th.look()
+	w.callOff(th, &a, &b)
 }
 
 func (th *threadState) fail(format string, args ...any) { th.w.fail(th.p, format, args...) }
@@ -82,6 +82,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 		return
 	}
 	th.checkWoken(a)
+	th.checkAlone(b)
 	th.claimed, th.fence = w.now, b.Claim.Fence
 	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
@@ -270,8 +271,13 @@ func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 	}
 }
 
-// checkClosing looks at a run that begins to close.
+// checkClosing looks at a run that begins to close. Nothing can be steered to it,
+// whoever asks: nobody would read it.
 func (th *threadState) checkClosing(a, b thread.Head) {
+	steer := thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: b.Owner}
+	if _, _, err := thread.Apply(b, thread.Transition{Now: th.w.millis(), CommitID: core.ID{2}, Schemas: th.w.checks.Schemas, Change: steer}); !errors.Is(err, thread.ErrNotFound) {
+		th.fail("input can be steered to a run that closes (%v)", err)
+	}
 	if b.Run.Reason != thread.ReasonDeadLetter {
 		return
 	}

@@ -113,7 +113,7 @@ func (w *World) newcomer(th *threadState, k int) {
 	if !w.Calm && w.random.chance(0.05) {
 		mode = mailbox.ModeReject
 	}
-	in := th.newInput(mode, agents[w.random.below(len(agents))])
+	in := th.newInput(mode, w.anyAgent())
 	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
 		in.supersede = th.taken()
 	}
@@ -158,8 +158,17 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if core.CodeOf(err) == core.CodeConflict {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
 		}
+		if err == nil && inline && w.Unswept && !th.isOver(in) {
+			return false // it has lost sight of its run, which it wants to see to the end
+		}
 		return err == nil || refused(err)
 	})
+}
+
+// isOver reports whether the run that reads an input is over.
+func (th *threadState) isOver(in *input) bool {
+	_, ended := th.ended[in.run]
+	return ended || in.over != "" && in.over != "read"
 }
 
 // accept notes that a client was told that its input is durable.
@@ -178,7 +187,7 @@ func (th *threadState) accept(in *input, r mailbox.Receipt) {
 // steer gives the open run something to read; without one it is a run.
 func (w *World) steer(th *threadState) {
 	w.Stats.Steers++
-	in := th.newInput(mailbox.ModeSteer, agents[w.random.below(len(agents))])
+	in := th.newInput(mailbox.ModeSteer, w.anyAgent())
 	w.submit(th, in, false)
 	if w.random.chance(0.4) {
 		w.at(w.random.between(0, 8*time.Second), func() { w.edit(th, in) })
@@ -205,11 +214,17 @@ func (w *World) edit(th *threadState, in *input) {
 
 // cancel ends the run of an input.
 func (w *World) cancel(th *threadState, in *input) {
+	w.cancelRun(func() core.ID { return in.run })
+}
+
+// cancelRun ends a run, if its id is known by then.
+func (w *World) cancelRun(run func() core.ID) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		if in.run.IsZero() {
+		id := run()
+		if id.IsZero() {
 			return true
 		}
-		err := h.engine.CancelRun(ctx, identity, in.run)
+		err := h.engine.CancelRun(ctx, identity, id)
 		if err == nil {
 			w.Stats.Cancels++
 		}
@@ -220,6 +235,6 @@ func (w *World) cancel(th *threadState, in *input) {
 // interrupt supersedes everything of a thread.
 func (w *World) interrupt(th *threadState) {
 	w.Stats.Interrupts++
-	in := th.newInput(mailbox.ModeInterrupt, agents[w.random.below(len(agents))])
+	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
 	w.submit(th, in, false)
 }

@@ -152,6 +152,37 @@ func (th *threadState) checkApart(b thread.Head) {
 	}
 }
 
+// checkAlone: a suspect begins when its process does nothing else, and the others
+// of its batch are left to other processes. A process is excused whose claim may have been on its way for long: what came after it may be
+// there first.
+func (th *threadState) checkAlone(b thread.Head) {
+	h := th.w.hosts[b.Claim.Worker]
+	if h == nil || h.slow > th.w.now {
+		return
+	}
+	if s := h.sight.suspect; s != nil && s != th && th.w.Faults == 0 {
+		head := &s.p.head
+		if s.p.changed < h.sight.began || head.Suspect() && head.Claim.Worker == h.name {
+			th.fail("%s claims it beside suspect %s of the same batch", h.name, head.Run.ID)
+		}
+	}
+	if b.Run.Attempts <= thread.SuspectAt {
+		return
+	}
+	for _, other := range th.w.threads {
+		if other != th && h.working[other] > 0 {
+			th.fail("suspect %s is claimed by %s, which works on thread %s", b.Run.ID, h.name, other.p.key.Thread)
+		}
+	}
+}
+
+// atWork notes that a model or a tool of the thread is called, until the function
+// that it returns is.
+func (h *host) atWork(th *threadState) (over func()) {
+	h.working[th]++
+	return func() { h.working[th]-- }
+}
+
 // checkAcknowledged: whoever is done with a hint leaves nothing that could
 // have been claimed all the time, or another hint. One that came to an invocation since then is its
 // matter.

@@ -108,7 +108,11 @@ func (w *World) lookForForgotten() {
 func (w *World) lookForStranded() {
 	for _, p := range w.partitions {
 		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
-		if late := w.millis() - since; p.head.DueAt != 0 && late > (2*sweepEvery+10*time.Second).Milliseconds() {
+		within := 2*sweepEvery + 10*time.Second
+		if w.Unswept {
+			within = unswept
+		}
+		if late := w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
 			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
 		}
 	}

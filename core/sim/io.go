@@ -78,6 +78,7 @@ type request struct {
 	point Point
 	name  string // for the trace
 	do    func()
+	sure  bool // it is answered, or the process dies
 }
 
 // ask makes requests side by side and waits for all their answers. When ctx
@@ -87,12 +88,15 @@ func (h *host) ask(ctx context.Context, requests ...request) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	open, wait := len(requests), t.waits
+	open, wait, until := len(requests), t.waits, ctx
 	if open == 0 {
 		return nil
 	}
 	var failure error
 	for _, r := range requests {
+		if r.sure {
+			until = context.WithoutCancel(ctx)
+		}
 		w.send(h, r, func(err error) {
 			if failure == nil {
 				failure = err
@@ -102,7 +106,7 @@ func (h *host) ask(ctx context.Context, requests ...request) error {
 			}
 		})
 	}
-	t.park(ctx, nil)
+	t.park(until, nil)
 	if open > 0 {
 		return context.Cause(ctx)
 	}
@@ -132,12 +136,15 @@ func (w *World) send(h *host, r request, answer func(error)) {
 			answer(err)
 		}
 	}
-	fault := w.draw(r.point)
+	fault := w.draw(r)
 	if fault != FaultNone && r.point == PointLogPut {
 		h.unstored = w.now
 	}
 	if fault != FaultNone {
 		h.hindered = max(h.hindered, w.now+pause)
+		if r.point == PointCommit {
+			h.slow = max(h.slow, w.now+pause)
+		}
 		if r.point == PointHead || r.point == PointCommit {
 			h.blind = max(h.blind, w.now+pause)
 		}
@@ -189,8 +196,9 @@ func allowed(p Point) []Fault {
 	return []Fault{FaultCrashBefore, FaultCrashAfter, FaultLost, FaultThrottled, FaultPausedBefore, FaultPausedAfter, FaultLate}
 }
 
-// draw decides what happens at a point.
-func (w *World) draw(p Point) Fault {
+// draw decides what happens to a request.
+func (w *World) draw(r request) Fault {
+	p := r.point
 	if w.now >= w.stop {
 		return FaultNone
 	}
@@ -202,11 +210,18 @@ func (w *World) draw(p Point) Fault {
 	switch {
 	case w.random.chance(rate):
 		kinds := allowed(p)
-		fault = kinds[w.random.below(len(kinds))]
+		if fault = kinds[w.random.below(len(kinds))]; w.Unswept && p == PointHint && fault == FaultThrottled {
+			fault = FaultLost // one that was not taken is the sweep's
+		}
+	case w.Unswept && w.Batch && p == PointHead && w.random.chance(0.04):
+		fault = FaultPausedAfter // claims are taken over while a batch is looked at
 	case w.Ambiguous && p == PointCommit && w.random.chance(0.2):
 		fault = FaultLost
 	case w.Late && (p == PointLogPut || p == PointRewrite || p == PointCreate) && w.random.chance(0.1):
 		fault = []Fault{FaultPausedBefore, FaultLate}[w.random.below(2)]
+	}
+	if r.sure && fault != FaultCrashBefore && fault != FaultCrashAfter {
+		return FaultNone
 	}
 	w.strike(p, fault)
 	return fault

@@ -3,12 +3,13 @@ package sim
 import "time"
 
 // Kinds is how many kinds of worlds take turns.
-const Kinds = 13
+const Kinds = 16
 
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
 	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
 	"mixed programs, late puts", "ambiguous answers",
+	"hints alone", "hints alone, in batches", "spoken to at the end",
 }
 
 // KindName says what kind of world the n-th is.
@@ -39,7 +40,7 @@ func Kind(n int) Config {
 	case 7:
 		c.Mixed, c.Faults = true, 0.05
 	case 8:
-		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, n%2 == 0
+		c.Restarts, c.Faults, c.Poison, c.Slow, c.Long = true, 0, 0, 8*time.Second, turn%2 == 0
 	case 9:
 		c.Late = true
 	case 10:
@@ -48,6 +49,12 @@ func Kind(n int) Config {
 		c.Late, c.Mixed, c.Faults = true, true, 0.05
 	case 12:
 		c.Ambiguous, c.Faults, c.Poison = true, 0, 0
+	case 13:
+		c.Unswept = true
+	case 14:
+		c.Unswept, c.Batch, c.Threads, c.Runs = true, true, 5, 1
+	case 15:
+		c.Talkative, c.Faults = true, 0.005
 	}
 	return c
 }

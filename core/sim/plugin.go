@@ -50,8 +50,8 @@ func (w *World) parts() agent.Parts {
 		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: "m"},
-			{ID: agentShort, Model: "m", MaxRounds: &rounds, Plugins: []string{"ledger"}},
-			{ID: agentHooked, Model: "m", Plugins: []string{"ledger", "trail"}},
+			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger"}},
+			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail"}},
 			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell"}},
 		},
 	}

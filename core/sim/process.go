@@ -31,11 +31,15 @@ type host struct {
 	engine   engine
 	tasks    []*task
 	dead     bool
-	ending   bool          // told to stop: takes nothing new
-	frozen   time.Duration // nothing in it moves until then
-	blind    time.Duration // until when a fault may keep it from seeing that a claim is lost
-	hindered time.Duration // until when one may keep it at something else
-	unstored time.Duration // when a fault last struck a log record that it put
+	ending   bool                      // told to stop: takes nothing new
+	frozen   time.Duration             // nothing in it moves until then
+	blind    time.Duration             // until when a fault may keep it from seeing that a claim is lost
+	hindered time.Duration             // until when one may keep it at something else
+	unstored time.Duration             // when a fault last struck a log record that it put
+	owes     map[core.ThreadKey]uint64 // hints since the invocation began, by the version of the head that asks for one
+	sight    sight
+	working  map[*threadState]int // models and tools that are called
+	slow     time.Duration        // until when a claim of it may be on its way
 	onDeath  []func()
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -67,7 +71,7 @@ func (w *World) sandbox(r role) *host {
 }
 
 func (w *World) newHost(r role) *host {
-	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r)}
+	h := &host{world: w, role: r, name: fmt.Sprintf("h%d", w.id()), schemas: w.program(r), owes: map[core.ThreadKey]uint64{}, working: map[*threadState]int{}}
 	if w.now < w.stop && w.Faults > 0 {
 		h.skew = w.random.between(-200*time.Millisecond, 200*time.Millisecond)
 	}
@@ -108,10 +112,12 @@ func (h *host) invoke(limit time.Duration, f func(ctx context.Context), after fu
 			ctx, stop = h.deadline(ctx, h.clock().Add(limit-reserve))
 			defer stop()
 		}
+		clear(h.owes)
 		f(ctx)
 		if over = true; h.dead {
 			return
 		}
+		h.checkHinted()
 		switch {
 		case h.ending:
 			h.kill()
@@ -237,7 +243,7 @@ func (w *World) attempt(h *host, what string, f func() error) (again bool) {
 	if err != nil && w.Trace != nil {
 		w.Trace("%s: %s: %v", h.name, what, err)
 	}
-	return err != nil && !h.ending
+	return err != nil && (!h.ending || h.role != roleLocal)
 }
 
 // sweep is the schedule of the sweeper.
@@ -245,6 +251,9 @@ func (w *World) sweep() {
 	w.lookForForgotten()
 	w.lookForStranded()
 	w.push(sweepEvery, w.sweep, true)
+	if w.Unswept {
+		return
+	}
 	h := w.local
 	if w.Local {
 		if h == nil || h.ending {

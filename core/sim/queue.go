@@ -32,11 +32,13 @@ var _ mailbox.Waker = waker{}
 // Wake implements [mailbox.Waker].
 func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	h := q.host
-	return h.ask(ctx, request{PointHint, hint.Thread, func() { h.world.enqueue(h, hint, delay) }})
+	h.tended(hint.Key())
+	return h.ask(ctx, request{point: PointHint, name: hint.Thread, do: func() { h.world.enqueue(h, hint, delay) }})
 }
 
 // enqueue takes a hint; the queue may double, delay or lose it.
 func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
+	delete(h.owes, hint.Key())
 	if delay > maxDelay {
 		w.violate("a hint with a delay of %s: the queue takes at most %s", delay, maxDelay)
 	}
@@ -46,10 +48,10 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	copies := 1
 	if w.now < w.stop && w.Faults > 0 {
 		switch {
-		case w.random.chance(0.02):
+		case w.random.chance(w.doubled()):
 			copies = 2
 			w.strike(PointHint, FaultDoubled)
-		case w.random.chance(0.01):
+		case !w.Unswept && w.random.chance(0.01):
 			copies = 0
 			w.strike(PointHint, FaultDropped)
 		case w.random.chance(0.02):
@@ -60,6 +62,15 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	for range copies {
 		w.carry(h, hint, delay+w.random.between(5*time.Millisecond, 45*time.Millisecond))
 	}
+}
+
+// doubled is how often a hint arrives twice. In batches without a sweep it is
+// often: the second is there while the first one's work is about to fail.
+func (w *World) doubled() float64 {
+	if w.Unswept && w.Batch {
+		return 0.3
+	}
+	return 0.02
 }
 
 // carry brings a hint to a worker after the delay.
@@ -132,9 +143,11 @@ func (w *World) handOut(hints []core.WakeUp) {
 		handed[i] = th.handed
 	}
 	h.invoke(stepTimeout, func(ctx context.Context) {
+		h.begin(hints)
 		for i, err := range h.engine.WorkBatch(ctx, hints) {
 			if err == nil {
 				w.checkAcknowledged(h, hints[i], handed[i], began)
+				h.checkTended(hints[i].Key())
 				continue
 			}
 			if w.Faults == 0 && !w.Ambiguous && !w.Late && !h.ending {
@@ -163,12 +176,17 @@ func (w *World) rewake(hint core.WakeUp) {
 	w.at(w.random.between(time.Second, 4*time.Minute), func() {
 		th.returning--
 		h := w.sandbox(roleSweep)
+		failed := true
 		h.invoke(sweepTimeout, func(ctx context.Context) {
-			w.attempt(h, "rewake", func() error {
+			failed = w.attempt(h, "rewake", func() error {
 				_, err := h.engine.Rewake(ctx, hint)
 				return err
 			})
-		}, func(bool) { th.hints-- })
+		}, func(bool) {
+			if th.hints--; failed {
+				w.rewake(hint) // its queue delivers again, too
+			}
+		})
 	})
 }
 

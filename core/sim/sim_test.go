@@ -15,6 +15,9 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 		t.Errorf("%d worlds with %d faults, %d takeovers and %d effects are tamer than they should be",
 			total.Worlds, total.Faults, total.Takeovers, total.Effects)
 	}
+	if want := worlds / 8; total.With.Unswept != want {
+		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
+	}
 }
 
 func TestTheSameSeedIsTheSameWorld(t *testing.T) {

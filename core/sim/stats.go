@@ -18,7 +18,7 @@ type Stats struct {
 	Skipped, Superseded                int
 
 	// Worlds in which it happened at least once.
-	With struct{ Takeover, Steer, Interrupt, Cancel, Stop int }
+	With struct{ Takeover, Steer, Interrupt, Cancel, Stop, Unswept int }
 }
 
 // Add takes another world's in.
@@ -33,7 +33,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
-		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop},
+		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop}, {&s.With.Unswept, &o.With.Unswept},
 	} {
 		*n.to += *n.from
 	}
@@ -79,8 +79,8 @@ func (s *Stats) Print(out io.Writer) {
 		fmt.Fprintln(out)
 	}
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(s.Worlds, 1)) }
-	fmt.Fprintf(out, "worlds with: takeover %.0f%%, steer %.0f%%, interrupt %.0f%%, cancel %.0f%%, stop %.0f%%\n",
-		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop))
+	fmt.Fprintf(out, "worlds with: takeover %.0f%%, steer %.0f%%, interrupt %.0f%%, cancel %.0f%%, stop %.0f%%; without a sweep %.0f%%\n",
+		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop), share(s.With.Unswept))
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d\n",

@@ -67,16 +67,20 @@ type backend struct{ host *host }
 var _ store.Backend = backend{}
 
 func (b backend) one(ctx context.Context, p Point, name string, do func()) error {
-	return b.host.ask(ctx, request{p, name, do})
+	return b.host.ask(ctx, request{point: p, name: name, do: do})
 }
 
 // Head implements [store.Threads].
 func (b backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	var encoded []byte
-	if err := b.one(ctx, PointHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded }); err != nil {
+	err := b.one(ctx, PointHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded })
+	b.host.looked()
+	if err != nil {
 		return thread.Head{}, err
 	}
-	return decodeHead(encoded)
+	head, err := decodeHead(encoded)
+	b.host.see(key, &head)
+	return head, err
 }
 
 func decodeHead(encoded []byte) (thread.Head, error) {
@@ -101,10 +105,24 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	if err := b.putRecords(ctx, key, c.Records); err != nil {
 		return store.Outcome{}, err
 	}
+	if err := w.speakUp(ctx, key, &c.Head); err != nil {
+		return store.Outcome{}, err
+	}
 	encoded := c.Head.AppendBinary(nil)
 	var refused []byte
 	written := false
-	err = b.one(ctx, PointCommit, key.Thread, func() { refused, written = w.setHead(key, c.Head.Version, encoded) })
+	err = b.host.ask(ctx, request{
+		point: PointCommit, name: key.Thread,
+		// A claim whose answer is lost stands when its hint has come again: then the thread is the sweep's.
+		sure: w.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
+		do: func() {
+			was := w.partition(key).head
+			if refused, written = w.setHead(key, c.Head.Version, encoded); written {
+				b.host.owe(key, &was, &c.Head)
+				b.host.dieAtTheEnd(&was, &c.Head)
+			}
+		},
+	})
 	if err != nil {
 		return store.Outcome{}, err
 	}
@@ -112,6 +130,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 		return store.Outcome{Written: true}, nil
 	}
 	stored, err := decodeHead(refused)
+	b.host.see(key, &stored)
 	return store.Outcome{Head: stored}, err
 }
 
@@ -123,7 +142,7 @@ func (b backend) putPointers(ctx context.Context, tenant string, pointers []stor
 	var taken []store.Pointer
 	requests := make([]request, len(pointers))
 	for i, p := range pointers {
-		requests[i] = request{PointPointer, p.Name, func() {
+		requests[i] = request{point: PointPointer, name: p.Name, do: func() {
 			id := tenant + "#" + p.Name
 			switch was, ok := w.pointers[id]; {
 			case !ok:
@@ -160,7 +179,7 @@ func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) req
 	case store.KindCreate:
 		point = PointCreate
 	}
-	return request{point, r.Name, func() {
+	return request{point: point, name: r.Name, do: func() {
 		if err := b.host.world.put(key, r); err != nil && *refusal == nil {
 			*refusal = err
 		}

@@ -30,6 +30,8 @@ type Config struct {
 	Restarts  bool          // most hosts are told to stop while they work
 	Late      bool          // many puts come late
 	Ambiguous bool          // many answers of head writes are lost
+	Unswept   bool          // nobody sweeps: what is lost is what a delivery or a client repeats
+	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)
@@ -103,6 +105,9 @@ func New(c Config) *World {
 		p.state = w.threads[i]
 	}
 	w.Stats.Threads, w.Stats.Runs = c.Threads, c.Threads*c.Runs
+	if c.Unswept {
+		w.Stats.With.Unswept = 1
+	}
 	for _, th := range w.threads {
 		for k := range c.Runs {
 			within := submitWithin
@@ -116,7 +121,7 @@ func New(c Config) *World {
 		w.restart()
 	}
 	w.push(sweepEvery, w.sweep, true)
-	if !w.innocent() {
+	if !w.innocent() && !w.Unswept {
 		w.at(w.stop+5*time.Second, w.askAgain)
 	}
 	return w

@@ -51,6 +51,12 @@ func (r *Registry) Has(key string) bool {
 	return ok
 }
 
+// Scope returns the scope of a key; ok is false when it is not registered.
+func (r *Registry) Scope(key string) (scope Scope, ok bool) {
+	d, ok := r.definitions[key]
+	return d.scope, ok
+}
+
 // Commit applies the batch in order, all of it or nothing. It returns the next
 // snapshot, bound as s is, and the patch from s to it, whose revision is the
 // next one; a batch that changes nothing returns s and no patch, so that one

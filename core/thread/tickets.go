@@ -15,6 +15,9 @@ type TicketRecord struct {
 	// Suspended are the ids under which the call was suspended before, oldest
 	// first: a tool that repeats one would wait for a decision that it has.
 	Suspended []string `json:"suspended,omitempty"`
+	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
+	// counts with a result that comes without asking them again.
+	Hooks *state.Command `json:"hooks,omitempty"`
 }
 
 // DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts

@@ -75,7 +75,6 @@ var mailboxMutants = []mutant{
 		File: "core/mailbox/claim.go",
 		Old:  "return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)",
 		New:  "return head, false, nil",
-		Open: "the sweep wakes the thread within the bound that is checked",
 	},
 	{
 		Name: "the hint after a head write is forgotten",
@@ -94,7 +93,6 @@ var mailboxMutants = []mutant{
 		File: "core/mailbox/submit.go",
 		Old:  "	if waits {\n",
 		New:  "	if waits && false {\n",
-		Open: "its first try has hinted, or the sweep does within the bound that is checked",
 	},
 	{
 		Name: "every try of a submission is a new one",
@@ -129,7 +127,6 @@ var headMutants = []mutant{
 		File: "core/thread/queued.go",
 		Old:  "if record == nil || record.Ending == nil || record.Ending.Version != h.Closing {",
 		New:  "if record == nil || record.Ending == nil {",
-		Open: "a record without its own ending is always written again before the head closes for its own end",
 	},
 	{
 		Name: "an ending counts for any reason",
@@ -172,14 +169,12 @@ var headMutants = []mutant{
 		File: "core/thread/control.go",
 		Old:  "return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)",
 		New:  "return []Audit{{ID: d.ID, Run: d.Run, Status: status}}",
-		Open: "clients seldom cancel a run that has input of an earlier one behind it",
 	},
 	{
 		Name: "input is steered to a run that closes",
 		File: "core/thread/inbox.go",
 		Old:  "if !h.Open() || h.Run.Status == Closing {",
 		New:  "if !h.Open() {",
-		Open: "the input becomes the next run all the same",
 	},
 	{
 		Name: "an older program claims newer records",
@@ -192,14 +187,12 @@ var headMutants = []mutant{
 		File: "core/thread/enqueue.go",
 		Old:  "	h.raise(t)\n",
 		New:  "",
-		Open: "the first commit of the run raises it before an older program can meet the input",
 	},
 	{
 		Name: "a suspect runs beside others",
 		File: "core/thread/claim.go",
 		Old:  "if h.Suspect() && !c.Alone {",
 		New:  "if false {",
-		Open: "the turns of the process and the look at a batch keep it alone as well",
 	},
 	{
 		Name: "a claim that is given back counts",
@@ -228,18 +221,12 @@ var headMutants = []mutant{
 	hintMutant("a commit of a step", "core/thread/commit.go", "	r.Hint = h.wake(t.Now)\n", ""),
 	hintMutant("a close", "core/thread/commit.go", "Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}", "Outcome: Done, Opened: opened}"),
 	hintMutant("a nack", "core/thread/claim.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n", "	return Result{Before: before}, nil\n"),
-	open(hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"), "the hint that came too early was sent for earlier work, whose own hint comes"),
+	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
 	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.end(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.end(ReasonCancelled)}, nil"),
-	open(hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now)}, nil"), "what is behind a queued run has a hint of its own"),
+	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now)}, nil"),
 	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
-}
-
-// open says why no world shows a mutant yet.
-func open(m mutant, why string) mutant {
-	m.Open = why
-	return m
 }
 
 // hintMutant forgets the hint of one transition.
@@ -306,8 +293,8 @@ var stepMutants = []mutant{
 	{
 		Name: "the intents of a call are applied twice",
 		File: "core/run/merge.go",
-		Old:  "	applied.Command.Effects = nil // they run when the call is done, from the result\n	d.merge(applied)\n",
-		New:  "	applied.Command.Effects = nil\n	d.merge(applied)\n	if applied, err := p.agent.Engine.Submit(d.snapshot, i, *entry.Intents); err == nil {\n		applied.Command.Effects = nil\n		d.merge(applied)\n	}\n",
+		Old:  "[]*state.Command{hooks, entry.Intents} {",
+		New:  "[]*state.Command{hooks, entry.Intents, entry.Intents} {",
 	},
 	{
 		Name: "the last result is lost with a refused commit",
@@ -330,8 +317,8 @@ var stepMutants = []mutant{
 	{
 		Name: "an at-most-once tool is not marked before it starts",
 		File: "core/run/schedule.go",
-		Old:  "	if !marked {",
-		New:  "	if !marked || true {",
+		Old:  "	once := func(t *task) bool { return t.tool.Spec().Delivery == tool.AtMostOnce }",
+		New:  "	once := func(t *task) bool { return t.tool.Spec().Delivery > tool.AtMostOnce }",
 	},
 	{
 		Name: "the watch does not see a lost claim",
@@ -366,7 +353,6 @@ var runtimeMutants = []mutant{
 		File: "core/runtime/work.go",
 		Old:  "if suspect >= 0 && i != suspect {",
 		New:  "if suspect >= 1000 && i != suspect {",
-		Open: "the turns of the process keep it alone as well",
 	},
 	{
 		Name: "the hints of the others of a suspect's batch are forgotten",

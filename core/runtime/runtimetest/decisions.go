@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,10 +51,27 @@ func (s *stage) decide(what string, decisions []mailbox.Deciding, want ...string
 	if err != nil {
 		s.t.Fatalf("%s: %v", what, err)
 	}
-	if diff := cmp.Diff(want, got.lines); diff != "" {
+	if diff := cmp.Diff(want, inCallOrder(got.lines)); diff != "" {
 		s.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 	return decided
+}
+
+// inCallOrder sorts results that came one behind the other: calls that run side
+// by side end in any order, and those that overtake others have no position ("-").
+func inCallOrder(lines []string) []string {
+	result := func(line string) bool { return strings.HasPrefix(line, "tool_call_done ") }
+	sorted := slices.Clone(lines)
+	for i := 0; i < len(sorted); {
+		end := i
+		for end < len(sorted) && result(sorted[end]) {
+			sorted[end] = strings.TrimSuffix(sorted[end], " -")
+			end++
+		}
+		slices.Sort(sorted[i:end])
+		i = end + 1
+	}
+	return sorted
 }
 
 // rest is a run from its last results on.

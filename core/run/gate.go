@@ -1,0 +1,188 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// task is a call on its way to its tool, with what was found out about it. The
+// scheduler fills it in; while BeforeToolExecute runs beside its siblings', the
+// task is that function's alone.
+type task struct {
+	index     int
+	call      core.ToolCall  // with the arguments that it runs with
+	tool      tool.Tool      // once it was found
+	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
+	hooks     state.Command  // what these asked for
+	resume    *core.Resume   // the decision that it goes on after
+	decision  string         // id of the decision
+	suspended []string       // ids of the suspensions that were decided
+}
+
+// admit takes call i through its checks and gates. It comes to one of three: the
+// call has its result, is to wait for a decision (ticket), or its tool may run
+// (task).
+func (p *step) admit(ctx context.Context, i int) error {
+	call := p.round.turn.ToolCalls[i]
+	t := &task{index: i, call: call, snapshot: p.draft.snapshot}
+	switch p.head.Run.Calls[i] {
+	case thread.CallRunning:
+		// An earlier claim has marked it: this one asks only about calls without a
+		// task, and gives a task to what it starts. What became of it is not known.
+		return p.answer(ctx, i, answer{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
+	case thread.CallResuming, thread.CallCancelling:
+		if goesOn, err := p.resume(ctx, t); !goesOn || err != nil {
+			return err
+		}
+	}
+	if refused, err := p.refuse(ctx, t); refused || err != nil {
+		return err
+	}
+	return p.gate(ctx, t)
+}
+
+// refuse gives a call that no gate is asked about its result: its tool does not
+// exist or its arguments are invalid. A person would otherwise be asked to approve
+// what cannot run. It looks again at a call that goes on after a decision: the
+// tool may be gone since, and the arguments may be the person's.
+func (p *step) refuse(ctx context.Context, t *task) (refused bool, err error) {
+	found, ok := p.agent.Tools[t.call.Name]
+	if !ok {
+		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
+		return true, p.answer(ctx, t.index, answer{result: result, decision: t.decision})
+	}
+	t.tool = found
+	if len(t.call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return found.Check(t.call.Arguments) }) == nil {
+		return false, nil
+	}
+	// Execute says what is wrong with them, and does not run the tool.
+	result, err := tool.Execute(ctx, found, p.toolCall(t))
+	if err != nil {
+		return true, err
+	}
+	result.Status = core.ResultInvalid
+	return true, p.answer(ctx, t.index, answer{result: result, decision: t.decision})
+}
+
+// gate asks the gates about a call whose arguments are valid.
+func (p *step) gate(ctx context.Context, t *task) error {
+	verdict, err := p.askGates(ctx, t)
+	if err != nil {
+		return err
+	}
+	a := answer{hooks: t.hooks, decision: t.decision}
+	switch verdict.Kind {
+	case plugin.VerdictBlock:
+		a.result, a.blocked = synthetic(core.ResultBlocked, "blocked: "+verdict.Reason), verdict.Reason
+	case plugin.VerdictSetResult:
+		a.result = tool.Result{ToolResult: *verdict.Result}
+		a.result.Status = core.ResultSet
+	case plugin.VerdictSuspend:
+		return p.suspend(ctx, t, *verdict.Suspend)
+	default:
+		p.round.calls[t.index].task = t
+		return nil
+	}
+	return p.answer(ctx, t.index, a)
+}
+
+// askGates returns the gates' verdict and takes their command into the task: what
+// follows for this call sees what it changed. The round's state sees it when the
+// call is merged, with its result: a call whose result is lost in a crash has asked
+// for nothing.
+func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
+	c := p.context(plugin.Context{
+		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended,
+	})
+	c.Snapshot = t.snapshot
+	verdict, err := p.agent.Engine.Gate(ctx, c)
+	if err != nil {
+		return verdict, p.phaseError(ctx, "gate", t.call, err)
+	}
+	after, err := p.agent.Engine.Submit(t.snapshot, t.index, verdict.Command)
+	if err != nil { // cannot be: the engine has applied it to this very snapshot
+		return verdict, p.phaseError(ctx, "gate", t.call, err)
+	}
+	t.snapshot, t.hooks = after.Snapshot, after.Command
+	return verdict, nil
+}
+
+// beforeTools runs BeforeToolExecute for calls that are about to start, side by
+// side: each works on its own task and reads of the step what nobody changes
+// meanwhile. It returns the first error in call order, with the call.
+func (p *step) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
+	if len(ready) == 0 || !p.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
+		return 0, nil
+	}
+	errs := make([]error, len(ready))
+	group, shared := p.env.Group(ctx)
+	for n, t := range ready[1:] {
+		group.Go(func(ctx context.Context) error {
+			errs[n+1] = env.Protect(func() error { return p.beforeTool(ctx, t) })
+			return nil
+		})
+	}
+	errs[0] = p.beforeTool(shared, ready[0])
+	if err := group.Wait(); err != nil {
+		return ready[0].index, err
+	}
+	for n, err := range errs {
+		if err != nil {
+			return ready[n].index, err
+		}
+	}
+	return 0, nil
+}
+
+// beforeTool runs BeforeToolExecute for one call.
+func (p *step) beforeTool(ctx context.Context, t *task) error {
+	c := p.context(plugin.Context{
+		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume,
+	})
+	c.Snapshot = t.snapshot
+	before, err := p.agent.Engine.Phase(ctx, p.env, c)
+	if err != nil {
+		return p.phaseError(ctx, "phase before_tool_execute", t.call, err)
+	}
+	t.snapshot = before.Snapshot
+	t.hooks.Append(before.Command)
+	return nil
+}
+
+// phaseError is the error of a hook or gate: it ends the run, unless the step is
+// over, which is not the hook's fault.
+func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
+}
+
+// toolCall is what a call's tool is given.
+func (p *step) toolCall(t *task) tool.Call {
+	return tool.Call{
+		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: p.key(t.index),
+		Thread: p.Key, Run: p.id, Step: p.events.step, Snapshot: t.snapshot.ForCall(t.index), Resume: t.resume,
+	}
+}
+
+// key is the call's idempotency key: run, sequence of the turn, index. Provider
+// call ids can be missing or repeat within a thread; a sequence holds one turn
+// for good, whichever claim runs its calls.
+func (p *step) key(i int) string {
+	return fmt.Sprintf("%s/%d/%d", p.id, p.round.base-1, i)
+}
+
+// checked is a tool whose arguments were found valid.
+type checked struct{ tool.Tool }
+
+// Check implements tool.Tool.
+func (checked) Check(json.RawMessage) error { return nil }

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"sync"
+
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// news is what reaches the scheduler of a round from the functions beside it:
+// from the calls what their tools came to, from the watch newer heads. It is the one
+// thing that they share with the step's goroutine, so that the round and the draft
+// need no lock.
+//
+// The scheduler waits with env.Wait on a channel that the next news closes, and
+// never on a condition: the simulator runs one function at a time and must know of
+// every wait.
+type news struct {
+	mu      sync.Mutex // guards what follows; not held over I/O
+	done    []finished
+	head    *thread.Head
+	unseen  bool          // head has not been looked at
+	changed chan struct{} // closed with the next news; made by a take that found none
+}
+
+// finished is what the tool of a call came to.
+type finished struct {
+	task   *task
+	result tool.Result
+	err    error // there is no result: see runTool
+}
+
+// finish hands over what a tool came to.
+func (n *news) finish(f finished) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.done = append(n.done, f)
+	n.wake()
+}
+
+// offer hands over a head that the watch has read. Only the newest is kept: a head
+// says all that the ones before it said.
+func (n *news) offer(head thread.Head) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.head == nil || head.Version > n.head.Version {
+		n.head, n.unseen = &head, true
+		n.wake()
+	}
+}
+
+// wake ends the wait; the caller holds mu.
+func (n *news) wake() {
+	if n.changed != nil {
+		close(n.changed)
+		n.changed = nil
+	}
+}
+
+// take returns the calls that have ended since the last take, and, when there are
+// none, what is closed with the next news.
+func (n *news) take() (done []finished, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if done, n.done = n.done, nil; len(done) > 0 {
+		return done, nil
+	}
+	if n.unseen { // it came between the scheduler's look and its wait
+		at := make(chan struct{})
+		close(at)
+		return nil, at
+	}
+	if n.changed == nil {
+		n.changed = make(chan struct{})
+	}
+	return nil, n.changed
+}
+
+// newest is the newest head that the watch has read; nil: none yet.
+func (n *news) newest() *thread.Head {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unseen = false
+	return n.head
+}

@@ -1,0 +1,100 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// resume takes a call on from the decision about it. goesOn says that its tool is
+// to run, if it passes the checks and gates again; otherwise the call has its
+// result. The head's status says only that there is something to do: what, the
+// decision's record says, since the same words decide in every build.
+func (p *step) resume(ctx context.Context, t *task) (goesOn bool, err error) {
+	at := slices.IndexFunc(p.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
+	if at < 0 { // a person said something instead of deciding, and the ticket went with it
+		return false, p.answer(ctx, t.index, answer{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
+	}
+	decision, ticket, err := p.decision(ctx, p.head.Tickets[at])
+	if err != nil {
+		return false, err
+	}
+	t.decision = decision.ID
+	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
+	if !decision.Resumes() {
+		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
+		return false, p.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Mode), hooks: asked(ticket), decision: t.decision})
+	}
+	switch ticket.Mode {
+	case core.ResumeAsResult:
+		return false, p.answer(ctx, t.index, answer{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
+	case core.ResumeAsArguments:
+		t.call.Arguments = decision.Payload // a person's, and checked like the model's
+	}
+	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
+	return true, nil
+}
+
+// decision reads what the head's ticket names: the decision, and what was decided
+// about. Neither record counts for itself; a head that names one which is not
+// there is damaged.
+func (p *step) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
+	turn := p.round.base - 1
+	if err := p.readRecord(ctx, "ticket", store.SuspensionName(p.id, turn, t.Call, t.ID), &k); err != nil {
+		return d, k, err
+	}
+	return d, k, p.readRecord(ctx, "decision", store.DecisionName(p.id, turn, t.Call, t.Decision), &d)
+}
+
+// readRecord reads a record that the head names.
+func (p *step) readRecord(ctx context.Context, what, name string, v any) error {
+	record, ok, err := p.store.Get(ctx, p.Key, name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	if !ok {
+		return fmt.Errorf("%s %s is missing: %w", what, name, store.ErrCorrupt)
+	}
+	return p.records.Decode(what, record.Payload, v)
+}
+
+// asked is what the gates and BeforeToolExecute asked for when the call came to
+// wait. It counts with a result that comes without asking them again.
+func asked(t thread.TicketRecord) state.Command {
+	if t.Hooks == nil {
+		return state.Command{}
+	}
+	return *t.Hooks
+}
+
+// refusal is the result of a call that a decision does not let go on. Whoever was
+// asked for permission and gave none has denied it.
+func refusal(d core.Decision, mode core.ResumeMode) tool.Result {
+	status := core.ResultCancelled
+	if d.Refuses() || mode == core.ResumeReplay || mode == "" {
+		status = core.ResultDenied
+	}
+	message := string(status)
+	if d.Reason != "" {
+		message += ": " + d.Reason
+	}
+	return synthetic(status, message)
+}
+
+// given is the result that a decision is itself. It has the limits of a tool's.
+func given(d core.Decision) tool.Result {
+	if len(d.Payload) > tool.MaxResult {
+		return tool.Failed("the decision cannot be the result: " + tool.ErrResultTooLarge.Error())
+	}
+	result := tool.Result{ToolResult: core.ToolResult{Data: d.Payload, Status: core.ResultSet}}
+	if len(d.Payload) == 0 {
+		result.Data = []byte("null") // a model must read something
+	}
+	return result
+}

@@ -1,0 +1,470 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// once is a gate that lets call 0 wait in a resume mode.
+func once(mode core.ResumeMode) plugin.Plugin {
+	return gates(func(plugin.Context) (plugin.Verdict, error) {
+		v := suspends("ask")
+		v.Suspend.Mode = mode
+		return v, nil
+	})
+}
+
+func TestResumeModes(t *testing.T) {
+	payload := func(s string) core.Decision {
+		return core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(s)}
+	}
+	tests := []struct {
+		name     string
+		mode     core.ResumeMode
+		decision core.Decision
+		did      []string
+		result   string
+	}{
+		{"replay", "", approve, []string{`echo {"text":"a"}`}, `ok: {"text":"a"} after about-ask`},
+		{"replay, with something to say", core.ResumeReplay, payload(`{"approved":true}`), []string{`echo {"text":"a"}`}, `ok: {"text":"a"} after about-ask`},
+		{"replay, refused", core.ResumeReplay, deny, nil, "denied: denied: not today after about-ask"},
+		{"replay, cancelled", core.ResumeReplay, cancels, nil, "denied: denied: too late after about-ask"},
+		{"as the result", core.ResumeAsResult, payload(`{"text":"b"}`), nil, `set: {"text":"b"} after about-ask`},
+		{"as the result, of nothing", core.ResumeAsResult, approve, nil, `set: null after about-ask`},
+		{"as the result, refused", core.ResumeAsResult, deny, nil, "denied: denied: not today after about-ask"},
+		{"as the result, cancelled", core.ResumeAsResult, cancels, nil, "cancelled: cancelled: too late after about-ask"},
+		{
+			"as the result, too large", core.ResumeAsResult, payload(`"` + strings.Repeat("x", tool.MaxResult-1) + `"`), nil,
+			"error: the decision cannot be the result: result is larger than 1048576 bytes after about-ask",
+		},
+		{"as the arguments", core.ResumeAsArguments, payload(`{"text":"b"}`), []string{`echo {"text":"b"}`}, `ok: {"text":"b"} after about-ask`},
+		{
+			"as arguments that are not valid", core.ResumeAsArguments, payload(`{"txet":"b"}`), nil,
+			`invalid: invalid arguments: property "text" is missing after about-ask`,
+		},
+		{"as the arguments, cancelled", core.ResumeAsArguments, cancels, nil, "cancelled: cancelled: too late after about-ask"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var did []string
+				w := newWorld(t, options{plugins: []plugin.Plugin{once(tt.mode), pluginFunc{"did", func(r *plugin.Registrar) {
+					r.Hook(core.PhaseBeforeToolExecute, notes(&did))
+				}}}})
+				w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, 0, tt.decision)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff([]string{tt.result}, w.results(t)); diff != "" {
+					t.Errorf("result (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.did, did); diff != "" {
+					t.Errorf("executions (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A waiting run holds no claim, has its tickets, and its record says that it waits.
+func TestRunThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+				Suspension: core.Suspension{Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
+				Kind:       core.TicketClient, Timeout: time.Hour,
+			}}, nil
+		})}})
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		var seen core.Event
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key), Keep: true}, func(e core.Event) error {
+			if e.Type == core.EventToolCallSuspended {
+				seen = e
+				if h := w.head(t, key); len(h.Tickets) != 1 {
+					t.Errorf("a ticket is announced that the head does not have")
+				}
+			}
+			return nil
+		})
+		if err != nil || stepped.Outcome != thread.Wait || stepped.Retry {
+			t.Fatalf("the step is %+v, %v; want it to wait", stepped, err)
+		}
+		now := time.Now().UnixMilli()
+		head := w.head(t, key)
+		if head.Claim != (thread.Claim{}) || head.Run.Status != thread.Waiting || head.DueAt != now+3600_000 {
+			t.Errorf("the head is %+v, want it to wait without a claim for an hour", head)
+		}
+		id := receipt.RunID.String() + ".1.0.gates"
+		want := core.Ticket{
+			Suspension: core.Suspension{ID: id, Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
+			Call:       core.ToolCall{ID: "call-1", Name: "echo", Arguments: json.RawMessage(`{"text":"a"}`)},
+			Mode:       core.ResumeReplay, Kind: core.TicketClient, Deadline: now + 3600_000,
+		}
+		want.Call.ID = seen.CallID
+		if seen.Ticket == nil || seen.Position != "" {
+			t.Fatalf("the event is %+v, want a ticket without a position", seen)
+		}
+		if diff := cmp.Diff(want, *seen.Ticket); diff != "" {
+			t.Errorf("announced ticket (-want +got):\n%s", diff)
+		}
+		wantHead := []thread.Ticket{{Call: 0, Kind: thread.TicketClient, ID: thread.TicketKey(receipt.RunID, id), Deadline: now + 3600_000}}
+		if diff := cmp.Diff(wantHead, head.Tickets); diff != "" {
+			t.Errorf("tickets of the head (-want +got):\n%s", diff)
+		}
+		if r := w.runRecord(t, receipt.RunID); r.Status != core.RunWaiting || r.Steps != 1 {
+			t.Errorf("the run's record is %+v, want one that waits after a step", r.Run)
+		}
+		time.Sleep(time.Hour) // nobody decides
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"expired","detail":"a decision did not come in time"} ""` {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// What a person says on a waiting run is read by the same run, and nobody is asked
+// any more.
+func TestInputSupersedesTickets(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{
+					model: answers(calls("ask", "{}", "echo", `{"text":"a"}`), text("ok")), mode: mode,
+					tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.submit(t, key, "never mind", mailbox.ModeSteer)
+				w.finish(t, key, nil)
+				want := []string{
+					"user: hi", `assistant: [ask {}][echo {"text":"a"}]`, "tool: cancelled: the user went on without deciding", `tool: {"text":"a"}`,
+					"user: never mind", "assistant: ok",
+				}
+				if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff([]string{"cancelled: cancelled: the user went on without deciding", `ok: {"text":"a"}`}, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "ok"` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Nine calls want to wait, and there are eight places: the ninth is asked again
+// when one is free, and never announced before.
+func TestNinthSuspensionWaitsForAPlace(t *testing.T) {
+	for _, mode := range modes[1:] {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var turn []string
+				for i := range 9 {
+					turn = append(turn, "act", fmt.Sprintf(`{"n":%d}`, i))
+				}
+				var did []string
+				w := newWorld(t, options{
+					model: answers(calls(turn...), text("ok")), mode: mode,
+					tools: []tool.Tool{noted("act", &did, nil)}, plugins: []plugin.Plugin{asking("act")},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				var got events
+				w.finish(t, key, got.sink)
+				suspended := func(line string) bool { return strings.HasPrefix(line, "tool_call_suspended") }
+				if n := len(slices.DeleteFunc(got.lines, func(l string) bool { return !suspended(l) })); n != 8 {
+					t.Errorf("%d tickets were announced, want 8", n)
+				}
+				if names := w.stored(t, "C#", receipt.RunID); len(names) != 10 { // with the open round's record; the ninth ticket is not believed
+					t.Errorf("stored are %q", names)
+				}
+				if got := w.stands(t); got != "waiting [suspended suspended suspended suspended suspended suspended suspended suspended new]" {
+					t.Errorf("the run is %s", got)
+				}
+				for i := range 8 {
+					w.mustDecide(t, i, approve)
+					w.finish(t, key, nil)
+				}
+				if got := w.stands(t); got != "waiting [done done done done done done done done suspended]" {
+					t.Errorf("the run is %s", got)
+				}
+				w.mustDecide(t, 8, approve)
+				w.finish(t, key, nil)
+				slices.Sort(did)
+				want := []string{}
+				for i := range 9 {
+					want = append(want, fmt.Sprintf(`act {"n":%d} after about-gate%d`, i, i))
+				}
+				if diff := cmp.Diff(want, did); diff != "" {
+					t.Errorf("executions (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "ok"` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// The program that goes on with the run may not have the tool any more.
+func TestToolThatIsGoneWhenItsCallGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")}}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		w.mustDecide(t, 0, approve)
+		o.tools = nil
+		w.stepper = w.other(t, o)
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{`invalid: tool "ask" not found after about-gate0`}, w.results(t)); diff != "" {
+			t.Errorf("result (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Two gates ask about one call, and then its tool does: each is asked once, and
+// what was granted stays granted. The tool may not ask for the same again.
+func TestEachSuspensionOfACallIsDecidedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did []string
+		ask := func(id string) plugin.Plugin {
+			return pluginFunc{id, func(r *plugin.Registrar) {
+				r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) { return suspends(id), nil })
+			}}
+		}
+		w := newWorld(t, options{
+			model: answers(calls("act", "{}"), text("ok")), plugins: []plugin.Plugin{ask("one"), ask("two"), ask("three")},
+			tools: []tool.Tool{noted("act", &did, func(c tool.Call) (tool.Result, error) {
+				if c.Resume.Suspension == "three" {
+					return tool.Suspended(core.Suspend{}), nil
+				}
+				return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "two"}}), nil
+			})},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		for range 4 {
+			w.finish(t, key, nil)
+			w.mustDecide(t, 0, approve)
+		}
+		w.finish(t, key, nil)
+		own := strings.ReplaceAll(receipt.RunID.String()+"/2/0", "/", ".") + ".4"
+		if diff := cmp.Diff([]string{"act {} after about-three", "act {} after about-" + own}, did); diff != "" {
+			t.Errorf("executions (-want +got):\n%s", diff)
+		}
+		want := []string{`error: execution failed: the call waits for "two" again, which was decided after about-` + own}
+		if diff := cmp.Diff(want, w.results(t)); diff != "" {
+			t.Errorf("result (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A decision on one call takes effect while another still runs: the watch sees it.
+func TestDecisionThatComesWhileASiblingRuns(t *testing.T) {
+	tests := []struct {
+		mode agent.ExecutionMode
+		want []string
+	}{
+		{agent.ParallelStreaming, []string{"ask after 4s", "long after 30s"}},
+		{agent.ParallelBatchApproval, []string{"ask after 4s", "long after 30s"}}, // the only ticket: all are decided
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var mu sync.Mutex
+				var did []string
+				takes := func(name string, d time.Duration) tool.Tool {
+					return toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
+						time.Sleep(d)
+						mu.Lock()
+						defer mu.Unlock()
+						did = append(did, fmt.Sprintf("%s after %s", name, time.Since(began)))
+						return tool.Text("ok"), nil
+					}}
+				}
+				w := newWorld(t, options{
+					model: answers(calls("ask", "{}", "long", "{}"), text("ok")), mode: tt.mode,
+					tools: []tool.Tool{takes("ask", 0), takes("long", 30*time.Second)}, plugins: []plugin.Plugin{asking("ask")},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				time.AfterFunc(3*time.Second, func() { w.mustDecide(t, 0, approve) })
+				head := w.take(t, key)
+				stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+				if err != nil || stepped.Outcome != thread.Yield || stepped.Head.Run.Cursor != thread.CursorInfer {
+					t.Errorf("the step is %+v, %v; want it to end the round", stepped, err)
+				}
+				if diff := cmp.Diff(tt.want, did); diff != "" {
+					t.Errorf("executions (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// In batch mode a decision waits for the others, however long siblings run.
+func TestBatchWaitsForEveryDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var did []string
+		w := newWorld(t, options{
+			model: answers(calls("act", `{"n":0}`, "act", `{"n":1}`, "nap", "{}"), text("ok")), mode: agent.ParallelBatchApproval,
+			tools: []tool.Tool{noted("act", &did, nil), nap}, plugins: []plugin.Plugin{asking("act")},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(time.Second, func() { w.mustDecide(t, 0, approve) })
+		w.finish(t, key, nil)
+		if got := w.stands(t); got != "waiting [resuming suspended done]" || len(did) != 0 {
+			t.Errorf("the run is %s after %q, want it to wait for the second decision", got, did)
+		}
+		w.mustDecide(t, 1, cancels)
+		w.finish(t, key, nil)
+		want := []string{`ok: "act ran" after about-gate0`, "denied: denied: too late after about-gate1", `ok: "rested"`}
+		if diff := cmp.Diff(want, w.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A decision that comes between the ticket's announcement and the write that was to
+// wait lets the same claim go on.
+func TestDecisionBeforeTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			model: answers(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		head := w.take(t, key)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if c.Head.Run.Status == thread.Waiting {
+				w.store.commit = nil
+				w.mustDecide(t, 0, approve)
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		var got events
+		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head, Keep: true}, got.sink)
+		if err != nil || stepped.Outcome != thread.Continue || w.stands(t) != "running [resuming done]" {
+			t.Fatalf("the step is %s, %v, and the run is %s; want it to go on", stepped.Outcome, err, w.stands(t))
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: stepped.Head}, got.sink); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"inference_complete", "tool_call_suspended ask", `tool_call_done nap "rested"`, `tool_call_done ask "ask ran"`, "step_end"}
+		if diff := cmp.Diff(want, brief(got.lines)); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The head names what was decided. What it names and is not there is damage, and
+// a decision that it does not name does not count.
+func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
+	for _, lost := range []string{"D#", "C#"} {
+		t.Run(lost, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{plugins: []plugin.Plugin{asking("echo")}})
+				receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, 0, approve)
+				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+					if strings.HasPrefix(name, lost) {
+						return store.Record{}, false, nil
+					}
+					return w.store.Backend.Get(ctx, key, name)
+				}
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"corrupt","detail":"what is stored of the thread cannot be read"} ""` {
+					t.Errorf("the run is %s", got)
+				}
+			})
+		})
+	}
+	t.Run("an orphan", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, options{plugins: []plugin.Plugin{asking("echo")}})
+			w.submit(t, key, "echo: a", mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				return store.Outcome{}, errors.Join(w.store.partly(ctx, key, c), errDead)
+			}
+			refused := deny
+			refused.ID = "mine"
+			if err := w.decide(t.Context(), 0, refused); err == nil {
+				t.Fatal("the decision was accepted")
+			}
+			w.store.commit = nil
+			w.mustDecide(t, 0, approve)
+			w.finish(t, key, nil)
+			if diff := cmp.Diff([]string{`ok: {"text":"a"} after about-gate0`}, w.results(t)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
+	})
+}
+
+// A cancel ends a run that waits, and its calls are not executed.
+func TestCancelOfARunThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			model: answers(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			tools: []tool.Tool{toolFunc{name: "ask"}, nap}, plugins: []plugin.Plugin{asking("ask")},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		want := []string{"not_executed: no result: the run was ended first (cancelled)", `ok: "rested"`}
+		if diff := cmp.Diff(want, w.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A ticket that the store has no room for costs the call, not the run.
+func TestTicketThatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", 100_000)
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+			v := suspends("large")
+			v.Suspend.Message = large
+			return v, nil
+		})}})
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if len(r.Payload) > 100_000 {
+				return store.ErrTooLarge
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if results := w.results(t); len(results) != 1 || !strings.HasPrefix(results[0], "error: execution failed: put C#") {
+			t.Errorf("the result is %q", results)
+		}
+		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 2 {"type":"natural_end"}`) {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}

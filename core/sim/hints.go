@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// unswept is how long something may wait where nobody sweeps: a message that
+// comes back once, twice by way of the dead-letter queue, and is worked on.
+const unswept = 15 * time.Minute
+
+// owe notes that the process has written a head that somebody can work on: who
+// does so sends a hint, whatever else is still on its way.
+func (h *host) owe(key core.ThreadKey, a, b *thread.Head) {
+	same := a.Exists() && a.Claim.Fence == b.Claim.Fence && a.Run.ID == b.Run.ID && a.Run.Status == b.Run.Status &&
+		len(a.Inbox) >= len(b.Inbox) && slices.EqualFunc(a.Pending, b.Pending, func(x, y thread.Dispatch) bool { return x.ID == y.ID })
+	h.tended(key)
+	if b.Claim.Fence == 0 && !same && (b.Ready() || !b.Open() && len(b.Pending) > 0) {
+		h.owes[key] = b.Version
+	}
+}
+
+// checkHinted is run when an invocation is over.
+func (h *host) checkHinted() {
+	w := h.world
+	if w.Faults > 0 || w.Late || w.Ambiguous || w.Local {
+		return
+	}
+	for _, p := range w.partitions {
+		if version, ok := h.owes[p.key]; ok {
+			w.fail(p, "%s leaves work behind with version %d of the head, and no hint", h.name, version)
+		}
+	}
+}
+
+// sight is what a process knows of the threads of one delivery.
+type sight struct {
+	looks  int           // heads of a batch that it has still to read before it claims any
+	looked time.Duration // when the last of them came
+	heads  map[core.ThreadKey]seen
+	tended map[core.ThreadKey]bool // it has written their heads, or sent a hint
+
+	began   time.Duration
+	suspect *threadState // the first of the batch that was one then; nil: none was
+}
+
+// seen is the newest head that the process was given.
+type seen struct {
+	head thread.Head
+	at   time.Duration
+}
+
+// begin forgets the delivery before.
+func (h *host) begin(hints []core.WakeUp) {
+	w := h.world
+	if !w.Unswept && !w.Batch {
+		return
+	}
+	h.sight = sight{heads: map[core.ThreadKey]seen{}, tended: map[core.ThreadKey]bool{}, began: w.now}
+	if len(hints) == 1 {
+		return
+	}
+	h.sight.looks = len(hints)
+	for _, hint := range hints {
+		if p := w.partition(hint.Key()); h.sight.suspect == nil && p.head.Suspect() && !p.head.Live(w.millis()) {
+			h.sight.suspect = p.state
+		}
+	}
+}
+
+func (h *host) looked() {
+	if h.sight.looks > 0 {
+		h.sight.looks--
+		h.sight.looked = h.world.now
+	}
+}
+
+func (h *host) see(key core.ThreadKey, head *thread.Head) {
+	if h.sight.heads != nil {
+		h.sight.heads[key] = seen{*head, h.world.now}
+	}
+}
+
+func (h *host) tended(key core.ThreadKey) {
+	if h.sight.tended != nil {
+		h.sight.tended[key] = true
+	}
+}
+
+// checkTended is run when a delivery's hint is acknowledged: what the process
+// could have claimed when it had all that it reads before, it has claimed, or sent
+// a hint for.
+func (h *host) checkTended(key core.ThreadKey) {
+	w := h.world
+	s, ok := h.sight.heads[key]
+	if !w.Unswept || !ok || h.sight.tended[key] {
+		return
+	}
+	then := epoch.Add(max(s.at, h.sight.looked) - time.Second).UnixMilli() // clocks differ
+	idle := s.head.Open() && s.head.Run.Status != thread.Waiting && s.head.Run.AvailableAt <= then
+	queued := !s.head.Open() && slices.ContainsFunc(s.head.Pending, func(d thread.Dispatch) bool { return d.AvailableAt <= then })
+	if !s.head.Live(then) && (idle || queued) {
+		w.fail(w.partition(key), "%s is done with a hint of work that it neither took nor sent on: %+v", h.name, s.head)
+	}
+}
