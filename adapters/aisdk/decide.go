@@ -107,7 +107,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, req request, m 
 		h.submitDecisions(w, r, id, thread, all)
 		return
 	}
-	h.stream(w, r, Encoder{Continues: m.calls()}, func(sink run.Sink) error {
+	h.stream(w, r, Encoder{Continues: m.calls(), MessageID: m.ID}, func(sink run.Sink) error {
 		return take(all, func(d []mailbox.Deciding) (int, error) {
 			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, sink)
 			return len(decided), err
@@ -151,11 +151,11 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	return append(old, fresh...), nil
 }
 
-// waiting reads the run that an assistant message shows: its id is the run's,
-// unless the application gave the message another; then it is the open run.
+// waiting reads the run that an assistant message shows: its id says which, unless
+// the application gave the message another; then it is the open run.
 func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m uiMessage) (core.Run, error) {
-	runID, err := core.ParseID(m.ID)
-	if err != nil {
+	runID, ok := runOf(m.ID)
+	if !ok {
 		info, err := h.Runtime.Thread(r.Context(), id, thread)
 		if err != nil {
 			return core.Run{}, hide(err)

@@ -17,9 +17,15 @@ type Encoder struct {
 	// neither here nor in the response is left out: a client breaks off a stream
 	// that tells it of a call that it does not have.
 	Continues []string
+	// MessageID is the id of that copy; empty: the message is new, and named after
+	// the run.
+	MessageID string
+	// Shown is left out: the client has it in messages before this one.
+	Shown Shown
 
 	out        [][]byte
 	started    bool
+	skip       int // the last step of the run that is left out
 	inStep     bool
 	text       string   // id of the open text block
 	reasoning  string   // id of the open reasoning block
@@ -47,6 +53,9 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		return nil
 	}
 	e.start(event.RunID)
+	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
+		return e.out
+	}
 	switch event.Type {
 	case core.EventStepStart:
 		e.closeStep()
@@ -101,9 +110,12 @@ func (e *Encoder) start(run core.ID) {
 		return
 	}
 	e.started = true
-	c := chunk{Type: "start"}
-	if !run.IsZero() {
-		c.MessageID = run.String()
+	if e.Shown.Run == run {
+		e.skip = e.Shown.Steps
+	}
+	c := chunk{Type: "start", MessageID: e.MessageID}
+	if c.MessageID == "" && !run.IsZero() {
+		c.MessageID = messageID(run, e.skip)
 	}
 	e.emit(c)
 }

@@ -48,7 +48,12 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, req request) {
 		h.submit(w, r, s)
 		return
 	}
-	h.stream(w, r, Encoder{}, func(sink run.Sink) error {
+	shown, err := h.shownBefore(r, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, s.Thread.Thread, req)
+	if err != nil {
+		sse.Refuse(w, h.Log, hide(err))
+		return
+	}
+	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
 		_, err := h.Runtime.Stream(r.Context(), s, sink)
 		return hide(err)
 	})
@@ -133,7 +138,12 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
 		sse.Refuse(w, h.Log, sse.ErrBuffered)
 		return
 	}
-	h.stream(w, r, Encoder{}, func(sink run.Sink) error {
+	shown, err := h.shownOf(r, id, thread, info.ActiveRun)
+	if err != nil {
+		sse.Refuse(w, h.Log, hide(err))
+		return
+	}
+	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
 		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, sink))
 	})
 }

@@ -252,8 +252,8 @@ func TestResumeReplaysTheActiveRun(t *testing.T) {
 		body       string
 		calls      []string
 	}{
-		{"running", "chat/t1", active(core.RunRunning), 200, frames(t, "tool"), []string{"Thread", "Follow"}},
-		{"queued", "threads/t1", active(core.RunCreated), 200, frames(t, "tool"), []string{"Thread", "Follow"}},
+		{"running", "chat/t1", active(core.RunRunning), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
+		{"queued", "threads/t1", active(core.RunCreated), 200, frames(t, "tool"), []string{"Thread", "Run", "Follow"}},
 		{"waiting", "chat/t1", active(core.RunWaiting), 204, "", []string{"Thread"}},
 		{"idle", "chat/t1", func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }, 204, "", []string{"Thread"}},
 		{"unknown", "chat/t1", refuse(core.CodeNotFound), 204, "", []string{"Thread"}},
@@ -266,7 +266,7 @@ func TestResumeReplaysTheActiveRun(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{thread: test.thread}
+			f := &fake{thread: test.thread, run: waitsWith()}
 			rec := do(newServer(t, f), "GET", "/v1/ai-sdk/"+test.path+"/stream", "")
 			if diff := cmp.Diff(test.body, rec.Body.String()); rec.Code != test.status || diff != "" {
 				t.Errorf("status %d, want %d; body (-want +got):\n%s", rec.Code, test.status, diff)

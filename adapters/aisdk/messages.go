@@ -8,14 +8,14 @@ import (
 )
 
 // convert brings a thread's messages, oldest first, into the form in which the
-// client keeps them. All turns of a run and their results are one assistant
-// message, whose id is the run id, at the place of the run's first turn.
+// client keeps them. All turns of a run and their results, up to the next input
+// that the run read, are one assistant message.
 func convert(messages []core.Message) *converter {
-	c := &converter{out: []uiMessage{}, runs: map[core.ID]int{}, calls: map[string][]place{}}
+	c := &converter{out: []uiMessage{}, runs: map[core.ID]shownRun{}, calls: map[string][]place{}}
 	for _, m := range messages {
 		switch m.Role {
 		case core.RoleUser:
-			c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content, "")})
+			c.input(m)
 		case core.RoleAssistant:
 			c.turn(m)
 		case core.RoleTool:
@@ -27,19 +27,26 @@ func convert(messages []core.Message) *converter {
 
 type converter struct {
 	out   []uiMessage
-	runs  map[core.ID]int    // index in out of a run's message
+	runs  map[core.ID]shownRun
 	calls map[string][]place // where calls without a result stand; an id can repeat
 	last  core.ID            // run of the newest turn
 }
 
 type place struct{ message, part int }
 
+// shownRun is what has been shown of a run.
+type shownRun struct {
+	message int  // index in out of its newest message
+	step    int  // of its newest turn
+	ended   bool // input came behind the message: the next turn begins another
+}
+
 // open returns the run whose calls have no result, if there is one: calls of a
 // run that is not the newest have theirs.
 func (c *converter) open() (core.ID, bool) {
 	for _, places := range c.calls {
 		for _, at := range places {
-			if at.message == c.runs[c.last] {
+			if at.message == c.runs[c.last].message {
 				return c.last, true
 			}
 		}
@@ -52,7 +59,7 @@ func (c *converter) open() (core.ID, bool) {
 func (c *converter) tickets(run core.ID, tickets []core.Ticket) {
 	for _, t := range tickets {
 		places := c.calls[t.Call.ID]
-		i := slices.IndexFunc(places, func(at place) bool { return at.message == c.runs[run] })
+		i := slices.IndexFunc(places, func(at place) bool { return at.message == c.runs[run].message })
 		if i < 0 {
 			continue
 		}
@@ -78,14 +85,25 @@ func (p *uiPart) suspend(t core.Ticket) {
 	}
 }
 
+func (c *converter) input(m core.Message) {
+	c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content, "")})
+	if r, ok := c.runs[m.RunID]; ok {
+		r.ended = true
+		c.runs[m.RunID] = r
+	}
+}
+
 func (c *converter) turn(m core.Message) {
 	c.last = m.RunID
-	i, ok := c.runs[m.RunID]
-	if !ok {
-		i = len(c.out)
-		c.runs[m.RunID] = i
-		c.out = append(c.out, uiMessage{ID: m.RunID.String(), Role: "assistant"})
+	r, ok := c.runs[m.RunID]
+	if !ok || r.ended {
+		id := messageID(m.RunID, r.step)
+		r = shownRun{message: len(c.out)}
+		c.out = append(c.out, uiMessage{ID: id, Role: "assistant"})
 	}
+	r.step = m.Step
+	c.runs[m.RunID] = r
+	i := r.message
 	parts := append(c.out[i].Parts, uiPart{Type: "step-start"})
 	parts = append(parts, textParts(m.Content, "done")...)
 	for _, call := range m.ToolCalls {

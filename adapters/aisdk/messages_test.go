@@ -20,13 +20,13 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 	}
 	thread := []core.Message{
 		{ID: "m1", Role: core.RoleUser, RunID: runID, Content: text("<hi>")},
-		{ID: "x.1", Role: core.RoleAssistant, RunID: runID, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "wait"}},
+		{ID: "x.1", Role: core.RoleAssistant, RunID: runID, Step: 1, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "wait"}},
 			ToolCalls: []core.ToolCall{call("c1", "echo", `{"text":"a"}`), call("c2", "echo", ``), call("c2", "echo", `{}`), call("c3", "ask_user", `{"question":"?"}`)}},
 		result(core.ToolResult{CallID: "c1", Name: "echo", Data: []byte(`{"text":"a"}`)}),
 		result(core.ToolResult{CallID: "c2", Name: "echo", Data: []byte(`{"error":"no text"}`), IsError: true}),
 		result(core.ToolResult{CallID: "c2", Name: "echo", Message: "no text at all", IsError: true}),
 		{ID: "m2", Role: core.RoleUser, RunID: runID, Content: text("steer")},
-		{ID: "x.2", Role: core.RoleAssistant, RunID: runID, Content: text("done"), ToolCalls: []core.ToolCall{call("c1", "echo", `{}`), call("c4", "echo", `{}`)}},
+		{ID: "x.2", Role: core.RoleAssistant, RunID: runID, Step: 2, Content: text("done"), ToolCalls: []core.ToolCall{call("c1", "echo", `{}`), call("c4", "echo", `{}`)}},
 		result(core.ToolResult{CallID: "c1", Name: "echo", Message: "words"}),
 		result(core.ToolResult{CallID: "c4", Name: "echo"}),
 		result(core.ToolResult{CallID: "lost", Name: "echo"}),
@@ -55,12 +55,13 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{"text":"a"},"output":{"text":"a"}},` +
 		`{"type":"tool-echo","state":"output-error","toolCallId":"c2","input":{},"errorText":"no text"},` +
 		`{"type":"tool-echo","state":"output-error","toolCallId":"c2","input":{},"errorText":"no text at all"},` +
-		`{"type":"tool-ask_user","state":"input-available","toolCallId":"c3","input":{"question":"?"}},` +
+		`{"type":"tool-ask_user","state":"input-available","toolCallId":"c3","input":{"question":"?"}}]},` +
+		`{"id":"m2","role":"user","parts":[{"type":"text","text":"steer"}]},` +
+		`{"id":"01890000-0000-7000-8000-000000000001.2","role":"assistant","parts":[` +
 		`{"type":"step-start"},` +
 		`{"type":"text","text":"done","state":"done"},` +
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{},"output":"words"},` +
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c4","input":{},"output":null}]},` +
-		`{"id":"m2","role":"user","parts":[{"type":"text","text":"steer"}]},` +
 		`{"id":"m3","role":"user","parts":[{"type":"text","text":"more"}]},` +
 		`{"id":"00000000-0000-0000-0000-000000000009","role":"assistant","parts":[{"type":"step-start"},{"type":"text","text":"bye","state":"done"}]}]}` + "\n"
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,26 +89,27 @@ func TestAISDKClientDecides(t *testing.T) {
 
 // decided is what decide.mjs prints of each scenario.
 func decided(client string) map[string]string {
-	outcome := func(asked, part, stored, text string) string {
+	outcome := func(count int, asked, part, stored, text string) string {
 		parts := func(tool string) string {
 			return `[{"type":"step-start"},` + tool + `,{"type":"step-start"},{"type":"text","state":"done","text":` + text + `}]`
 		}
-		return `{"asked":"` + asked + `","finishReasons":["tool-calls","stop"],"isAbort":false,"sameMessage":true,"count":2,` +
+		return `{"asked":"` + asked + `","finishReasons":["tool-calls","stop"],"isAbort":false,"sameMessage":true,"count":` + strconv.Itoa(count) + `,` +
 			`"parts":` + parts(part) + `,"stored":` + parts(stored) + `}`
 	}
-	ran := func(title string) string {
+	ran := func(count int, title string) string {
 		text := title + " " + client
 		stored := `{"type":"tool-danger","state":"output-available","input":{"text":"` + text + `"},"output":{"text":"` + text + `","executions":1}`
-		return outcome("approval-requested", stored+`,"approved":true}`, stored+`}`, `"Done: `+text+`"`)
+		return outcome(count, "approval-requested", stored+`,"approved":true}`, stored+`}`, `"Done: `+text+`"`)
 	}
 	denied := `{"type":"tool-danger","state":"output-denied","input":{"text":"denied ` + client + `"},"approved":false`
 	answered := `{"type":"tool-ask_user","state":"output-available","input":{"question":"answered?"},"output":{"name":"Ann"}}`
 	unanswered := `{"type":"tool-ask_user","state":"output-error","input":{"question":"unanswered?"},"errorText":"cancelled: nobody is there"}`
 	return map[string]string{
-		"approved":   ran("approved"),
-		"reloaded":   ran("reloaded"),
-		"denied":     outcome("approval-requested", denied+`,"reason":"not today"}`, denied+`}`, `"The call of danger was denied."`),
-		"answered":   outcome("input-available", answered, answered, `"The answer is: {\"name\":\"Ann\"}"`),
-		"unanswered": outcome("input-available", unanswered, unanswered, `"The call of ask_user was denied."`),
+		"superseded": ran(4, "instead"),
+		"approved":   ran(2, "approved"),
+		"reloaded":   ran(2, "reloaded"),
+		"denied":     outcome(2, "approval-requested", denied+`,"reason":"not today"}`, denied+`}`, `"The call of danger was denied."`),
+		"answered":   outcome(2, "input-available", answered, answered, `"The answer is: {\"name\":\"Ann\"}"`),
+		"unanswered": outcome(2, "input-available", unanswered, unanswered, `"The call of ask_user was denied."`),
 	}
 }

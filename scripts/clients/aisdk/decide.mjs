@@ -108,10 +108,27 @@ async function clientTool(title, answer) {
   return outcome(w, { asked: part.state, first, after: 2 });
 }
 
+/** A person who says something else instead, and is asked for approval again. */
+async function superseded(title) {
+  const w = await waiting(title, `approve: ${title} ${name}`);
+  const before = w.chat.lastMessage.id;
+  await w.chat.sendMessage({ text: `approve: instead ${name}` });
+  const { finishReason } = await w.chat.response(2);
+  const first = w.chat.lastMessage.id;
+  const messages = await stored(base, w.id, ai.validateUIMessages);
+  if (JSON.stringify(messages.map(m => m.id)) !== JSON.stringify(w.chat.messages.map(m => m.id)) || first === before) {
+    fail(`${w.id}: the stored messages are not the chat's, or one is there twice`);
+  }
+  const part = openCall(w.chat);
+  await w.chat.addToolApprovalResponse({ id: part.approval.id, approved: true });
+  return outcome({ ...w, finishReason }, { asked: part.state, first, after: 3 });
+}
+
 console.log(JSON.stringify({
   approved: await approval('approved', { approved: true }),
   denied: await approval('denied', { approved: false, reason: 'not today' }),
   reloaded: await reloaded('reloaded'),
   answered: await clientTool('answered', { output: { name: 'Ann' } }),
+  superseded: await superseded('superseded'),
   unanswered: await clientTool('unanswered', { state: 'output-error', errorText: 'nobody is there' }),
 }));

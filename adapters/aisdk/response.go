@@ -1,0 +1,114 @@
+package aisdk
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// A run shows as one assistant message, whose id is the run's, until it is given
+// more input: a person who says something new instead of deciding goes on with the
+// same run. What follows is a message of its own then, since it stands behind the
+// person's. Its id is the run's and the step with which it begins.
+
+// Shown is how many steps of a run the assistant messages before a response show.
+type Shown struct {
+	Run   core.ID
+	Steps int
+}
+
+// messageID is the id of the message that shows a run behind so many steps.
+func messageID(run core.ID, steps int) string {
+	if steps == 0 {
+		return run.String()
+	}
+	return run.String() + "." + strconv.Itoa(steps+1)
+}
+
+// runOf reads the run from the id of an assistant message.
+func runOf(message string) (core.ID, bool) {
+	text, step, later := strings.Cut(message, ".")
+	if _, err := strconv.ParseUint(step, 10, 32); later && err != nil {
+		return core.ID{}, false
+	}
+	run, err := core.ParseID(text)
+	return run, err == nil
+}
+
+// waits reports whether a call of the history waits as far as the client knows.
+func (r request) waits() bool {
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			switch {
+			case !p.tool():
+			case p.State == "approval-requested", p.State == "approval-responded", p.State == "input-available":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shownBefore looks for the run that new input goes on with: one that waits, or
+// did when the same request came before. Only a client that has seen a call wait is
+// worth the look.
+func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, req request) (shown Shown, err error) {
+	if !req.waits() {
+		return shown, nil
+	}
+	info, err := h.Runtime.Thread(r.Context(), id, thread)
+	switch {
+	case err != nil:
+	case info.Status == core.RunRunning:
+		shown, err = h.shownOf(r, id, thread, info.ActiveRun)
+	case info.Status == core.RunWaiting:
+		shown.Run = info.ActiveRun
+		var record core.Run
+		record, err = h.Runtime.Run(r.Context(), id, info.ActiveRun)
+		shown.Steps = record.Steps
+	}
+	return shown, unlessNotFound(err)
+}
+
+// unlessNotFound passes over that something does not exist: what follows says so
+// where it matters.
+func unlessNotFound(err error) error {
+	if core.CodeOf(err) == core.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// shownOf looks through the active run's messages for the newest input: only what
+// comes behind it belongs to the response that is replayed.
+func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (Shown, error) {
+	shown := Shown{Run: run}
+	record, err := h.Runtime.Run(r.Context(), id, run)
+	if err != nil || record.FirstSeq == 0 {
+		return shown, err
+	}
+	last := 0
+	q := runtime.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
+	for {
+		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
+		if err != nil {
+			return shown, err
+		}
+		for _, m := range page.Messages {
+			switch {
+			case m.RunID != run:
+			case m.Role == core.RoleAssistant:
+				last = m.Step
+			case m.Role == core.RoleUser:
+				shown.Steps = last
+			}
+		}
+		if page.Next == 0 {
+			return shown, nil
+		}
+		q.After = page.Next
+	}
+}
