@@ -8,8 +8,8 @@ import (
 )
 
 // convert brings a thread's messages, oldest first, into the form in which the
-// client keeps them. All turns of a run and their results, up to the next input
-// that the run read, are one assistant message.
+// client keeps them. All turns of a run and their results are one assistant
+// message at the place of the first, up to input that took the place of decisions.
 func convert(messages []core.Message) *converter {
 	c := &converter{out: []uiMessage{}, runs: map[core.ID]shownRun{}, calls: map[string][]place{}}
 	for _, m := range messages {
@@ -38,7 +38,8 @@ type place struct{ message, part int }
 type shownRun struct {
 	message int  // index in out of its newest message
 	step    int  // of its newest turn
-	ended   bool // input came behind the message: the next turn begins another
+	ends    bool // that turn has a call about which nobody decided: see undecided
+	ended   bool // the next turn begins another message
 }
 
 // open returns the run whose calls have no result, if there is one: calls of a
@@ -87,7 +88,7 @@ func (p *uiPart) suspend(t core.Ticket) {
 
 func (c *converter) input(m core.Message) {
 	c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content, "")})
-	if r, ok := c.runs[m.RunID]; ok {
+	if r := c.runs[m.RunID]; r.ends {
 		r.ended = true
 		c.runs[m.RunID] = r
 	}
@@ -101,7 +102,7 @@ func (c *converter) turn(m core.Message) {
 		r = shownRun{message: len(c.out)}
 		c.out = append(c.out, uiMessage{ID: id, Role: "assistant"})
 	}
-	r.step = m.Step
+	r.step, r.ends = m.Step, false
 	c.runs[m.RunID] = r
 	i := r.message
 	parts := append(c.out[i].Parts, uiPart{Type: "step-start"})
@@ -120,6 +121,10 @@ func (c *converter) result(m core.Message) {
 	r := m.ToolResult
 	if r == nil {
 		return
+	}
+	if run, ok := c.runs[m.RunID]; ok && undecided(m) {
+		run.ends = true
+		c.runs[m.RunID] = run
 	}
 	open := c.calls[r.CallID]
 	if len(open) == 0 {

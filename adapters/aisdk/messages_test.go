@@ -1,6 +1,8 @@
 package aisdk_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,13 +57,12 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{"text":"a"},"output":{"text":"a"}},` +
 		`{"type":"tool-echo","state":"output-error","toolCallId":"c2","input":{},"errorText":"no text"},` +
 		`{"type":"tool-echo","state":"output-error","toolCallId":"c2","input":{},"errorText":"no text at all"},` +
-		`{"type":"tool-ask_user","state":"input-available","toolCallId":"c3","input":{"question":"?"}}]},` +
-		`{"id":"m2","role":"user","parts":[{"type":"text","text":"steer"}]},` +
-		`{"id":"01890000-0000-7000-8000-000000000001.2","role":"assistant","parts":[` +
+		`{"type":"tool-ask_user","state":"input-available","toolCallId":"c3","input":{"question":"?"}},` +
 		`{"type":"step-start"},` +
 		`{"type":"text","text":"done","state":"done"},` +
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{},"output":"words"},` +
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c4","input":{},"output":null}]},` +
+		`{"id":"m2","role":"user","parts":[{"type":"text","text":"steer"}]},` +
 		`{"id":"m3","role":"user","parts":[{"type":"text","text":"more"}]},` +
 		`{"id":"00000000-0000-0000-0000-000000000009","role":"assistant","parts":[{"type":"step-start"},{"type":"text","text":"bye","state":"done"}]}]}` + "\n"
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
@@ -134,6 +135,47 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 	f.run = func(core.ID) (core.Run, error) { return core.Run{}, core.Errorf(core.CodeUnavailable, "table") }
 	if rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", ""); rec.Code != 503 {
 		t.Errorf("without the run: answer %d %s", rec.Code, rec.Body)
+	}
+}
+
+// The answer to what a person said instead of deciding stands behind it.
+func TestInputThatTookThePlaceOfADecisionEndsAMessage(t *testing.T) {
+	said := func(id string) core.Message {
+		m := core.UserMessage(id, id)
+		m.RunID = runID
+		return m
+	}
+	turn := func(step int, calls ...core.ToolCall) core.Message {
+		return core.Message{Role: core.RoleAssistant, RunID: runID, Step: step, ToolCalls: calls}
+	}
+	thread := []core.Message{
+		said("m1"), turn(1), said("steered"), turn(2, core.ToolCall{ID: "c1", Name: "x"}),
+		{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "c1", Message: "cancelled", IsError: true, Status: core.ResultCancelled}},
+		said("m2"), said("m3"), turn(3), turn(4), said("steered too"), turn(5),
+	}
+	f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
+	}}
+	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
+	var got struct {
+		Messages []struct {
+			ID    string
+			Parts []struct{ Type string }
+		}
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range got.Messages {
+		lines = append(lines, fmt.Sprint(m.ID, m.Parts))
+	}
+	want := []string{
+		"m1[{text}]", runText + "[{step-start} {step-start} {tool-x}]", "steered[{text}]",
+		"m2[{text}]", "m3[{text}]", runText + ".3[{step-start} {step-start} {step-start}]", "steered too[{text}]",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }
 

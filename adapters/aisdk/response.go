@@ -9,10 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// A run shows as one assistant message, whose id is the run's, until it is given
-// more input: a person who says something new instead of deciding goes on with the
-// same run. What follows is a message of its own then, since it stands behind the
-// person's. Its id is the run's and the step with which it begins.
+// A run shows as one assistant message, whose id is the run's. When a person says
+// something new instead of deciding, the same run goes on, and what follows is a
+// message of its own, since it stands behind the person's. Its id is the run's and
+// the step with which it begins. Input that is steered to a run that goes on anyway
+// ends no message: the stream that shows it does not end there either.
 
 // Shown is how many steps of a run the assistant messages before a response show.
 type Shown struct {
@@ -82,15 +83,23 @@ func unlessNotFound(err error) error {
 	return err
 }
 
-// shownOf looks through the active run's messages for the newest input: only what
-// comes behind it belongs to the response that is replayed.
+// undecided reports whether a message ends the assistant message of its run, if
+// input follows: it says that a call was cancelled, as those are that nobody
+// decided about.
+func undecided(m core.Message) bool {
+	return m.ToolResult != nil && m.ToolResult.Status == core.ResultCancelled
+}
+
+// shownOf looks through the active run's messages for the newest input that took
+// the place of decisions: only what comes behind it belongs to the response that
+// is replayed.
 func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (Shown, error) {
 	shown := Shown{Run: run}
 	record, err := h.Runtime.Run(r.Context(), id, run)
 	if err != nil || record.FirstSeq == 0 {
 		return shown, err
 	}
-	last := 0
+	last, ends := 0, false
 	q := runtime.MessageQuery{After: record.FirstSeq - 1, Limit: messagePage}
 	for {
 		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
@@ -101,9 +110,11 @@ func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run 
 			switch {
 			case m.RunID != run:
 			case m.Role == core.RoleAssistant:
-				last = m.Step
-			case m.Role == core.RoleUser:
+				last, ends = m.Step, false
+			case m.Role == core.RoleUser && ends:
 				shown.Steps = last
+			default:
+				ends = ends || undecided(m)
 			}
 		}
 		if page.Next == 0 {

@@ -32,6 +32,9 @@ func laterEvents() []core.Event {
 	}
 }
 
+// cancelled is the result of a call about which nobody decided.
+var cancelled = core.Message{Role: core.RoleTool, RunID: runID, ToolResult: &core.ToolResult{CallID: "c1", Status: core.ResultCancelled}}
+
 // later is what the client is shown of laterEvents when it has step 1 already.
 const later = `{"type":"start","messageId":"01890000-0000-7000-8000-000000000001.2"}
 {"type":"start-step"}
@@ -75,7 +78,7 @@ func TestInputToARunThatWaitsIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 			run: func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", FirstSeq: 1}, nil },
 			messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
 				return runtime.MessagePage{Messages: []core.Message{
-					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, {Role: core.RoleUser, RunID: runID, Pending: true},
+					{Role: core.RoleUser, RunID: runID}, {Role: core.RoleAssistant, RunID: runID, Step: 1}, cancelled, {Role: core.RoleUser, RunID: runID},
 				}}, nil
 			},
 		}, []string{"Thread", "Run", "Messages", "Stream"}, false},
@@ -121,7 +124,7 @@ func TestResumeReplaysTheNewestMessageOfARun(t *testing.T) {
 				t.Errorf("query %+v", q)
 			}
 			return runtime.MessagePage{Messages: []core.Message{
-				message(core.RoleTool, runID, 0), message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 2), message(core.RoleUser, dispatchID, 0),
+				cancelled, message(core.RoleUser, runID, 0), message(core.RoleAssistant, runID, 2), message(core.RoleUser, runID, 0), message(core.RoleUser, dispatchID, 0),
 			}}, nil
 		},
 		follow: func(_ context.Context, _ core.ID, sink run.Sink) error { return play(sink, laterEvents()) },
