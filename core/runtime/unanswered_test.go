@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,13 @@ import (
 // unanswered carries the n-th write of a head out, and its answer never comes.
 type unanswered struct {
 	store.Backend
-	n      int
-	writes int
+	n      int32
+	writes atomic.Int32 // the watch writes heads, too
 }
 
 func (u *unanswered) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	outcome, err := u.Backend.Commit(ctx, key, c)
-	if u.writes++; u.writes == u.n {
+	if u.writes.Add(1) == u.n {
 		<-ctx.Done()
 		return store.Outcome{}, context.Cause(ctx)
 	}
@@ -34,7 +35,7 @@ func (u *unanswered) Commit(ctx context.Context, key core.ThreadKey, c store.Com
 func TestAWriteWithoutAnAnswerIsFollowedByAHint(t *testing.T) {
 	tests := []struct {
 		name string
-		n    int // the write
+		n    int32 // the write
 		wait time.Duration
 	}{
 		{"of a claim that is given back", 4, 0}, // after those of the submission, the claim and the turn
