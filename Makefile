@@ -36,8 +36,8 @@ unit:
 	$(GO) test $(RACE) ./...
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 
-kill: ## Kill the local host at every named I/O point, restart it, look at what is there
-	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev
+kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
+	$(GO) test -tags killpoints -run 'Kill|Deaf' ./scripts/dev
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval

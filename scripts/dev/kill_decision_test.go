@@ -205,7 +205,7 @@ func (p place) decides(t *testing.T, person person, ran string) {
 		t.Errorf("the run was over %s after the host listened, want at most %s", took, recovery)
 	}
 	var got []string
-	for _, m := range second.messages(t) {
+	for _, m := range second.messages(t, "t1") {
 		got = append(got, string(m.Role)+": "+m.Text())
 	}
 	want := []string{

@@ -165,9 +165,9 @@ func (l *process) finish(t *testing.T, run string) {
 	}
 }
 
-func (l *process) messages(t *testing.T) []core.Message {
+func (l *process) messages(t *testing.T, thread string) []core.Message {
 	t.Helper()
-	response, err := client.Get(l.url + "/v1/threads/t1/messages")
+	response, err := client.Get(l.url + "/v1/threads/" + thread + "/messages")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func (p place) recovers(t *testing.T, run string) {
 		t.Errorf("the run finished %s after the host listened, want at most %s", took, recovery)
 	}
 	var got []string
-	for _, m := range second.messages(t) {
+	for _, m := range second.messages(t, "t1") {
 		got = append(got, string(m.Role)+": "+m.Text())
 	}
 	want := []string{"user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`, "assistant: Echo: a, b"}
