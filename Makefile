@@ -37,7 +37,7 @@ unit:
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
-	$(GO) test -tags killpoints -run 'Kill|Deaf' ./scripts/dev
+	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./scripts/dev
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval

@@ -148,11 +148,13 @@ func (r *Runtime) Abandoned() int { return r.stepper.Abandoned() }
 // Healthy returns nil, or why the process should be replaced, with code
 // unavailable: tools that were left behind hold their goroutines and whatever they
 // use until they end, and nothing but the end of the process can stop them.
-func (r *Runtime) Healthy() error {
-	if n := r.Abandoned(); n >= MaxAbandoned {
-		return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", n, MaxAbandoned)
+func (r *Runtime) Healthy() error { return healthy(r.Abandoned()) }
+
+func healthy(abandoned int) error {
+	if abandoned < MaxAbandoned {
+		return nil
 	}
-	return nil
+	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, MaxAbandoned)
 }
 
 // timeLeft reports whether another step may begin before the deadline.
