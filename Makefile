@@ -73,7 +73,7 @@ lint-template: ## cfn-lint before and after the SAM transform
 bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./scripts/dev
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
-	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
+	$(AWS) && $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
 
 mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
