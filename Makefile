@@ -36,8 +36,8 @@ unit:
 	$(GO) test $(RACE) ./...
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 
-kill: ## Kill the local host at every named I/O point, restart it, look at what is there
-	$(GO) test -tags killpoints -run 'Kill' ./scripts/dev
+kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
+	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./scripts/dev
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval
@@ -73,7 +73,7 @@ lint-template: ## cfn-lint before and after the SAM transform
 bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./scripts/dev
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
-	$(AWS) && $(GO) test -tags aws -run '^$$' -bench StepUnits -benchtime 1x ./adapters/dynamo
+	$(AWS) && $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
 
 mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)

@@ -8,7 +8,8 @@
 //   - [SweepHandler] is the scheduled repair;
 //   - [Stream] serves an http.Handler behind a Function URL or an API Gateway
 //     REST API with response streaming;
-//   - [Buffered] serves one behind API Gateway without streaming.
+//   - [Buffered] serves one behind API Gateway without streaming;
+//   - [Answered] tells when a response is out and the process may end.
 //
 // A handler keeps nothing between invocations and may run several times at
 // once in one process. No goroutine that it starts outlives its invocation.

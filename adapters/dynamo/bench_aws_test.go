@@ -26,6 +26,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
@@ -47,6 +48,7 @@ type bench struct {
 	table   string
 	meter   *dynamo.Meter // of everything that goes to the table
 	answers *chatter
+	asks    bool         // calls wait for a person
 	clock   atomic.Int64 // since noon, in nanoseconds
 	nap     func(context.Context, time.Duration) error
 
@@ -82,8 +84,8 @@ func (b *bench) restart(t testing.TB) {
 		Env: b.env(), Store: b.backend, Waker: b, Due: dynamo.DuePolicy(),
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: b.answers, Name: "m"}},
-			Tools:  []tool.Tool{lookup},
-			Specs:  []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none}},
+			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
+			Specs: []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}}},
 		},
 	})
 	if err != nil {

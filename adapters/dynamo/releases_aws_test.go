@@ -22,3 +22,5 @@ var suites = runtimetest.Options{
 func TestReleases(t *testing.T)       { suites.Releases(t) }
 func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
 func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }
+func TestVisibleEarly(t *testing.T)   { suites.VisibleEarly(t) }
+func TestDecisions(t *testing.T)      { suites.Decisions(t) }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/reveille-run/reveille/adapters/sse"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -72,7 +73,10 @@ type Options struct {
 	// StreamURL is the base address of the server that can stream, named in
 	// those answers; empty: a path alone.
 	StreamURL string
-	Log       *slog.Logger // nil: slog.Default()
+	// Healthy returns why the process should be replaced, which /health tells
+	// everybody; nil: there is no reason, ever.
+	Healthy func() error
+	Log     *slog.Logger // nil: slog.Default()
 }
 
 type api struct {
@@ -89,8 +93,8 @@ func New(o Options) http.Handler {
 		o.Authenticate = nobody
 	}
 	a := &api{Options: o, mux: http.NewServeMux()}
-	a.mux.HandleFunc("GET /health", health)
-	a.mux.HandleFunc("GET /health/live", health)
+	a.mux.HandleFunc("GET /health", a.health)
+	a.mux.HandleFunc("GET /health/live", a.health)
 	a.route("POST /v1/threads/{thread}/messages", a.postMessages)
 	a.route("GET /v1/threads/{thread}/messages", a.getMessages)
 	a.route("GET /v1/threads/{thread}", a.getThread)
@@ -107,7 +111,19 @@ func New(o Options) http.Handler {
 	return a
 }
 
-func health(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte("{\"status\":\"healthy\"}\n")) // a client that is gone needs no answer
+// health says the same whether it is asked if the process is ready or if it is
+// alive: what makes it unhealthy only goes away with it.
+func (a *api) health(w http.ResponseWriter, _ *http.Request) {
+	if a.Healthy != nil {
+		if err := a.Healthy(); err != nil {
+			sse.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
+			return
+		}
+	}
+	sse.JSON(w, http.StatusOK, health{Status: "healthy"})
+}
+
+type health struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
 }

@@ -22,6 +22,16 @@ func TestHealthNeedsNoIdentity(t *testing.T) {
 	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"healthy"}`)
 }
 
+func TestHealthSaysWhyTheProcessShouldBeReplaced(t *testing.T) {
+	h := newServer(&fake{}, func(o *httpapi.Options) {
+		o.Healthy = func() error { return core.Errorf(core.CodeUnavailable, "16 tools do not end") }
+	})
+	check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"16 tools do not end"}`)
+	check(t, do(h, "GET", "/health/live", ""), 503, `{"status":"unhealthy","reason":"16 tools do not end"}`)
+	fine := newServer(&fake{}, func(o *httpapi.Options) { o.Healthy = func() error { return nil } })
+	check(t, do(fine, "GET", "/health", ""), 200, `{"status":"healthy"}`)
+}
+
 func TestUnknownRoutesAndMethods(t *testing.T) {
 	tests := []struct {
 		method, path string

@@ -138,6 +138,25 @@ func (r *Runtime) known(s mailbox.Submission) error {
 	return err
 }
 
+// MaxAbandoned is how many tools that were left behind make a process unhealthy.
+const MaxAbandoned = 16
+
+// Abandoned is how many tools were left behind, because they did not end when
+// their context did, and still run in this process.
+func (r *Runtime) Abandoned() int { return r.stepper.Abandoned() }
+
+// Healthy returns nil, or why the process should be replaced, with code
+// unavailable: tools that were left behind hold their goroutines and whatever they
+// use until they end, and nothing but the end of the process can stop them.
+func (r *Runtime) Healthy() error { return healthy(r.Abandoned()) }
+
+func healthy(abandoned int) error {
+	if abandoned < MaxAbandoned {
+		return nil
+	}
+	return core.Errorf(core.CodeUnavailable, "%d tools do not end when they are told to, and still run; fewer than %d are allowed", abandoned, MaxAbandoned)
+}
+
 // timeLeft reports whether another step may begin before the deadline.
 func (r *Runtime) timeLeft(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()

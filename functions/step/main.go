@@ -25,5 +25,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger}))
+	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
+	lambda.Start(awslambda.Answered(handler, serve.EndAbandoned(rt, c.Logger)))
 }

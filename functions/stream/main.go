@@ -36,5 +36,6 @@ func main() {
 		log.Fatal(err)
 	}
 	handler := web.Handler(web.Options{Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger})
-	lambda.Start(awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve}))
+	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
+	lambda.Start(awslambda.Answered(stream, serve.EndAbandoned(rt, c.Logger)))
 }

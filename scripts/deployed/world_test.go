@@ -144,17 +144,23 @@ func (w *world) head(tb testing.TB, id string) thread.Head {
 // messages lists who said what.
 func (w *world) messages(tb testing.TB, id string) []string {
 	tb.Helper()
-	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key(id), 1, w.head(tb, id).Seq)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var lines []string
-	for _, e := range entries {
+	for _, e := range w.entries(tb, id) {
 		if e.Message != nil {
 			lines = append(lines, string(e.Message.Role)+": "+e.Message.Text())
 		}
 	}
 	return lines
+}
+
+// entries reads the thread's log.
+func (w *world) entries(tb testing.TB, id string) []thread.Entry {
+	tb.Helper()
+	entries, err := store.ReadLog(tb.Context(), w.store, thread.Records{}, key(id), 1, w.head(tb, id).Seq)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return entries
 }
 
 // finish lets the event source mapping feed the step function until the thread

@@ -98,8 +98,11 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
+	if parts, err = inject.Parts(parts); err != nil {
+		return err
+	}
 	h.runtime, err = runtime.Build(runtime.Config{
-		Env: e, Store: backend, Waker: h.queue, Agents: inject.Parts(parts), Logger: log,
+		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval,
 	})

@@ -119,8 +119,13 @@ var client = &http.Client{Timeout: 10 * time.Second}
 // "" when the host died before it answered.
 func (l *process) submit(t *testing.T) string {
 	t.Helper()
+	return l.submitTo(t, "demo", "parallel: a, b")
+}
+
+func (l *process) submitTo(t *testing.T, agent, text string) string {
+	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, l.url+"/v1/threads/t1/messages",
-		strings.NewReader(`{"messages":[{"role":"user","content":"parallel: a, b"}]}`))
+		strings.NewReader(fmt.Sprintf(`{"agentId":%q,"messages":[{"role":"user","content":%q}]}`, agent, text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +165,9 @@ func (l *process) finish(t *testing.T, run string) {
 	}
 }
 
-func (l *process) messages(t *testing.T) []core.Message {
+func (l *process) messages(t *testing.T, thread string) []core.Message {
 	t.Helper()
-	response, err := client.Get(l.url + "/v1/threads/t1/messages")
+	response, err := client.Get(l.url + "/v1/threads/" + thread + "/messages")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,19 +197,16 @@ func (p place) executions(t *testing.T) map[string]int {
 // part of their key.
 func (p place) results(t *testing.T) map[string]bool {
 	t.Helper()
-	file, err := bolt.Open(p.data, bolt.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	stored := map[string]bool{}
-	for i, seq := range []uint64{3, 4} { // after the user's message and the turn
-		_, ok, err := file.Get(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "t1"}, store.LogName(seq))
-		if err != nil {
-			t.Fatal(err)
+	p.open(t, func(file *bolt.Store) {
+		for i, seq := range []uint64{3, 4, 5} { // after the user's message and the turn
+			_, ok, err := file.Get(t.Context(), theThread, store.LogName(seq))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored[fmt.Sprint(i)] = ok
 		}
-		stored[fmt.Sprint(i)] = ok
-	}
+	})
 	return stored
 }
 
@@ -276,16 +278,24 @@ func (p place) recovers(t *testing.T, run string) {
 		t.Errorf("the run finished %s after the host listened, want at most %s", took, recovery)
 	}
 	var got []string
-	for _, m := range second.messages(t) {
+	for _, m := range second.messages(t, "t1") {
 		got = append(got, string(m.Role)+": "+m.Text())
 	}
 	want := []string{"user: parallel: a, b", "assistant: ", `tool: {"text":"a"}`, `tool: {"text":"b"}`, "assistant: Echo: a, b"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages after the restart (-want +got):\n%s", diff)
 	}
+	second.stop(t)
+	p.ranOnce(t, before, stored, 2)
+}
+
+// ranOnce compares what has run with what had run, and was stored, before the
+// restart: nothing that had a result has run again, everything else once.
+func (p place) ranOnce(t *testing.T, before map[string]int, stored map[string]bool, calls int) {
+	t.Helper()
 	after := p.executions(t)
-	if len(after) != 2 {
-		t.Errorf("executions %v, want two keys", after)
+	if len(after) != calls {
+		t.Errorf("executions %v, want %d keys", after, calls)
 	}
 	for key, n := range after {
 		want := before[key] + 1 // it had no result: the same key runs again
@@ -296,5 +306,4 @@ func (p place) recovers(t *testing.T, run string) {
 			t.Errorf("call %s was executed %d times, want %d (before the restart %d, result stored: %v)", key, n, want, before[key], stored)
 		}
 	}
-	second.stop(t)
 }

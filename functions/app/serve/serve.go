@@ -26,8 +26,11 @@ func Runtime(c *cloud.Cloud, models map[string]agent.ModelBinding) (*runtime.Run
 	if err != nil {
 		return nil, err
 	}
+	if parts, err = inject.Parts(parts); err != nil {
+		return nil, err
+	}
 	return runtime.Build(runtime.Config{
-		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: inject.Parts(parts), Logger: c.Logger,
+		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: parts, Logger: c.Logger,
 		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 	})
 }

@@ -27,7 +27,7 @@ type Options struct {
 func Handler(o Options) http.Handler {
 	return httpapi.New(httpapi.Options{
 		Runtime: o.Runtime, Env: o.Env, Authenticate: o.Authenticate, DefaultAgent: app.DefaultAgent,
-		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
+		Buffered: o.Buffered, StreamURL: o.StreamURL, Healthy: o.Runtime.Healthy, Log: o.Logger,
 		Mounts: map[string]http.Handler{
 			"/v1/ai-sdk/": aisdk.New(aisdk.Options{
 				Runtime: o.Runtime, Env: o.Env, DefaultAgent: app.DefaultAgent,

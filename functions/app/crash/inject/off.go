@@ -10,7 +10,7 @@ import (
 )
 
 // Parts returns parts.
-func Parts(parts agent.Parts) agent.Parts { return parts }
+func Parts(parts agent.Parts) (agent.Parts, error) { return parts, nil }
 
 // Handler returns h.
 func Handler(_ *env.Env, h http.Handler) http.Handler { return h }

@@ -18,8 +18,12 @@ import (
 	"github.com/reveille-run/reveille/functions/app/crash"
 )
 
-// Parts lets tools note their executions and models panic when asked.
-func Parts(parts agent.Parts) agent.Parts {
+// Parts adds agents and a tool, and lets tools note their executions and models
+// panic when asked.
+func Parts(parts agent.Parts) (agent.Parts, error) {
+	if err := addAgents(&parts); err != nil {
+		return agent.Parts{}, err
+	}
 	for i, t := range parts.Tools {
 		parts.Tools[i] = recorded{t}
 	}
@@ -27,7 +31,7 @@ func Parts(parts agent.Parts) agent.Parts {
 		b.Model = panicking{b.Model}
 		parts.Models[id] = b
 	}
-	return parts
+	return parts, nil
 }
 
 // recorded writes the key of each execution before it runs the tool.

@@ -1,0 +1,70 @@
+//go:build killpoints
+
+package inject
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// modes are the agents of the test builds, named as the mode in which each runs
+// its tool rounds.
+var modes = []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming}
+
+// addAgents gives the build an agent for each execution mode: the first agent of
+// parts, whose calls of echo also wait when they are asked to, and the tool deaf
+// for all of them.
+func addAgents(parts *agent.Parts) error {
+	deaf, err := newDeaf()
+	if err != nil {
+		return err
+	}
+	parts.Tools = append(parts.Tools, deaf)
+	parts.Plugins = append(parts.Plugins, asking{})
+	for _, mode := range modes {
+		spec := parts.Specs[0]
+		spec.ID, spec.ExecutionMode = string(mode), mode
+		spec.Plugins = append(append([]string(nil), spec.Plugins...), asking{}.ID())
+		parts.Specs = append(parts.Specs, spec)
+	}
+	return nil
+}
+
+// asking lets a call of echo wait for a person whose text begins with "wait".
+type asking struct{}
+
+// ID implements plugin.Plugin.
+func (asking) ID() string { return "asking" }
+
+// Register implements plugin.Plugin.
+func (asking) Register(r *plugin.Registrar) error {
+	r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+		var arguments struct{ Text string }
+		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &arguments) != nil || !strings.HasPrefix(arguments.Text, "wait") {
+			return plugin.Verdict{}, nil
+		}
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+			Suspension: core.Suspension{Action: "tool:PermissionConfirm"},
+		}}, nil
+	})
+	return nil
+}
+
+// deafFor is how long the tool deaf takes, whatever its context says.
+const deafFor = 60 * time.Second
+
+// newDeaf returns the tool deaf, which does not end when its context does.
+func newDeaf() (tool.Tool, error) {
+	return tool.Typed(tool.Spec{Name: "deaf", Description: "Does nothing for 60 s, whoever wants it to stop."},
+		func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+			time.Sleep(deafFor)
+			return tool.Text("heard nothing"), nil
+		})
+}
