@@ -43,6 +43,7 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(p.key(t.index), "/", "."), len(t.suspended)+1)
 	}
 	refuse := func(why string) error {
+		p.log.WarnContext(ctx, "tool call failed", append(p.attrs(), "call", t.call.ID, "tool", t.call.Name, "error", why)...)
 		return p.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
 	if err := core.CheckName("suspension id", s.ID); err != nil {
