@@ -53,6 +53,9 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(p.id, p.round.turn.ToolCalls[t.index], s)
+	if p.asked(k.ID, t.index) { // who decides by it could mean either call
+		return refuse(fmt.Sprintf("another call waits under the suspension id %q: leave it empty, or make it of call.Key", s.ID))
+	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
@@ -78,6 +81,13 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	}
 	p.round.calls[t.index].ticket = k
 	return nil
+}
+
+// asked reports whether another call than the i-th waits under a suspension id,
+// which is given in the head's form.
+func (p *step) asked(id uint64, i int) bool {
+	return slices.ContainsFunc(p.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
+		slices.ContainsFunc(p.round.calls, func(c *openCall) bool { return c.ticket != nil && c.ticket.ID == id && int(c.ticket.Call) != i })
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.
