@@ -54,7 +54,7 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	}
 	k := newTicket(p.id, p.round.turn.ToolCalls[t.index], s)
 	if p.asked(k.ID, t.index) { // who decides by it could mean either call
-		return refuse(fmt.Sprintf("another call waits under the suspension id %q: leave it empty, or make it of call.Key", s.ID))
+		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended
 	if !t.hooks.IsZero() {

@@ -484,7 +484,7 @@ func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
 				w.finish(t, key, nil)
 				want := []string{
 					`ok: {"text":"a"}` + " after about-ask",
-					`error: execution failed: another call waits under the suspension id "ask": leave it empty, or make it of call.Key`,
+					`error: execution failed: another call waits under the suspension id "ask", which must be its own: left empty, one is made`,
 				}
 				if diff := cmp.Diff(want, w.results(t)); diff != "" {
 					t.Errorf("results (-want +got):\n%s", diff)
