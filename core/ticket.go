@@ -37,13 +37,14 @@ type Suspension struct {
 	Message    string          `json:"message,omitempty"`    // for people
 	Parameters json.RawMessage `json:"parameters,omitempty"` // what the action is about
 	// ResponseSchema is the JSON Schema of the payload of a decision that resumes
-	// the call; absent: anything.
+	// the call; absent: anything. With ResumeReplay a decision may have no payload.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 }
 
 // Suspend is the answer of a gate or a tool that lets its call wait for a
-// decision. An empty ID is filled in; a tool that suspends again must not repeat
-// one that was decided.
+// decision. An empty ID is filled in. Another one must be the call's own: two calls
+// of a turn that wait under one id are refused, and a tool that suspends again must
+// not repeat one that was decided.
 type Suspend struct {
 	Suspension
 	Mode ResumeMode

@@ -148,7 +148,7 @@ func (c *commit) apply(head thread.Head) error {
 		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Change: change,
 	})
 	if err != nil {
-		return fmt.Errorf("thread %s: %w", c.key, err)
+		return fmt.Errorf("thread %s: %w", c.key.Thread, err)
 	}
 	c.plan = plan{made: true, base: head.Version, result: result, batch: store.Commit{Head: next}}
 	if result.Unchanged {

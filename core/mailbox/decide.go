@@ -80,7 +80,7 @@ type Decided struct {
 // core.CodeInvalid: the payload is not what the ticket asks for.
 // core.CodeTooLarge: it is larger than a tool may be given, or a result be.
 // core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was
-// taken. core.CodeConflict: the id was used with other content; or a decision
+// taken, as far as the head remembers it. core.CodeConflict: the id was used with other content; or a decision
 // without an id repeats one of an earlier suspension of the call, and which of
 // the two it is meant for cannot be known. thread.ErrForbidden: the thread is
 // another user's.
@@ -114,6 +114,7 @@ type deciding struct {
 	ticket  uint64 // key of the suspension, or noTicket
 	byCall  bool   // the target is the call's id
 	known   bool   // it was found among the decisions that were taken, and says the same
+	other   bool   // among those was another one on the target
 }
 
 func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration) (Decided, thread.Head, error) {
@@ -122,7 +123,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	}
 	head, err := s.Head(ctx, key)
 	if err == nil && !head.Exists() {
-		err = fmt.Errorf("thread %s: %w", key, thread.ErrNotFound)
+		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
 		err = open(head, d.User)

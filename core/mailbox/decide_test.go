@@ -233,6 +233,11 @@ func TestRefusedDecision(t *testing.T) {
 		{"something else", object(core.ResumeAsArguments), deciding("c0", "d", says(`{"txt":1}`)), core.CodeInvalid, `property "payload.text" is missing`},
 		{"something else to replay with", object(core.ResumeReplay), deciding("c0", "d", says(`7`)), core.CodeInvalid, `property "payload": got integer, want object`},
 		{"nothing to replay with", object(core.ResumeReplay), deciding("c0", "d"), "", ""},
+		{"an approval that is no yes or no", none, deciding("c0", "d", says(`{"approved":"false"}`)), core.CodeInvalid, `payload.approved is "false", want true or false`},
+		{"an approval that is nothing", none, deciding("c0", "d", says(`{"approved":null}`)), core.CodeInvalid, "payload.approved is null, want true or false"},
+		{"the same, and it cancels", none, deciding("c0", "d", cancels, says(`{"approved":"false"}`)), "", ""},
+		{"a result with an approval of its own", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(`{"approved":"by Ann"}`)), "", ""},
+		{"an approval as its schema has it", func(t *core.Ticket) { t.Suspension.ResponseSchema = json.RawMessage(`{"type":"object"}`) }, deciding("c0", "d", says(`{"approved":"by Ann"}`)), "", ""},
 		{"something else, and it cancels", object(core.ResumeAsResult), deciding("c0", "d", says(`7`), cancels), "", ""},
 		{"something else, and it refuses", object(core.ResumeAsResult), deciding("c0", "d", says(`{"approved":false}`)), "", ""},
 		{"a result at its limit", func(t *core.Ticket) { t.Mode = core.ResumeAsResult }, deciding("c0", "d", says(long(tool.MaxResult))), "", ""},
@@ -310,12 +315,12 @@ func TestDecisionsOnADecidedTicket(t *testing.T) {
 							t.Errorf("other content by %s: %+v, %v; want code conflict", target, got, err)
 						}
 						got, err = w.Decide(t.Context(), key, deciding(target, "d2", of, says(`{"approved":true}`)))
-						refused := core.CodeDecided
-						if len(w.head(t).Tickets) == 0 {
-							refused = core.CodeNotFound
+						if !errors.Is(err, thread.ErrDecided) || got != (mailbox.Decided{}) {
+							t.Errorf("another id by %s: %+v, %v; want code decided", target, got, err)
 						}
-						if core.CodeOf(err) != refused || got != (mailbox.Decided{}) {
-							t.Errorf("another id by %s: %+v, %v; want code %s", target, got, err, refused)
+						got, err = w.Decide(t.Context(), key, deciding("c9", "d2", of))
+						if core.CodeOf(err) != core.CodeNotFound || got != (mailbox.Decided{}) {
+							t.Errorf("another call: %+v, %v; want code not_found", got, err)
 						}
 					}
 				}

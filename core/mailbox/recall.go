@@ -17,7 +17,8 @@ const decisionPage = 100
 
 // recall looks for the decision among those that were taken and whose tickets
 // are gone. The head remembers them by hashes alone; the records say the rest.
-// It is thread.ErrNotFound that there is none.
+// It is thread.ErrDecided that the call or suspension was decided by another, and
+// thread.ErrNotFound that nothing is known of it.
 func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 	runs, err := u.runs(ctx, head)
 	if err != nil {
@@ -31,6 +32,9 @@ func (u *deciding) recall(ctx context.Context, head thread.Head) error {
 		if found {
 			return nil
 		}
+	}
+	if u.other {
+		return fmt.Errorf("tool call or suspension %q: %w", core.Excerpt(u.asked.Target), thread.ErrDecided)
 	}
 	return fmt.Errorf("tool call or suspension %q that waits: %w", core.Excerpt(u.asked.Target), thread.ErrNotFound)
 }
@@ -93,7 +97,8 @@ func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) 
 }
 
 // isThis reports whether a stored decision, which the head remembers, is the one
-// that is looked for; what it says must then be the same.
+// that is looked for; what it says must then be the same. Of another one on the
+// same call or suspension it takes note.
 func (u *deciding) isThis(ctx context.Context, head thread.Head, record store.Record, receipt Decided) (bool, error) {
 	var stored thread.DecisionRecord
 	if err := u.records.Decode("decision", record.Payload, &stored); err != nil {
@@ -101,12 +106,16 @@ func (u *deciding) isThis(ctx context.Context, head thread.Head, record store.Re
 	}
 	turn, index, ok := decisionPlace(record.Name)
 	taken := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
-	if !ok || !taken || stored.ID != u.said.ID || turn > head.Seq {
+	if !ok || !taken || stored.ID != u.said.ID && u.other || turn > head.Seq {
 		return false, nil
 	}
 	calls, err := u.callsOf(ctx, turn)
 	if err != nil || index >= len(calls) || stored.Suspension != u.asked.Target && calls[index].ID != u.asked.Target {
 		return false, err
+	}
+	if stored.ID != u.said.ID {
+		u.other = true
+		return false, nil
 	}
 	receipt.CallID, receipt.SuspensionID, receipt.Turn, receipt.Index = calls[index].ID, stored.Suspension, turn, index
 	u.receipt, u.ticket, u.known = receipt, thread.TicketKey(receipt.RunID, stored.Suspension), true

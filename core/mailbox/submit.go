@@ -85,7 +85,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 		return head, nil
 	}
 	if err := open(head, u.User); err != nil { // before another's key says anything
-		return head, fmt.Errorf("thread %s: %w", u.Thread, err)
+		return head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	return head, u.adopt(value)
 }
@@ -120,7 +120,7 @@ func open(head thread.Head, user string) error {
 func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
 	if err := open(head, u.User); err != nil {
-		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread, err)
+		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	if u.known {
 		found, err := u.again(ctx, head, &receipt)

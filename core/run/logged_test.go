@@ -54,6 +54,28 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 	}
 }
 
+// TestARefusedSuspensionIsLogged: what the tool asks for is its author's mistake.
+func TestARefusedSuspensionIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		again := toolFunc{name: "again", run: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "same"}}), nil
+		}}
+		w := newWorld(t, options{
+			logger: slog.New(slog.NewTextHandler(&log, nil)), model: answers(calls("again", "{}"), text("ok")), tools: []tool.Tool{again},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		w.mustDecide(t, 0, core.Decision{Action: core.DecisionResume})
+		w.finish(t, key, nil)
+		for _, want := range []string{`level=WARN msg="tool call failed"`, "tool=again", `error="the call waits for \"same\" again, which was decided"`} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log says %s\nwant %q in it", log.String(), want)
+			}
+		}
+	})
+}
+
 // TestADeadLetterIsLogged: no step fails there, its claims are lost.
 func TestADeadLetterIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,6 +43,7 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(p.key(t.index), "/", "."), len(t.suspended)+1)
 	}
 	refuse := func(why string) error {
+		p.log.WarnContext(ctx, "tool call failed", append(p.attrs(), "call", t.call.ID, "tool", t.call.Name, "error", why)...)
 		return p.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
 	if err := core.CheckName("suspension id", s.ID); err != nil {
@@ -52,6 +53,9 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(p.id, p.round.turn.ToolCalls[t.index], s)
+	if p.asked(k.ID, t.index) { // who decides by it could mean either call
+		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
+	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
@@ -77,6 +81,13 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	}
 	p.round.calls[t.index].ticket = k
 	return nil
+}
+
+// asked reports whether another call than the i-th waits under a suspension id,
+// which is given in the head's form.
+func (p *step) asked(id uint64, i int) bool {
+	return slices.ContainsFunc(p.head.Tickets, func(t thread.Ticket) bool { return t.ID == id && int(t.Call) != i }) ||
+		slices.ContainsFunc(p.round.calls, func(c *openCall) bool { return c.ticket != nil && c.ticket.ID == id && int(c.ticket.Call) != i })
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.

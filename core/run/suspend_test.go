@@ -468,3 +468,28 @@ func TestTicketThatIsTooLarge(t *testing.T) {
 		}
 	})
 }
+
+// Whoever decides names a suspension, and must not let another call run by it.
+func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
+	for _, mode := range []agent.ExecutionMode{agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{
+					model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
+					plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return suspends("ask"), nil })},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, 0, core.Decision{Action: core.DecisionResume})
+				w.finish(t, key, nil)
+				want := []string{
+					`ok: {"text":"a"}` + " after about-ask",
+					`error: execution failed: another call waits under the suspension id "ask", which must be its own: left empty, one is made`,
+				}
+				if diff := cmp.Diff(want, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

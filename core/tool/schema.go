@@ -12,7 +12,8 @@ import (
 // core.CodeTooLarge: its payload and reason are larger than MaxResult where they
 // become a result, than MaxArguments elsewhere. core.CodeInvalid: the payload of a
 // decision that resumes is not what the ticket's response schema says. One that
-// replays the call needs no payload: that it resumes says everything.
+// replays the call needs no payload: that it resumes says everything. Without a
+// schema its payload may be anything, but approved, if an object has it, is true.
 func CheckDecision(t core.Ticket, d core.Decision) error {
 	limit := MaxArguments
 	if t.Mode == core.ResumeAsResult {
@@ -23,13 +24,34 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	}
 	schema, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
-	if len(schema) == 0 || !d.Resumes() || replays && len(payload) == 0 {
+	if !d.Resumes() || replays && len(payload) == 0 {
+		return nil
+	}
+	if len(schema) == 0 {
+		if replays {
+			return checkApproval(payload)
+		}
 		return nil
 	}
 	if len(payload) == 0 {
 		payload = json.RawMessage("null")
 	}
 	return CheckJSON("payload", schema, payload)
+}
+
+// checkApproval refuses an approval that says neither yes nor no: whoever sends
+// {"approved": "false"} does not mean that the tool is to run.
+func checkApproval(payload json.RawMessage) error {
+	var said struct {
+		Approved json.RawMessage `json:"approved"`
+	}
+	if json.Unmarshal(payload, &said) != nil { // no object: the tool knows what it means
+		return nil
+	}
+	if said.Approved == nil || string(said.Approved) == "true" {
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, "payload.approved is %s, want true or false", core.Excerpt(string(said.Approved)))
 }
 
 // CheckJSON checks a value that no model made, such as the payload of a
