@@ -194,14 +194,14 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 		acted = true
 		if err := s.admit(ctx, i); err != nil {
 			s.failed(i, err)
-			return true
+			return acted
 		}
 		if c.task != nil {
 			ready = append(ready, c.task)
 		}
 	}
-	if s.round.blocked() >= 0 && s.skipAll(ctx) {
-		acted = true
+	if s.round.blocked() >= 0 {
+		s.skipAll(ctx)
 	}
 	return s.launch(ctx, ready) || acted
 }
@@ -228,16 +228,15 @@ func undecided(t thread.Ticket) bool { return t.Decision == 0 }
 // skipAll ends what a blocked run does not come to any more: the calls behind
 // the blocked one, and those before it that wait for a decision. Nobody should be
 // asked about a run that is over.
-func (s *scheduler) skipAll(ctx context.Context) (acted bool) {
+func (s *scheduler) skipAll(ctx context.Context) {
 	blocked := s.round.blocked()
 	for i, c := range s.round.calls {
 		waits := c.ticket != nil || c.crowded || s.head.Run.Calls[i] == thread.CallSuspended
 		if c.entry == nil && c.task == nil && (i > blocked || waits) {
-			c.ticket, acted = nil, true
+			c.ticket = nil
 			s.failed(i, s.skip(ctx, i))
 		}
 	}
-	return acted
 }
 
 // skip gives a call of a blocked run its result.

@@ -1,0 +1,228 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// sleeps is a tool whose arguments say how long it takes.
+var sleeps = toolFunc{name: "sleeps", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+	d, err := time.ParseDuration(strings.Trim(string(c.Arguments), `"`))
+	time.Sleep(d)
+	return tool.Text("slept"), err
+}}
+
+// Calls that end while the scheduler is busy are taken in call order, whichever was
+// first.
+func TestCallsThatEndTogetherAreTakenInCallOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, tools: []tool.Tool{sleeps},
+			model: answers(calls("sleeps", `"3s"`, "sleeps", `"2500ms"`, "sleeps", `"2s"`, "sleeps", `"1s"`, "sleeps", `"9s"`), text("ok")),
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		var put []string
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			time.Sleep(5 * time.Second) // that of the call that takes 1 s ends at 6 s
+			put = append(put, r.Name)
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		w.step(t, key)
+		want := []string{store.LogName(6), store.LogName(3), store.LogName(4), store.LogName(5)} // the last result goes with the commit
+		if diff := cmp.Diff(want, put); diff != "" {
+			t.Errorf("puts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The write that makes a ticket known beside a call that runs may find a decision
+// that the watch has not seen yet: its call goes on at once.
+func TestDecisionThatTheSuspendWriteMeets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var resumed time.Duration
+		ask := toolFunc{name: "ask", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			switch {
+			case c.Resume == nil:
+				time.Sleep(2500 * time.Millisecond)
+				return tool.Suspended(core.Suspend{}), nil
+			case resumed == 0:
+				resumed = time.Since(began)
+			}
+			return tool.Text("ok"), nil
+		}}
+		w := newWorld(t, options{
+			model: answers(calls("ask", "{}", "gated", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			tools: []tool.Tool{ask, toolFunc{name: "gated", run: func(context.Context, tool.Call) (tool.Result, error) {
+				resumed = time.Since(began)
+				return tool.Text("ok"), nil
+			}}, nap},
+			plugins: []plugin.Plugin{asking("gated")},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(2300*time.Millisecond, func() { w.mustDecide(t, 1, approve) }) // the watch looks at 2 s and at 4 s
+		w.finish(t, key, nil)
+		if resumed != 2500*time.Millisecond {
+			t.Errorf("the call went on after %s, want 2.5s", resumed)
+		}
+	})
+}
+
+// Whichever hook fails first, the run ends with the error of the first call whose
+// hook has failed.
+func TestErrorOfTheFirstCallCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
+			plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
+				if c.CallIndex == 0 {
+					return state.Command{}, nil
+				}
+				time.Sleep(time.Duration(3-c.CallIndex) * time.Second)
+				return state.Command{}, fmt.Errorf("call %d", c.CallIndex)
+			})},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		got := w.end(t, key, receipt)
+		if !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, ": call 1") {
+			t.Errorf("the run is %s, want the error of call 1", got)
+		}
+	})
+}
+
+// Of tools that fail the run, the first in call order counts, not the first in time;
+// after a failure nothing new starts, and what runs is waited for.
+func TestNothingStartsAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		fatal := toolFunc{name: "fatal", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			d, err := time.ParseDuration(strings.Trim(string(c.Arguments), `"`))
+			time.Sleep(d)
+			return tool.Result{}, tool.Fatal(errors.Join(err, fmt.Errorf("after %s", d)))
+		}}
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, tools: []tool.Tool{fatal, counted("ask", tool.AtLeastOnce, &ran), nap}, plugins: []plugin.Plugin{asking("ask")},
+			model: answers(calls("fatal", `"5s"`, "fatal", `"1s"`, "ask", "{}", "nap", "{}")),
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(1500*time.Millisecond, func() { w.mustDecide(t, 2, approve) })
+		w.finish(t, key, nil)
+		got := w.end(t, key, receipt)
+		if !strings.Contains(got, `"code":"tool"`) || !strings.Contains(got, "after 5s") || ran != 0 {
+			t.Errorf("the run is %s, and the call that was decided ran %d times; want the error after 5s, and none", got, ran)
+		}
+		want := []core.ResultStatus{core.ResultNotExecuted, core.ResultNotExecuted, core.ResultNotExecuted, core.ResultOK}
+		if diff := cmp.Diff(want, w.statuses(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A large ticket is put before the write that makes it count, under the claim's
+// fence and the head's version, so that this write replaces it.
+func TestLargeTicketIsPutBeforeItCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+			v := suspends("large")
+			v.Suspend.Message = strings.Repeat("x", 70_000)
+			return v, nil
+		})}})
+		var put []string
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			head := w.head(t, key)
+			put = append(put, fmt.Sprintf("%s %t %t %d", r.Name[:2], r.Fence == head.Claim.Fence, r.Version == head.Version, len(head.Tickets)))
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{"C# true true 0"}, put); diff != "" {
+			t.Errorf("puts (-want +got):\n%s", diff)
+		}
+		w.mustDecide(t, 0, approve)
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{`ok: {"text":"a"} after about-large`}, w.results(t)); diff != "" {
+			t.Errorf("result (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What a ticket waits for is told to the head, which knows three kinds.
+func TestKindsOfTickets(t *testing.T) {
+	tests := []struct {
+		kind core.TicketKind
+		want thread.TicketKind
+	}{
+		{"", thread.TicketPerson},
+		{core.TicketPerson, thread.TicketPerson},
+		{core.TicketClient, thread.TicketClient},
+		{core.TicketChild, thread.TicketChild},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+					v := suspends("ask")
+					v.Suspend.Kind = tt.kind
+					return v, nil
+				})}})
+				w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				w.step(t, key)
+				if tickets := w.head(t, key).Tickets; len(tickets) != 1 || tickets[0].Kind != tt.want || tickets[0].Deadline != 0 {
+					t.Errorf("tickets %+v, want one of kind %d without a deadline", tickets, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// The hooks of a call that was refused are not asked again for what a sibling has
+// changed: what they asked for first counts.
+func TestNobodyIsAskedAgainAboutARefusedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "ask", "{}", "nap", "{}"), text("ok")),
+			tools: []tool.Tool{toolFunc{name: "ask"}, nap},
+			plugins: []plugin.Plugin{pluginFunc{"listing", func(r *plugin.Registrar) {
+				r.Key(seenBy.Definition())
+				r.Gate(func(_ context.Context, c plugin.Context) (v plugin.Verdict, err error) {
+					asked = append(asked, c.Call.Name)
+					if c.Call.Name == "ask" {
+						v = suspends("ask")
+					}
+					if c.Call.Name != "nap" {
+						v.Command, err = adds(c.Snapshot, c.Call.Name)
+					}
+					return v, err
+				})
+			}}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(time.Second, func() { w.mustDecide(t, 1, deny) })
+		w.step(t, key)
+		if diff := cmp.Diff([]string{"echo", "ask", "nap"}, asked); diff != "" {
+			t.Errorf("gates (-want +got):\n%s", diff)
+		}
+		if got := w.results(t); !slices.Contains(got, "denied: denied: not today after about-ask") {
+			t.Errorf("results %q", got)
+		}
+	})
+}
