@@ -226,3 +226,44 @@ func TestNobodyIsAskedAgainAboutARefusedCall(t *testing.T) {
 		}
 	})
 }
+
+// A call that found no place among the tickets is not asked again when the run is
+// blocked by a call behind it.
+func TestBlockEndsACallThatFoundNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turn []string
+		for i := range 10 {
+			turn = append(turn, map[bool]string{true: "late", false: "ask"}[i == 7], fmt.Sprint(i))
+		}
+		ran := 0
+		late := toolFunc{name: "late", run: func(context.Context, tool.Call) (tool.Result, error) {
+			time.Sleep(time.Second)
+			ran++
+			return tool.Suspended(core.Suspend{}), nil
+		}}
+		w := newWorld(t, options{
+			mode: agent.ParallelStreaming, model: answers(calls(append(turn[:18], "nap", "{}")...)),
+			tools: []tool.Tool{late, toolFunc{name: "ask"}, nap},
+			plugins: []plugin.Plugin{gates(func(c plugin.Context) (v plugin.Verdict, err error) {
+				switch {
+				case c.Resume != nil:
+					v = plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "on second thoughts"}
+				case c.Call.Name == "ask":
+					v = suspends(fmt.Sprintf("gate%d", c.CallIndex))
+				}
+				return v, nil
+			})},
+		})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		time.AfterFunc(3*time.Second, func() {
+			if got := w.stands(t); got != "running [suspended suspended suspended suspended suspended suspended suspended new suspended new]" {
+				t.Errorf("the run is %s", got)
+			}
+			w.mustDecide(t, 8, approve)
+		})
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); got != `done 1 {"type":"blocked","detail":"on second thoughts"} ""` || ran != 1 {
+			t.Errorf("the run is %s, and the call that found no place ran %d times", got, ran)
+		}
+	})
+}
