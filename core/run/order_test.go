@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,4 +267,51 @@ func TestBlockEndsACallThatFoundNoPlace(t *testing.T) {
 			t.Errorf("the run is %s, and the call that found no place ran %d times", got, ran)
 		}
 	})
+}
+
+// Hooks that are asked again on what a sibling has changed may fail as they could at
+// first: the run ends with their error, and the results stand.
+func TestHooksThatFailWhenTheyAreAskedAgain(t *testing.T) {
+	tests := []struct{ point, want string }{
+		{"gate", "gate of call"},
+		{"before", "phase before_tool_execute of call"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.point, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex // BeforeToolExecute runs side by side
+				asked := [2]int{}
+				hook := func(_ context.Context, c plugin.Context) (state.Command, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if asked[c.CallIndex]++; asked[c.CallIndex] == 2 {
+						return state.Command{}, errors.New("not again")
+					}
+					return adds(c.Snapshot, "x")
+				}
+				w := newWorld(t, options{
+					mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`)),
+					plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
+						r.Key(seenBy.Definition())
+						if tt.point == "before" {
+							r.Hook(core.PhaseBeforeToolExecute, hook)
+							return
+						}
+						r.Gate(func(ctx context.Context, c plugin.Context) (v plugin.Verdict, err error) {
+							v.Command, err = hook(ctx, c)
+							return v, err
+						})
+					}}},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, tt.want) {
+					t.Errorf("the run is %s", got)
+				}
+				if diff := cmp.Diff([]string{`ok: {"text":"a"}`, `ok: {"text":"b"}`}, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }

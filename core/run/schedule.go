@@ -350,7 +350,7 @@ func (s *scheduler) await(ctx context.Context) {
 // step's own: with decisions that came while siblings ran. It is the same claim's,
 // or the watch would have stopped the step.
 func (p *step) hearHead() {
-	if head := p.news.newest(); head != nil && head.Version > p.head.Version && head.Claim.Fence == p.fence {
+	if head := p.news.newest(); head != nil && head.Version > p.head.Version {
 		p.head = *head
 	}
 }
