@@ -128,9 +128,10 @@ func (p *step) collides(hooks *state.Command) bool {
 	return conflict
 }
 
-// asksAgain reports whether the hooks of a call can be asked again. Those of a call
-// that came to wait were asked by another claim, and what was decided since is its
-// result.
+// asksAgain reports whether the hooks of a call can be asked again. Of a call that
+// came to wait, and got its result from the decision, nobody can tell any more
+// whether a gate or its tool had asked, and so whether BeforeToolExecute had run: its
+// stored command is applied as it is, over what siblings made of the same key.
 func asksAgain(entry *thread.Entry) bool {
 	switch entry.Message.ToolResult.Status {
 	case core.ResultDenied, core.ResultCancelled:
