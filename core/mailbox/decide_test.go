@@ -272,19 +272,6 @@ func TestRefusedDecision(t *testing.T) {
 	}
 }
 
-// A head whose ticket is of a call that the turn does not have is damaged; nothing
-// is decided there.
-func TestDecisionOnACallThatTheTurnDoesNotHave(t *testing.T) {
-	w, head := waiting(t, asks(0), asks(1))
-	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{asks(0).Call}}}
-	if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base - 1), Fence: 9, Payload: encoded(t, turn)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Decide(t.Context(), key, deciding("c1", "d")); core.CodeOf(err) != core.CodeNotFound {
-		t.Errorf("%v, want code not_found", err)
-	}
-}
-
 // A ticket takes one decision. Its id again is a duplicate, however it is
 // addressed and whatever has become of ticket and run; with other content it is a
 // conflict, and another id is refused.

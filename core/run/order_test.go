@@ -315,3 +315,50 @@ func TestHooksThatFailWhenTheyAreAskedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A result of a newer program raises the head with the first write of the round that
+// adopts it: before a tool that must not run twice has ended, and when the round
+// comes to wait.
+func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
+	tests := []struct {
+		name string
+		then func(o *options, last tool.Tool) // what the next program has instead
+	}{
+		{"a call is marked", func(o *options, last tool.Tool) { o.tools[1] = last }},
+		{"the round waits", func(o *options, _ tool.Tool) { o.plugins = []plugin.Plugin{asking("last")} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := options{
+					model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
+					tools: []tool.Tool{counted("first", tool.AtLeastOnce, new(int)), slowly("last", new(int))},
+				}
+				w := newWorld(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.crash(t, commitB)
+				result := w.record(t, store.LogName(3))
+				if err := w.store.Backend.Put(t.Context(), key, store.Record{
+					Name: result.Name, Fence: 2, Payload: []byte(`{"schema":2,"extra":"x",` + string(result.Payload[len(`{"schema":1,`):])),
+				}); err != nil {
+					t.Fatal(err)
+				}
+				w.take(t, key)
+				w.reclaim(t)
+				var schema uint16
+				tt.then(&o, toolFunc{name: "last", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
+					schema = w.head(t, key).Schema
+					return tool.Text("ok"), nil
+				}})
+				o.records = thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 1}, Extra: "x"}
+				w.withRecords(t, o)
+				if stepped := w.step(t, key); stepped.Outcome == thread.Wait {
+					schema = stepped.Head.Schema
+				}
+				if schema != 2 {
+					t.Errorf("the head has schema %d, want 2", schema)
+				}
+			})
+		})
+	}
+}
