@@ -63,3 +63,16 @@ func TestDecisionThatCannotBeWritten(t *testing.T) {
 		t.Errorf("%+v, calls %v; want it taken", got, w.head(t).Run.Calls)
 	}
 }
+
+// A head whose ticket is of a call that the turn does not have is damaged; nothing
+// is decided there.
+func TestDecisionOnACallThatTheTurnDoesNotHave(t *testing.T) {
+	w, head := waiting(t, asks(0), asks(1))
+	turn := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{ID: "m", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{asks(0).Call}}}
+	if err := w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(head.Run.Base - 1), Fence: 9, Payload: encoded(t, turn)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Decide(t.Context(), key, deciding("c1", "d")); core.CodeOf(err) != core.CodeNotFound {
+		t.Errorf("%v, want code not_found", err)
+	}
+}

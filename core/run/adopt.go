@@ -15,12 +15,16 @@ import (
 // openRound finds the committed turn, what the round has come to, and what earlier
 // claims stored of it.
 func (p *step) openRound(ctx context.Context) error {
+	// The head says how many calls the round has and not which: the turn must be
+	// theirs, or results would be stored under calls that nobody made.
 	messages := p.draft.messages
 	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(p.head.Run.Calls) {
 		return fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", p.head.Run.Base, store.ErrCorrupt)
 	}
 	p.round = newRound(messages[len(messages)-1], p.head.Run.Base)
 	p.round.before = messages
+	// First what was merged, then what is stored: a result that the round's record
+	// does not have is merged from the log.
 	if err := p.recallRound(ctx); err != nil {
 		return err
 	}
@@ -44,6 +48,8 @@ func (p *step) recallRound(ctx context.Context) error {
 		return err
 	}
 	r, d := p.round, &p.draft
+	// A call is merged in the write that makes it done, or after it: a record that
+	// says more is not this head's.
 	unknown := func(i int) bool { return i < 0 || i >= len(r.calls) || p.head.Run.Calls[i] != thread.CallDone }
 	if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {
 		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.base-1, store.ErrCorrupt)
@@ -70,6 +76,10 @@ func (p *step) recallRound(ctx context.Context) error {
 // At a sequence without a done call anything may stand: a result of the claim
 // before, or an orphan of a commit that was refused, since the sequences were
 // reserved by another turn then. The message id tells them apart.
+//
+// A worker of a lower fence may still put a result while this reads, at a sequence
+// that was found empty: that call runs again, and its new result takes the place of
+// the late one. Where the own put stands, a lower fence is refused.
 func (p *step) adopt(ctx context.Context) error {
 	r, base := p.round, p.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
@@ -82,7 +92,7 @@ func (p *step) adopt(ctx context.Context) error {
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
 		done := p.head.Run.Calls[i] == thread.CallDone
-		r.schema = max(r.schema, schemaOf(record.Payload))
+		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program
 		entry, err := p.records.DecodeEntry(record.Payload)
 		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
@@ -105,6 +115,7 @@ func (p *step) adopt(ctx context.Context) error {
 	if err := p.put(ctx, again...); err != nil {
 		return err
 	}
+	// Announced after the put: a result that a reader has seen is one that stays.
 	for _, i := range adopted {
 		r.tell(i, &p.events)
 	}

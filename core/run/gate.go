@@ -30,6 +30,10 @@ type task struct {
 // admit takes call i through its checks and gates. It comes to one of three: the
 // call has its result, is to wait for a decision (ticket), or its tool may run
 // (task).
+//
+// Only the scheduler calls it, for one call at a time, though siblings' tools may
+// run meanwhile: gates see the draft's snapshot, which no tool changes before the
+// merge, and need not be safe for concurrent use.
 func (p *step) admit(ctx context.Context, i int) error {
 	call := p.round.turn.ToolCalls[i]
 	t := &task{index: i, call: call, snapshot: p.draft.snapshot}
@@ -63,7 +67,9 @@ func (p *step) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	if len(t.call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return found.Check(t.call.Arguments) }) == nil {
 		return false, nil
 	}
-	// Execute says what is wrong with them, and does not run the tool.
+	// Execute says what is wrong with them, and does not run the tool: it checks them
+	// again. That costs a second check for calls that fail it, and for no others: see
+	// checked.
 	result, err := tool.Execute(ctx, found, p.toolCall(t))
 	if err != nil {
 		return true, err
@@ -82,12 +88,12 @@ func (p *step) gate(ctx context.Context, t *task) error {
 	switch verdict.Kind {
 	case plugin.VerdictBlock:
 		a.result, a.blocked = synthetic(core.ResultBlocked, "blocked: "+verdict.Reason), verdict.Reason
-	case plugin.VerdictSetResult:
+	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
 		a.result = tool.Result{ToolResult: *verdict.Result}
 		a.result.Status = core.ResultSet
 	case plugin.VerdictSuspend:
 		return p.suspend(ctx, t, *verdict.Suspend)
-	default:
+	default: // its tool starts when the gates of its siblings have been asked, too
 		p.round.calls[t.index].task = t
 		return nil
 	}
@@ -118,6 +124,10 @@ func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 // beforeTools runs BeforeToolExecute for calls that are about to start, side by
 // side: each works on its own task and reads of the step what nobody changes
 // meanwhile. It returns the first error in call order, with the call.
+//
+// The first call's hooks run in this goroutine, so that a round of one call starts
+// none. An error of one call does not cut the others short: which error ends the
+// run must not depend on which hook was faster.
 func (p *step) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
 	if len(ready) == 0 || !p.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
@@ -131,7 +141,7 @@ func (p *step) beforeTools(ctx context.Context, ready []*task) (index int, err e
 		})
 	}
 	errs[0] = p.beforeTool(shared, ready[0])
-	if err := group.Wait(); err != nil {
+	if err := group.Wait(); err != nil { // none of its functions returns one: the context is over
 		return ready[0].index, err
 	}
 	for n, err := range errs {
@@ -158,7 +168,8 @@ func (p *step) beforeTool(ctx context.Context, t *task) error {
 }
 
 // phaseError is the error of a hook or gate: it ends the run, unless the step is
-// over, which is not the hook's fault.
+// over, which is not the hook's fault. A hook that fails while the context ends may
+// have failed for another reason; the next claim asks it again and sees.
 func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -181,7 +192,8 @@ func (p *step) key(i int) string {
 	return fmt.Sprintf("%s/%d/%d", p.id, p.round.base-1, i)
 }
 
-// checked is a tool whose arguments were found valid.
+// checked is a tool whose arguments were found valid by refuse: Execute would check
+// them again, and both schema and arguments may be large.
 type checked struct{ tool.Tool }
 
 // Check implements tool.Tool.

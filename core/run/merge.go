@@ -15,6 +15,9 @@ import (
 // from the results alone: a takeover comes to the same state, whoever ran which
 // tool. Of a round that waits it merges what there is; the rest follows when its
 // calls have been decided.
+//
+// It runs when nothing of the round runs any more: the draft and what hooks see are
+// this goroutine's alone, and so is the order in which hooks are asked.
 func (p *step) mergeRound(ctx context.Context) error {
 	for i, c := range p.round.calls {
 		if c.entry == nil || c.merged {
@@ -34,6 +37,9 @@ func (p *step) mergeCall(ctx context.Context, i int) error {
 	if c.merged {
 		return nil
 	}
+	// The stored command was made on the snapshot that the call started from. A key
+	// that merges takes it as it is; of one that does not, the later value would undo
+	// the sibling's, so that it is made anew on what there is now.
 	hooks := c.entry.Hooks
 	if p.collides(hooks) && asksAgain(c.entry) {
 		again, err := p.hookAgain(ctx, i)
@@ -57,7 +63,7 @@ func (p *step) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 	if entry.Message.ToolResult.IsError {
 		p.draft.totals.Failures++
 	}
-	if p.agent == nil {
+	if p.agent == nil { // a close by a program that has not the agent: nobody knows what the keys mean
 		return
 	}
 	for _, command := range []*state.Command{hooks, entry.Intents} {
@@ -78,6 +84,7 @@ func (p *step) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 func (p *step) apply(r plugin.PhaseResult) {
 	r.Command.Effects = nil
 	p.draft.merge(r)
+	// What a call changes of its own values cannot collide with a sibling's.
 	for _, m := range r.Command.Batch.Mutations {
 		if scope, _ := p.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
 			p.round.other.Mutations = append(p.round.other.Mutations, m)
@@ -95,7 +102,8 @@ func (p *step) merged(i int) {
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
-// results that were merged, in call order.
+// results that were merged, in call order. The slice that hooks were shown before is
+// left alone: they may have kept it.
 func (p *step) showResults() {
 	r := p.round
 	messages := r.before[:len(r.before):len(r.before)]
@@ -109,7 +117,9 @@ func (p *step) showResults() {
 
 // collides reports whether hooks of a call changed what another call of the round
 // has changed since, and what does not merge: one of the two would be lost. A
-// sequential round chains its snapshots, so nothing can collide there.
+// sequential round chains its snapshots, so nothing can collide there. What was
+// merged before a wait is not among the others: a call that went on since was asked
+// on a snapshot that has it, and the command of one that did not is applied as it is.
 func (p *step) collides(hooks *state.Command) bool {
 	if hooks == nil || p.round.mode == agent.Sequential {
 		return false
@@ -118,9 +128,10 @@ func (p *step) collides(hooks *state.Command) bool {
 	return conflict
 }
 
-// asksAgain reports whether the hooks of a call can be asked again. Those of a call
-// that came to wait were asked by another claim, and what was decided since is its
-// result.
+// asksAgain reports whether the hooks of a call can be asked again. Of a call that
+// came to wait, and got its result from the decision, nobody can tell any more
+// whether a gate or its tool had asked, and so whether BeforeToolExecute had run: its
+// stored command is applied as it is, over what siblings made of the same key.
 func asksAgain(entry *thread.Entry) bool {
 	switch entry.Message.ToolResult.Status {
 	case core.ResultDenied, core.ResultCancelled:
@@ -167,7 +178,9 @@ func (p *step) afterTool(ctx context.Context, i int) error {
 	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
 		return nil
 	}
-	c.merged = true // for the hooks, which see the result among the messages; if they fail, it is not
+	// The hooks see the result among the messages. Merged it is only when they have
+	// not failed: statuses would call it done, and their effects would be lost.
+	c.merged = true
 	p.showResults()
 	c.merged = false
 	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
@@ -176,7 +189,7 @@ func (p *step) afterTool(ctx context.Context, i int) error {
 	if err != nil {
 		return p.phaseError(ctx, "phase after_tool_execute", call, err)
 	}
-	if p.head.Run.Calls[i] != thread.CallDone {
+	if p.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
 		c.effects = after.Command.Effects
 	}
 	p.apply(after)

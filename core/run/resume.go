@@ -77,7 +77,7 @@ func asked(t thread.TicketRecord) state.Command {
 // asked for permission and gave none has denied it.
 func refusal(d core.Decision, mode core.ResumeMode) tool.Result {
 	status := core.ResultCancelled
-	if d.Refuses() || mode == core.ResumeReplay || mode == "" {
+	if d.Refuses() || mode == core.ResumeReplay {
 		status = core.ResultDenied
 	}
 	message := string(status)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,15 @@ func decided(s thread.CallStatus) bool {
 // What one call fails with cancels none of the others: their tools have begun,
 // and each result that is stored is one that does not run again. Only a lost
 // claim or an ended run does. After a failure nothing new is started.
+//
+// Nothing of the step has a lock for this. A tool's function gets its task and its
+// call by value before it starts, and gives its outcome back through step.news,
+// whose mutex orders what it did before what the scheduler does with it. The one
+// exception is openCall.left, which is atomic.
+//
+// The scheduler sees decisions that come while it works in two ways: in the head
+// that each of its own writes returns, and in the heads that the watch reads. Both
+// end in p.head, and from there on make no difference.
 type scheduler struct {
 	*step
 	group   *env.Group // of the tools
@@ -90,7 +100,9 @@ type scheduler struct {
 func (p *step) schedule(ctx context.Context) error {
 	group, _ := p.env.Group(ctx)
 	s := &scheduler{step: p, group: group, errs: make([]error, len(p.round.calls))}
-	defer func() { // nothing runs any more, unless the scheduler itself has panicked
+	defer func() {
+		// Nothing runs any more, unless the scheduler itself has panicked: then its
+		// tools must not go on beside whoever handles that.
 		group.Cancel()
 		_ = group.Wait()
 	}()
@@ -108,14 +120,13 @@ func (p *step) schedule(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// failed notes what went wrong with call i.
+// failed notes what went wrong with call i. The first error of a call is its
+// cause; what follows of the same call is its consequence.
 func (s *scheduler) failed(i int, err error) {
 	if err == nil {
 		return
 	}
-	if s.errs[i] == nil {
-		s.errs[i] = err
-	}
+	s.errs[i] = cmp.Or(s.errs[i], err)
 	if stops(err) {
 		s.stop = err
 		s.group.Cancel()
@@ -135,6 +146,8 @@ func (s *scheduler) sequential(ctx context.Context) {
 		if c.entry == nil && s.goesOn(ctx) {
 			s.failed(i, s.one(ctx, i))
 		}
+		// A result that came with the end of the time is stored, and merged by the
+		// claim that goes on: AfterToolExecute would be cut short here.
 		if c.entry == nil || !s.goesOn(ctx) {
 			return
 		}
@@ -156,6 +169,8 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 	}
 	s.launch(ctx, []*task{c.task})
 	for s.running > 0 {
+		// No decision can be of use here, since no other call has begun. But a head
+		// that nobody has looked at ends every wait at once.
 		s.hearHead()
 		s.await(ctx)
 	}
@@ -163,7 +178,12 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 }
 
 // parallel starts every call that can start, waits for news, and looks again: a
-// tool has ended, or a decision has come for one that waited.
+// tool has ended, or a decision has come for one that waited. The head is looked at
+// first, so that no decision is slept through: one that comes later than this look
+// ends the wait.
+//
+// When nothing starts and nothing runs, only decisions can help, and those are not
+// waited for in here: the step ends, and its claim with it.
 func (s *scheduler) parallel(ctx context.Context) {
 	for {
 		s.hearHead()
@@ -188,20 +208,22 @@ func (s *scheduler) startAll(ctx context.Context) (acted bool) {
 	hold := s.round.mode == agent.ParallelBatchApproval && slices.ContainsFunc(s.head.Tickets, undecided)
 	var ready []*task
 	for i, c := range s.round.calls {
+		// task: it runs. ticket: the next write asks for it, and until then the head's
+		// status is of before.
 		if c.entry != nil || c.task != nil || c.ticket != nil || !s.ready(i, hold) {
 			continue
 		}
 		acted = true
 		if err := s.admit(ctx, i); err != nil {
 			s.failed(i, err)
-			return true
+			return acted
 		}
 		if c.task != nil {
 			ready = append(ready, c.task)
 		}
 	}
-	if s.round.blocked() >= 0 && s.skipAll(ctx) {
-		acted = true
+	if s.round.blocked() >= 0 {
+		s.skipAll(ctx)
 	}
 	return s.launch(ctx, ready) || acted
 }
@@ -212,12 +234,13 @@ func (s *scheduler) ready(i int, hold bool) bool {
 	if blocked := s.round.blocked(); blocked >= 0 && i > blocked {
 		return false // skipAll ends it
 	}
-	switch status := s.head.Run.Calls[i]; status {
+	switch s.head.Run.Calls[i] {
 	case thread.CallSuspended:
 		return false
 	case thread.CallResuming, thread.CallCancelling:
 		return !hold
 	}
+	// New, or running under a claim that is gone: admit tells them apart.
 	// A crowded call was asked for nothing: it is asked again when a ticket has gone,
 	// which is when the call that had it is done.
 	return !s.round.calls[i].crowded || len(s.head.Tickets) < thread.MaxTickets
@@ -227,17 +250,17 @@ func undecided(t thread.Ticket) bool { return t.Decision == 0 }
 
 // skipAll ends what a blocked run does not come to any more: the calls behind
 // the blocked one, and those before it that wait for a decision. Nobody should be
-// asked about a run that is over.
-func (s *scheduler) skipAll(ctx context.Context) (acted bool) {
+// asked about a run that is over. What runs already runs to its end: it may have
+// acted, and its result is told.
+func (s *scheduler) skipAll(ctx context.Context) {
 	blocked := s.round.blocked()
 	for i, c := range s.round.calls {
 		waits := c.ticket != nil || c.crowded || s.head.Run.Calls[i] == thread.CallSuspended
 		if c.entry == nil && c.task == nil && (i > blocked || waits) {
-			c.ticket, acted = nil, true
+			c.ticket = nil
 			s.failed(i, s.skip(ctx, i))
 		}
 	}
-	return acted
 }
 
 // skip gives a call of a blocked run its result.
@@ -271,6 +294,8 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 			}
 		}
 		if err := s.commitSuspend(ctx, marks); err != nil {
+			// Of no call in particular. Nothing was started; a mark that was stored all
+			// the same costs its call an unknown outcome, never a second execution.
 			s.failed(slices.IndexFunc(s.round.calls, func(c *openCall) bool { return c.entry == nil }), err)
 			return false
 		}
@@ -282,7 +307,10 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 	return wrote
 }
 
-// start runs a call's tool beside the scheduler.
+// start runs a call's tool beside the scheduler. The function reads of the step
+// what does not change while the round runs, and hands over what the tool came to;
+// it stores nothing, so that results lie in the order in which the scheduler took
+// them.
 func (s *scheduler) start(t *task) {
 	s.running++
 	call := s.toolCall(t)
@@ -300,7 +328,11 @@ func (s *scheduler) start(t *task) {
 }
 
 // await waits until a call that runs has ended, or the watch has seen another
-// head. It does not end with ctx: the tools do, and are waited for.
+// head. It does not end with ctx: the tools do, at the latest abandonAfter later,
+// and are waited for.
+//
+// Calls that have ended while the scheduler was busy are taken in call order, so
+// that what is stored does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
 	done, changed := s.news.take()
 	if len(done) == 0 {
@@ -318,7 +350,7 @@ func (s *scheduler) await(ctx context.Context) {
 // step's own: with decisions that came while siblings ran. It is the same claim's,
 // or the watch would have stopped the step.
 func (p *step) hearHead() {
-	if head := p.news.newest(); head != nil && head.Version > p.head.Version && head.Claim.Fence == p.fence {
+	if head := p.news.newest(); head != nil && head.Version > p.head.Version {
 		p.head = *head
 	}
 }

@@ -32,7 +32,7 @@ import (
 type ticket struct {
 	thread.Ticket
 	record  thread.TicketRecord
-	payload []byte
+	payload []byte // record as it is stored: encoded once, since a write is built anew for every head that it meets
 }
 
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
@@ -40,8 +40,11 @@ type ticket struct {
 // What a gate or tool asks for that cannot be waited for is the call's error.
 func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	if s.ID == "" {
+		// The count makes the id another one each time, and the same one in every
+		// claim: a crash between record and head leaves a record to be replaced.
 		s.ID = fmt.Sprintf("%s.%d", strings.ReplaceAll(p.key(t.index), "/", "."), len(t.suspended)+1)
 	}
+	// Hooks go with the refusal as with any result: what they asked for counts.
 	refuse := func(why string) error {
 		p.log.WarnContext(ctx, "tool call failed", append(p.attrs(), "call", t.call.ID, "tool", t.call.Name, "error", why)...)
 		return p.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
@@ -50,6 +53,8 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		return refuse(err.Error())
 	}
 	if slices.Contains(t.suspended, s.ID) {
+		// Granted again it would come to the same question for ever. A gate cannot
+		// come here: the engine takes a granted suspension for an Allow.
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(p.id, p.round.turn.ToolCalls[t.index], s)
@@ -60,7 +65,7 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
 	}
-	if s.Timeout > 0 {
+	if s.Timeout > 0 { // from now, and not from the write: the record is made before it
 		k.Deadline = p.env.Millis() + s.Timeout.Milliseconds()
 		k.record.Deadline = k.Deadline
 	}
@@ -100,6 +105,8 @@ func newTicket(run core.ID, call core.ToolCall, s core.Suspend) *ticket {
 	if k.record.Kind == "" {
 		k.record.Kind = core.TicketPerson
 	}
+	// The head keeps the kind as a number and knows no others: one that it does not
+	// know waits for a person, who sees what it is.
 	switch k.record.Kind {
 	case core.TicketClient:
 		k.Kind = thread.TicketClient
@@ -110,6 +117,8 @@ func newTicket(run core.ID, call core.ToolCall, s core.Suspend) *ticket {
 	return k
 }
 
+// ticketName is the name of the ticket's record. It follows from what the head
+// says alone, so that whoever reads the head needs no index.
 func (p *step) ticketName(k *ticket) string {
 	return store.SuspensionName(p.id, p.round.base-1, k.Call, k.ID)
 }
@@ -148,6 +157,8 @@ func (p *step) leave(marks []int) []thread.CallStatus {
 // tickets can be decided from then on, and of a marked call a claim that finds no
 // result knows only that it may have run.
 func (p *step) commitSuspend(ctx context.Context, marks []int) error {
+	// Made once, and not for every head that the write meets: the round is the step's
+	// alone, and what decisions change meanwhile Apply merges.
 	calls := p.leave(marks)
 	tickets, records := p.waiting()
 	_, err := p.commit(ctx, func() thread.Change {
@@ -157,7 +168,7 @@ func (p *step) commitSuspend(ctx context.Context, marks []int) error {
 		return err
 	}
 	p.announceTickets()
-	if !p.claims() {
+	if !p.claims() { // the marks and tickets stand, but another worker starts what they are for
 		return thread.ErrFenced
 	}
 	return nil
@@ -189,31 +200,28 @@ func (p *step) commitWait(ctx context.Context) (Stepped, error) {
 	d, from := &p.draft, p.head.Seq // nothing of the log becomes visible: the results' places are not all taken
 	calls := p.leave(nil)
 	tickets, records := p.waiting()
-	record := p.record
+	record := p.record // p.record is that of the last write that counts: build is called for heads that come to nothing
 	result, err := p.commit(ctx, func() thread.Change {
 		return thread.CommitStep{
 			Fence: p.fence, From: from, Seq: from, Outcome: thread.Wait, Calls: calls, Tickets: tickets, Round: true,
 			Schema: p.adopted(), Lease: p.lease.Milliseconds(), Keep: p.Keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		open, err := p.roundRecord(next)
+		open, failure := p.roundRecord(next)
 		built := append(slices.Clone(records), open)
-		if err != nil {
-			return nil, err
-		}
 		if result.Outcome != thread.Wait { // it goes on at once: the run's record need not say that it waits
-			return built, nil
+			return built, failure
 		}
 		record = p.recordFor(next, result, nil)
 		stored, err := p.runRecord(record)
-		return append(built, stored), err
+		return append(built, stored), errors.Join(failure, err)
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
 	p.record = record
 	p.announceTickets()
-	p.round, *d = nil, draft{}
+	p.round, *d = nil, draft{} // all of it is stored: a step that goes on reads it back, as another worker would
 	if result.Outcome == thread.Continue && !p.claims() {
 		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
 	}

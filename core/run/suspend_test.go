@@ -423,6 +423,32 @@ func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
 	})
 }
 
+// What cannot be read for a while is not missing: the call goes on with the next try.
+func TestStoreThatFailsToReadADecision(t *testing.T) {
+	for _, prefix := range []string{"D#", "C#"} {
+		t.Run(prefix, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{plugins: []plugin.Plugin{asking("echo")}})
+				w.submit(t, key, "echo: a", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, 0, approve)
+				failures := 3 // the round's record, the ticket and the decision are read
+				w.store.read = func(what string) error {
+					if strings.HasPrefix(what, prefix) && failures > 0 {
+						failures--
+						return store.ErrThrottled
+					}
+					return nil
+				}
+				w.finish(t, key, nil)
+				if diff := cmp.Diff([]string{`ok: {"text":"a"} after about-gate0`}, w.results(t)); diff != "" || failures != 0 {
+					t.Errorf("%d failures are left; result (-want +got):\n%s", failures, diff)
+				}
+			})
+		})
+	}
+}
+
 // A cancel ends a run that waits, and its calls are not executed.
 func TestCancelOfARunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

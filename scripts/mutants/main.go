@@ -7,8 +7,9 @@
 // of the seed and of what it changes, and stays chosen when code around it moves.
 //
 //	go run ./scripts/mutants -n 300 -seed 1
-//	go run ./scripts/mutants -only core/thread/claim.go:25   # every mutant of a line
+//	go run ./scripts/mutants -only core/thread/claim.go:25   # the mutants of a line
 //	go run ./scripts/mutants -only core/run/run.go:watch     # or of a function
+//	go run ./scripts/mutants -only core/run/gate.go,core/run/round.go -n 40
 //	go run ./scripts/mutants -list -packages core/mailbox    # what there is, without running it
 //	go run ./scripts/mutants -equivalents                    # is equivalent.txt still right?
 //
@@ -40,7 +41,7 @@ type options struct {
 	named       string // the file of mutants made by hand
 	count       int
 	seed        uint64
-	only        string // file, file:line or file:function
+	only        string // file, file:line or file:function, comma-separated
 	list        bool
 	equivalents bool // run those that equivalent.txt lists, and no other
 	within      time.Duration
@@ -61,7 +62,7 @@ func command() error {
 	tests := flag.String("tests", "", "whose tests kill a package's mutants, such as core/run=core/run,core/runtime+long;... (+long: without -short)")
 	flag.IntVar(&o.count, "n", 300, "size of the sample; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "another seed draws another sample")
-	flag.StringVar(&o.only, "only", "", "every mutant of a `file`, file:line or file:function, instead of a sample")
+	flag.StringVar(&o.only, "only", "", "draw the sample only from a `file`, file:line or file:function; several are comma-separated")
 	flag.BoolVar(&o.list, "list", false, "print the mutants, run none")
 	flag.BoolVar(&o.equivalents, "equivalents", false, "run the mutants of equivalent.txt: none of them may die")
 	flag.DurationVar(&o.within, "within", time.Hour, "start no mutant after this time; those left out fail the run")

@@ -132,10 +132,8 @@ func choose(o options, all []*mutant, reasons map[identity]string) (chosen []*mu
 	for _, m := range all {
 		_, listed := reasons[m.identity]
 		switch {
-		case o.only != "":
-			if !m.at(o.only) {
-				continue
-			}
+		case o.only != "" && !slices.ContainsFunc(strings.Split(o.only, ","), m.at):
+			continue
 		case o.equivalents:
 			if !listed {
 				continue
@@ -152,7 +150,7 @@ func choose(o options, all []*mutant, reasons map[identity]string) (chosen []*mu
 			drawn++
 		}
 	}
-	if o.list || o.only != "" {
+	if o.list {
 		slices.SortFunc(chosen, inOrder)
 	}
 	return chosen, left

@@ -114,6 +114,7 @@ func TestOnlyNarrowsToAPlace(t *testing.T) {
 		{"counter/counter.go:(*Counter).Add", 8},
 		{"counter/counter.go:Add", 8},
 		{"counter/counter.go:8", 2},
+		{"counter/counter.go:Kind,counter/counter.go:Add", 14},
 		{"counter/other.go", 0},
 	}
 	for _, tt := range tests {
