@@ -34,7 +34,7 @@ func (p *step) toolReturned(ctx context.Context, t *task, result tool.Result) er
 		p.log.WarnContext(ctx, "tool call failed", slices.Concat(p.attrs(), []any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err))...)
 	}
 	if result.Suspend != nil {
-		p.round.calls[t.index].task = nil
+		p.round.calls[t.index].task, p.round.calls[t.index].begun = nil, false // it has only asked
 		return p.suspend(ctx, t, *result.Suspend)
 	}
 	// A command that cannot be stored is found here, where it costs the call its

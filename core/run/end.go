@@ -197,7 +197,10 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 			continue
 		}
 		result := synthetic(core.ResultNotExecuted, reason)
-		if p.head.Run.Calls[i] == thread.CallRunning || c.left.Load() {
+		switch {
+		case c.fatal:
+			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
+		case p.head.Run.Calls[i] == thread.CallRunning || c.begun:
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := p.resultEntry(i, answer{result: result})

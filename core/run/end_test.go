@@ -167,7 +167,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a fatal tool", text: "hi",
 			options: options{model: answers(calls("fatal", "{}")), tools: []tool.Tool{fatal}},
-			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: no result: the run was ended first (error)"},
+			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: execution failed: the tool ended the run"},
 			end:     `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""`,
 		},
 		{

@@ -67,7 +67,6 @@ func (p *step) runTool(ctx context.Context, i int, t tool.Tool, call tool.Call) 
 	}
 	p.log.WarnContext(ctx, "tool was left behind: its context has ended, and it goes on",
 		append(p.attrs(), "call", call.ID, "tool", call.Name, "after", abandonAfter)...)
-	p.round.abandon(i)
 	if timedOut {
 		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
 		return failedCall(call, core.ResultUnknown, text, nil), nil

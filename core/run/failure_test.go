@@ -209,7 +209,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 			t.Errorf("the step is %+v, want it given back", stepped)
 		}
 		w.finish(t, key, nil)
-		want := []string{"user: hi", "assistant: [fatal {}][count {}]", "tool: no result: the run was ended first (error)", `tool: "count ran"`}
+		want := []string{"user: hi", "assistant: [fatal {}][count {}]", "tool: execution failed: the tool ended the run", `tool: "count ran"`}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}

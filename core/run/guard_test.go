@@ -57,7 +57,7 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 		{name: "in a tool again", text: "hi", options: options{model: inTool, tools: []tool.Tool{sleeper}}, steps: 2,
 			log: []string{"user: hi", "assistant: [sleep {}]"}, calls: []thread.CallStatus{thread.CallNew}, tries: 1},
 		{name: "in a tool again, whole", text: "hi", options: options{model: inTool, tools: []tool.Tool{sleeper}}, steps: 2, whole: true,
-			log: []string{"user: hi", "assistant: [sleep {}]", "tool: no result: the run was ended first (error)"},
+			log: []string{"user: hi", "assistant: [sleep {}]", "tool: outcome unknown: the run was ended while the tool may have run"},
 			end: `done 1 {"type":"error","code":"timeout","detail":"the step did not finish within a whole invocation"} ""`},
 		{name: "in a tool that comes to its end", text: "hi", options: options{model: inTool, tools: []tool.Tool{stubborn}}, steps: 2, whole: true,
 			log: []string{"user: hi", "assistant: [sleep {}]"}, calls: []thread.CallStatus{thread.CallDone}},

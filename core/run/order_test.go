@@ -130,7 +130,7 @@ func TestNothingStartsAfterAFailure(t *testing.T) {
 		if !strings.Contains(got, `"code":"tool"`) || !strings.Contains(got, "after 5s") || ran != 0 {
 			t.Errorf("the run is %s, and the call that was decided ran %d times; want the error after 5s, and none", got, ran)
 		}
-		want := []core.ResultStatus{core.ResultNotExecuted, core.ResultNotExecuted, core.ResultNotExecuted, core.ResultOK}
+		want := []core.ResultStatus{core.ResultError, core.ResultError, core.ResultNotExecuted, core.ResultOK}
 		if diff := cmp.Diff(want, w.statuses(t)); diff != "" {
 			t.Errorf("results (-want +got):\n%s", diff)
 		}

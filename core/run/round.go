@@ -2,7 +2,6 @@ package run
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -13,7 +12,7 @@ import (
 
 // round is the tool round of the committed turn, as this claim knows it. It is
 // the step's own goroutine's: a call that runs reports to the scheduler and
-// touches nothing here but abandon.
+// touches nothing here.
 type round struct {
 	turn   core.Message
 	base   uint64 // sequence of the first result
@@ -37,7 +36,8 @@ type openCall struct {
 	// crowded: it was to wait and found no place among the tickets. Its gates are
 	// asked again when there is one.
 	crowded bool
-	left    atomic.Bool // its tool was left behind: whether it acted is not known
+	begun   bool // its tool was started, and has neither a result nor a ticket: whether it acted is not known
+	fatal   bool // its tool has ended the run
 
 	entry   *thread.Entry  // its result; nil while it has none
 	payload []byte         // of entry, as it is, or will be, stored
@@ -57,20 +57,15 @@ func newRound(turn core.Message, base uint64) *round {
 }
 
 // takeOver keeps what a round of the same step knew of the turn's calls that the
-// store cannot tell: what was announced, and whose tools were left behind.
+// store cannot tell: what was announced, and whose tools were cut short.
 func (r *round) takeOver(before *round) {
 	if before == nil || before.base != r.base {
 		return
 	}
 	for i, c := range before.calls {
-		r.calls[i].told = c.told
-		r.calls[i].left.Store(c.left.Load())
+		r.calls[i].told, r.calls[i].begun, r.calls[i].fatal = c.told, c.begun, c.fatal
 	}
 }
-
-// abandon notes that the tool of call i was left behind. It is the one thing that
-// a running call may do to the round.
-func (r *round) abandon(i int) { r.calls[i].left.Store(true) }
 
 // open reports whether a call has no result yet.
 func (r *round) open() bool {

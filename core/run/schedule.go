@@ -82,8 +82,7 @@ func decided(s thread.CallStatus) bool {
 //
 // Nothing of the step has a lock for this. A tool's function gets its task and its
 // call by value before it starts, and gives its outcome back through step.news,
-// whose mutex orders what it did before what the scheduler does with it. The one
-// exception is openCall.left, which is atomic.
+// whose mutex orders what it did before what the scheduler does with it.
 //
 // The scheduler sees decisions that come while it works in two ways: in the head
 // that each of its own writes returns, and in the heads that the watch reads. Both
@@ -313,6 +312,7 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 // them.
 func (s *scheduler) start(t *task) {
 	s.running++
+	s.round.calls[t.index].begun = true
 	call := s.toolCall(t)
 	s.group.Go(func(ctx context.Context) error {
 		done := finished{task: t}
@@ -364,6 +364,7 @@ func (p *step) toolEnded(ctx context.Context, f finished) error {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case tool.IsFatal(f.err):
+		p.round.calls[f.task.index].fatal = true // its result is the close's: one that is stored alone would not end the run
 		return endWith("tool", fmt.Errorf("tool %s: %w", f.task.call.Name, f.err))
 	case f.err != nil:
 		return f.err
