@@ -47,12 +47,12 @@ func (w *World) parts() agent.Parts {
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
 		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}},
+		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}, guard{w}},
 		Specs: []agent.Spec{
-			{ID: agentBare, Model: "m"},
-			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger"}},
-			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail"}},
-			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell"}},
+			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
+			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger", "guard"}},
+			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"}},
+			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
 }
