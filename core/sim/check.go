@@ -349,6 +349,21 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 	if len(b.Pending) > len(a.Pending) {
 		w.Stats.Dispatched++
 	}
+	th.checkPrompt(a)
+}
+
+// endsWithin is how long the end of a run may take besides the watch's look at the
+// head: a tool that ignores its end is given two seconds.
+const endsWithin = 4 * time.Second
+
+// checkPrompt: where nothing fails, a run that a person has ended is over soon,
+// whatever its tools do.
+func (th *threadState) checkPrompt(a thread.Head) {
+	w := th.w
+	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
+	if took := w.now - th.closed; ended && !w.disturbed() && w.Poison == 0 && !w.Old && took > w.poll()+endsWithin {
+		th.fail("run %s was ended by a person, and is over after %s", a.Run.ID, took)
+	}
 }
 
 // checkRunEnd: RunEnd saw the real termination, once without a crash.

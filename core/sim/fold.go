@@ -79,6 +79,7 @@ func (th *threadState) takePatch(e thread.Entry) {
 			}
 		}
 		f.due = nil
+		th.checkOrderOf(names)
 	}
 }
 

@@ -21,8 +21,9 @@ type asks struct {
 	by      map[ticketID]*asked
 	calls   map[place][]*asked // in the order in which the call was suspended
 	late    map[string]bool    // what tools came to that were left behind
-	crowded map[place]int      // how often the call found no place, and is asked again
-	wakes   int                // claims of the round since somebody decided or said something
+	round   openRound
+	crowded map[place]int // how often the call found no place, and is asked again
+	wakes   int           // claims of the round since somebody decided or said something
 }
 
 // ticketID names a ticket: a suspension id may come again in another turn.
@@ -50,6 +51,7 @@ type asked struct {
 func (th *threadState) checkTickets(a, b *thread.Head) {
 	th.checkWakes(a, b)
 	th.noteCrowded(a, b)
+	th.checkRound(a, b)
 	same := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base
 	for _, t := range b.Tickets {
 		id := ticketID{b.Run.Base, t.ID}

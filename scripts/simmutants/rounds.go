@@ -104,10 +104,20 @@ var roundMutants = []mutant{
 		New:  "if false {",
 	},
 	{
-		Name: "an orphan D# is believed",
-		File: "core/mailbox/recall.go",
-		Old:  "if !ok || !taken || stored.ID",
-		New:  "if !ok || !taken && false || stored.ID",
+		Name: "an orphan D# is believed by a step",
+		File: "core/run/resume.go",
+		Old:  `	return d, k, p.readRecord(ctx, "decision", store.DecisionName(p.id, turn, t.Call, t.Decision), &d)`,
+		New: `	all, err := p.store.Records(ctx, p.Key, fmt.Sprintf("D#%s#%d#%d#", p.id, turn, t.Call), "", 1)
+	if err != nil {
+		return d, k, err
+	}
+	return d, k, p.records.Decode("decision", all[0].Payload, &d)`,
+	},
+	{
+		Name: "an orphan D# is believed by who decides",
+		File: "core/mailbox/decide.go",
+		Old:  "	u.known = true\n	again := commit{",
+		New:  "	if u.known = true; u.known {\n		return thread.Head{}, thread.Result{Duplicate: true}, nil\n	}\n	again := commit{",
 	},
 	{
 		Name: "the deadline of a ticket passes unseen",
