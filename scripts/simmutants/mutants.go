@@ -264,7 +264,7 @@ var stepMutants = []mutant{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/supersede.go",
 		Old:  "if input.Supersede == 0 || p.conversation != nil && !lost {",
-		New:  "if input.Supersede == 0 {",
+		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
 		Name: "RunEnd is skipped",
