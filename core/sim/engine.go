@@ -81,9 +81,12 @@ func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, h
 	return r, shown || err == nil, err
 }
 
-// decide takes a person's decision, inline or not.
+// decide takes a person's decision, inline or not; a zero run is the open one.
 func (e engine) decide(ctx context.Context, threadID string, run core.ID, d mailbox.Deciding, inline bool, heard func(core.Event)) (mailbox.Decided, error) {
-	if !inline {
+	switch {
+	case !inline && run.IsZero():
+		return e.DecideThread(ctx, identity, threadID, d)
+	case !inline:
 		return e.Decide(ctx, identity, run, d)
 	}
 	d.Run = run

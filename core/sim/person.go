@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -96,15 +97,19 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 	if inline {
 		limit = inlineTimeout
 	}
+	run := k.run
+	if !strings.HasPrefix(asking.Target, "s") && w.random.chance(0.2) { // the other ids are no other run's
+		run = core.ID{}
+	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
-		got, err := h.engine.decide(ctx, th.p.key.Thread, k.run, asking, inline, th.heard())
+		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
 		if w.Trace != nil {
 			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
-			th.checkRefused(k, d.said, &before, err)
+			th.checkRefused(k, d.said, run, &before, err)
 			return true
 		}
 		if err == nil {
@@ -133,9 +138,13 @@ func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Deci
 }
 
 // checkRefused: the decision on an open ticket is not refused, nor is one that
-// was taken, while the head remembers it.
-func (th *threadState) checkRefused(k *asked, said core.Decision, before *thread.Head, err error) {
+// was taken, while the head remembers it. Who names no run is told of the open one
+// and of the newest in the log alone.
+func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID, before *thread.Head, err error) {
 	h := &th.p.head
+	if named.IsZero() && (before.Run.ID != k.run || h.Run.ID != k.run) {
+		return
+	}
 	open := func(head *thread.Head) bool {
 		return head.Run.ID == k.run && slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool {
 			return t.ID == k.key && head.Run.Base == k.base && t.Decision == 0

@@ -100,7 +100,9 @@ func (p trail) hook(_ context.Context, c plugin.Context) (state.Command, error) 
 	case c.Phase == core.PhaseStepStart && c.Step > 1:
 		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
 	case c.Phase == core.PhaseBeforeToolExecute:
-		err = callsKey.Update(&command, name)
+		if err = callsKey.Update(&command, name); err == nil && trait(name, 30, 2) == 0 {
+			err = lastKey.Update(&command, name) // collides with siblings', and is asked again
+		}
 	case c.Phase == core.PhaseAfterToolExecute:
 		p.w.partition(c.Thread).state.checkCallValue(c)
 	case c.Phase == core.PhaseStepEnd:
