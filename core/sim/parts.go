@@ -39,13 +39,8 @@ func (th *threadState) part(ctx context.Context, call tool.Call, key, name strin
 
 // storedPart is what is stored of a call's part.
 func (th *threadState) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
-	run, seq, ok := placeOf(call)
-	if !ok {
-		return nil, false
-	}
-	turn, index := turnOf(call)
-	_ = seq
-	r, ok := th.p.record(store.PartName(run, turn, uint8(index), name))
+	at := placed(call)
+	r, ok := th.p.record(store.PartName(call.Run, at.turn, uint8(at.index), name))
 	if !ok {
 		return nil, false
 	}

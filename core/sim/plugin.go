@@ -25,7 +25,7 @@ var (
 	mail = plugin.Effect[string]{Name: "mail"}
 )
 
-// An agent has no plugins, keys but no hooks, or both.
+// An agent has the gate alone, keys besides, or keys and hooks.
 const (
 	agentBare   = "bare"
 	agentShort  = "short"  // ends early; a call is done as soon as its result is stored

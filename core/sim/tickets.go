@@ -205,17 +205,12 @@ func (th *threadState) checkWakes(a, b *thread.Head) {
 	}
 }
 
-// turnOf is the turn and the index of a call, from its key.
-func turnOf(call tool.Call) (turn uint64, index int) {
-	parts := strings.Split(call.Key, "/")
-	turn, _ = strconv.ParseUint(parts[1], 10, 64)
-	index, _ = strconv.Atoi(parts[2])
-	return turn, index
-}
-
-func placed(call tool.Call) place {
-	turn, index := turnOf(call)
-	return place{turn, index}
+// placed is where a call stands, from its key.
+func placed(call tool.Call) (at place) {
+	parts := strings.Split(call.Key, "/") // run, turn, index
+	at.turn, _ = strconv.ParseUint(parts[1], 10, 64)
+	at.index, _ = strconv.Atoi(parts[2])
+	return at
 }
 
 // resumed is how often decisions let the call go on.
