@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
@@ -32,6 +33,9 @@ func resultID(run core.ID, step, index int) string {
 // cancelled run.
 func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
 	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost, p.modelCalls())
+	if p.modelFailed >= p.modelCalls() { // the delivery that made the last call could not store the run's end
+		return core.Message{}, endWith("model", fmt.Errorf("the model has failed %d times", p.modelFailed))
+	}
 	t := &turnBuilder{step: p, number: number, id: id, steered: len(p.draft.consumed) > 0}
 	p.unsaid = t
 	for {

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -229,6 +230,36 @@ func TestTheBudgetOfModelCallsSurvivesACrash(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The delivery that made the last call may fail to store the run's end: who comes
+// next stores it, and calls nobody.
+func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &cutting{calls: [][]model.Delta{{}}, failure: &model.Error{Kind: model.KindProvider, Message: "no"}, began: time.Now()}
+		w := newWorld(t, options{env: drawing(0), agents: spec(t, m, agent.Spec{})})
+		m.world = w
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if c.Head.Run.ID.IsZero() {
+				return store.Outcome{}, errors.New("connection reset by peer")
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, listener); err != nil {
+			t.Fatal(err)
+		}
+		if r := w.head(t, key).Run; r.ModelFailed != 3 {
+			t.Fatalf("the run is %+v; want it given back with 3 failed calls", r)
+		}
+		w.store.commit = nil
+		time.Sleep(time.Minute)
+		w.finish(t, key, listener)
+		const want = `done 0 {"type":"error","code":"model","detail":"the model has failed 3 times"} ""`
+		if got := w.end(t, key, receipt); len(m.at) != 3 || got != want {
+			t.Errorf("after %d calls the run is %s\nwant 3 calls and %s", len(m.at), got, want)
+		}
+	})
 }
 
 // Each retry is told to whoever listens and to the log.

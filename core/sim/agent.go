@@ -69,11 +69,15 @@ func read(request model.Request) script {
 
 // calls is how many tools the turn calls: the run ends with the first that
 // calls none.
-func (s script) calls(long bool) int {
-	if s.step > int(trait(s.name, 1, 2)) {
+func (s script) calls(w *World) int {
+	switch {
+	case s.step > int(trait(s.name, 1, 2)):
 		return 0
-	}
-	if long && s.step == 0 && trait(s.name, 2, 3) == 0 {
+	case s.crowded(w):
+		return 12
+	case s.endless(w):
+		return 25
+	case w.Long && !w.Asks && s.step == 0 && trait(s.name, 2, 3) == 0:
 		return 12
 	}
 	return int(trait(fmt.Sprintf("%s.%d", s.name, s.step), 3, 4))
@@ -105,7 +109,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			return
 		}
 		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
-			th.modelFails(s)
+			th.modelFails(h, s)
 			failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
 			if !w.disturbed() && w.random.chance(0.5) {
 				failure.RetryAfter = 20 * time.Second // time enough for people to interfere
@@ -126,11 +130,11 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }
 
 func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool) {
-	n := s.calls(m.w.Long)
+	n := s.calls(m.w)
 	for i := range n {
 		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
 		deltas := []model.Delta{
-			{Type: model.DeltaToolStart, Index: i, CallID: fmt.Sprintf("c%d", i), Name: toolNames[trait(name, 4, uint64(len(toolNames)))]},
+			{Type: model.DeltaToolStart, Index: i, CallID: m.w.callID(nonce, i), Name: m.w.toolFor(s, name)},
 			{Type: model.DeltaToolArgument, Index: i, Text: fmt.Sprintf(`{"k":"%d.%d"}`, nonce, i)},
 		}
 		for _, d := range deltas {
@@ -165,7 +169,7 @@ func (w *World) tools() []tool.Tool {
 		}
 		list = append(list, simTool{w, spec})
 	}
-	return list
+	return append(list, w.askingTools()...)
 }
 
 // Spec implements tool.Tool.
@@ -180,16 +184,25 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	h := w.current().host
 	key := callKey(string(call.Arguments))
 	th := w.partition(call.Thread).state
-	defer h.atWork(th)()
+	idle := h.atWork(th)
+	defer func() { idle() }()
 	th.execute(h, key, call, t.spec)
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 't')
 	began := w.now
+	if deaf(t.spec.Name) {
+		idle()
+		idle = func() {}
+		return th.ignore(ctx, h, call, key)
+	}
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
 	if t.spec.Name == "slow" {
 		d = w.random.between(4*time.Second, 16*time.Second)
 	}
 	if err := h.work(ctx, PointTool, d); err != nil {
 		return tool.Result{}, err
+	}
+	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {
+		return suspended, err
 	}
 	switch t.spec.Name {
 	case "fail":
@@ -202,7 +215,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	th.complete(ctx, h, call)
 	th.checkHolds(h, began)
 	result := tool.Text(key)
-	if name := t.spec.Name; name == "note" || name == "mail" {
+	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
 		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
 			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
 				return tool.Result{}, err

@@ -30,6 +30,8 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	th.checkClaim(a, b)
 	th.checkInterrupt(a, b)
 	th.checkGivenBack(&a, &b)
+	th.keepBudget(&a, &b)
+	th.checkTickets(&a, &b)
 	for seq := a.Seq + 1; seq <= b.Seq; seq++ {
 		th.reveal(a, b, seq)
 	}
@@ -157,7 +159,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	case m.Role == core.RoleAssistant:
 		th.turn, th.call, th.turnSeq = len(m.ToolCalls), 0, seq
 	case m.Role == core.RoleTool:
-		th.checkResult(m, seq)
+		th.checkResult(entry, seq)
 	}
 	if entry.Superseded != nil && b.Supersedes != seq {
 		th.fail("the record at %d supersedes, and the head names %d", seq, b.Supersedes)
@@ -212,7 +214,8 @@ func (th *threadState) says(id core.ID, revision uint32, m *core.Message) bool {
 }
 
 // checkResult: each call has its one result, at its place.
-func (th *threadState) checkResult(m *core.Message, seq uint64) {
+func (th *threadState) checkResult(e thread.Entry, seq uint64) {
+	m := e.Message
 	if th.turn == 0 || m.ToolResult == nil {
 		th.fail("sequence %d is a result without a call", seq)
 		return
@@ -223,6 +226,7 @@ func (th *threadState) checkResult(m *core.Message, seq uint64) {
 		th.fail("the result at %d is of call %s, %s stands there", seq, m.ToolResult.CallID, call.ID)
 	}
 	th.checkOutcome(string(call.Arguments), m.ToolResult)
+	th.checkAnswer(e, place{th.turnSeq, th.call})
 	th.call++
 	th.turn--
 }
@@ -278,6 +282,8 @@ func (th *threadState) checkClosing(a, b thread.Head) {
 	if _, _, err := thread.Apply(b, thread.Transition{Now: th.w.millis(), CommitID: core.ID{2}, Schemas: th.w.checks.Schemas, Change: steer}); !errors.Is(err, thread.ErrNotFound) {
 		th.fail("input can be steered to a run that closes (%v)", err)
 	}
+	th.checkTimedOut(&a, &b)
+	th.checkExpired(&a, &b)
 	if b.Run.Reason != thread.ReasonDeadLetter {
 		return
 	}
@@ -342,6 +348,21 @@ func (th *threadState) checkEnd(a, b thread.Head) {
 	}
 	if len(b.Pending) > len(a.Pending) {
 		w.Stats.Dispatched++
+	}
+	th.checkPrompt(a)
+}
+
+// endsWithin is how long the end of a run may take besides the watch's look at the
+// head: a tool that ignores its end is given two seconds.
+const endsWithin = 4 * time.Second
+
+// checkPrompt: where nothing fails, a run that a person has ended is over soon,
+// whatever its tools do.
+func (th *threadState) checkPrompt(a thread.Head) {
+	w := th.w
+	ended := a.Run.Status == thread.Closing && (a.Run.Reason == thread.ReasonCancelled || a.Run.Reason == thread.ReasonSuperseded)
+	if took := w.now - th.closed; ended && !w.disturbed() && w.Poison == 0 && !w.Old && took > w.poll()+endsWithin {
+		th.fail("run %s was ended by a person, and is over after %s", a.Run.ID, took)
 	}
 }
 

@@ -148,7 +148,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		limit = inlineTimeout
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
-		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline)
+		r, accepted, err := h.engine.submit(ctx, th.submission(in), inline, th.heard())
 		if accepted {
 			th.accept(in, r)
 		}

@@ -14,22 +14,48 @@ const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
 func (w *World) doomed(name string) bool {
-	return w.Faults == 0 && !w.Local && !w.Batch && trait(name, 12, 12) == 0
-}
-
-// modelFails counts a failure of the model itself.
-func (th *threadState) modelFails(s script) {
-	key := modelStep{s.run, s.step}
-	th.failures[key]++
-	if n := th.failures[key]; n > modelCalls && th.w.Poison == 0 && th.w.Faults == 0 {
-		th.fail("the model of step %d of run %s has failed %d times, %d are allowed", s.step, s.run, n, modelCalls)
-	}
+	return (w.Faults == 0 || w.Asks) && !w.Local && !w.Batch && trait(name, 12, 12) == 0
 }
 
 // modelStep names a step.
 type modelStep struct {
 	run  core.ID
 	step int
+}
+
+// budget is how often the models of steps have failed.
+type budget struct {
+	known map[modelStep]int // under claims that were given back: the head can say so
+	here  map[modelStep]int // under the claim that stands
+}
+
+// modelFails counts a failure of the model itself. Those of a claim that was lost
+// are not known to anybody; all others are counted, over all deliveries.
+func (th *threadState) modelFails(h *host, s script) {
+	b, key := &th.budget, modelStep{s.run, s.step}
+	if head := &th.p.head; head.Claim.Worker != h.name || head.Run.ID != s.run {
+		return // its claim is lost, and it does not know yet
+	}
+	b.here[key]++
+	if n := b.known[key] + b.here[key]; n > modelCalls {
+		th.fail("the model of step %d of run %s has failed %d times, %d are allowed", s.step, s.run, n, modelCalls)
+	}
+}
+
+// keepBudget notes what becomes of the failures under a claim that is over.
+func (th *threadState) keepBudget(a, b *thread.Head) {
+	held := a.Claim.Fence != 0 && b.HolderCommitID == b.CommitID
+	if held && b.Claim.Fence != 0 {
+		return // it stands
+	}
+	if held {
+		for key, n := range th.budget.here {
+			th.budget.known[key] += n
+		}
+	}
+	if a.Claim.Fence != b.Claim.Fence {
+		clear(th.budget.here)
+	}
 }
 
 // expect is what a run comes to where nothing goes wrong.
@@ -42,7 +68,7 @@ func (w *World) expected(in *input) (e expect) {
 	}
 	for step := 0; ; step++ {
 		e.inferences++
-		calls := script{name: in.name, step: step}.calls(w.Long)
+		calls := script{name: in.name, step: step}.calls(w)
 		if calls == 0 || in.agent == agentShort && step+1 == shortRounds {
 			return e
 		}
@@ -53,7 +79,7 @@ func (w *World) expected(in *input) (e expect) {
 // checkCounts: where nothing goes wrong, nothing is done twice, left out, or
 // done late.
 func (w *World) checkCounts() {
-	if !w.innocent() {
+	if !w.innocent() || w.Asks { // what people say decides then
 		return
 	}
 	var want expect

@@ -18,9 +18,10 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 	if th.w.Trace != nil {
 		th.w.Trace("%s: tool %s runs %s", h.name, spec.Name, key)
 	}
-	if spec.Delivery == tool.AtMostOnce && th.starts[key] > 1 {
-		th.fail("at-most-once call %s runs %d times", key, th.starts[key])
+	if most := 1 + th.resumed(call) + th.asks.crowded[placed(call)]; spec.Delivery == tool.AtMostOnce && th.starts[key] > most {
+		th.fail("at-most-once call %s runs %d times, %d are allowed", key, th.starts[key], most)
 	}
+	th.checkAllowed(h, key, call, spec.Name)
 	if th.p.head.Claim.Worker == h.name && th.stored(call) {
 		th.fail("call %s runs, its result was stored before the claim", key)
 	}
@@ -63,7 +64,7 @@ func (th *threadState) result(run core.ID, seq uint64) (at time.Duration, ok boo
 func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 	key, text := callKey(arguments), r.Text()
 	th.results[key] = text
-	if th.starts[key] == 0 && !r.IsError {
+	if th.starts[key] == 0 && !r.IsError && r.Status != core.ResultSet {
 		th.fail("call %s never ran, its result is %q", key, text)
 	}
 	if !r.IsError && !strings.Contains(text, key) {

@@ -67,15 +67,35 @@ func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
 
 // submit makes a client's submission, inline or not. accepted says that the
 // client knows it to be durable, whatever the error is.
-func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool) (r mailbox.Receipt, accepted bool, err error) {
+func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, heard func(core.Event)) (r mailbox.Receipt, accepted bool, err error) {
 	if !inline {
 		r, err = e.Submit(ctx, s)
 		return r, err == nil, err
 	}
 	shown := false
-	r, err = e.Stream(ctx, s, func(core.Event) error {
+	r, err = e.Stream(ctx, s, func(event core.Event) error {
 		shown = true
+		heard(event)
 		return nil
 	})
 	return r, shown || err == nil, err
+}
+
+// decide takes a person's decision, inline or not; a zero run is the open one.
+func (e engine) decide(ctx context.Context, threadID string, run core.ID, d mailbox.Deciding, inline bool, heard func(core.Event)) (mailbox.Decided, error) {
+	switch {
+	case !inline && run.IsZero():
+		return e.DecideThread(ctx, identity, threadID, d)
+	case !inline:
+		return e.Decide(ctx, identity, run, d)
+	}
+	d.Run = run
+	all, err := e.StreamDecisions(ctx, identity, threadID, []mailbox.Deciding{d}, func(event core.Event) error {
+		heard(event)
+		return nil
+	})
+	if len(all) > 0 {
+		return all[0], nil
+	}
+	return mailbox.Decided{}, err
 }

@@ -8,7 +8,7 @@ import (
 
 // moving says what still moves, or should; "" when nothing does.
 func (w *World) moving() string {
-	if w.clients > 0 || w.working > 0 {
+	if w.clients > 0 || w.working > 0 || w.planned > 0 {
 		return "requests"
 	}
 	for _, p := range w.partitions {
@@ -90,8 +90,8 @@ func (w *World) lookForForgotten() {
 	}
 	for _, p := range w.partitions {
 		h := &p.head
-		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 {
-			continue
+		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
+			continue // a ticket's deadline is the sweep's
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
 		if w.Old && w.now > oldSettles/3 {

@@ -79,24 +79,29 @@ func (th *threadState) takePatch(e thread.Entry) {
 			}
 		}
 		f.due = nil
+		th.checkOrderOf(names)
 	}
 }
 
 // expectResult notes what the step record must hold of a call.
 func (th *threadState) expectResult(e thread.Entry) {
-	if e.Intents == nil {
-		return
-	}
 	turn := th.entries[th.turnSeq-1].Message
 	if th.call == 0 || th.call > len(turn.ToolCalls) {
 		return // already said
 	}
-	name := "tool." + callKey(string(turn.ToolCalls[th.call-1].Arguments))
-	for _, m := range e.Intents.Batch.Mutations {
-		if m.Key == trailKey.Name && strings.Contains(string(m.Update), name) {
-			th.folded.due = append(th.folded.due, name)
+	key := callKey(string(turn.ToolCalls[th.call-1].Arguments))
+	expect := func(c *state.Command, name string) {
+		if c == nil {
+			return
+		}
+		for _, m := range c.Batch.Mutations {
+			if m.Key == trailKey.Name && strings.Contains(string(m.Update), name) {
+				th.folded.due = append(th.folded.due, name)
+			}
 		}
 	}
+	expect(e.Hooks, hookName(core.PhaseBeforeToolExecute, 0, &turn.ToolCalls[th.call-1]))
+	expect(e.Intents, "tool."+key)
 }
 
 // checkSeen: a hook that runs before its step changes anything reads the

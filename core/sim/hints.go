@@ -90,6 +90,19 @@ func (h *host) tended(key core.ThreadKey) {
 	}
 }
 
+// checkNeeded: no hint is sent for a run that waits for people, unless one of them
+// has just asked for something.
+func (w *World) checkNeeded(hint core.WakeUp) {
+	p := w.partition(hint.Key())
+	h := &p.head
+	if w.disturbed() || w.clients > 0 || !h.Open() || h.Run.Status != thread.Waiting || h.DueAt != 0 {
+		return
+	}
+	if waited := w.now - p.changed; waited > time.Second {
+		w.fail(p, "a hint is sent for a run that has waited for %s: %+v", waited, *h)
+	}
+}
+
 // checkTended is run when a delivery's hint is acknowledged: what the process
 // could have claimed when it had all that it reads before, it has claimed, or sent
 // a hint for.

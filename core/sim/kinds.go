@@ -3,13 +3,14 @@ package sim
 import "time"
 
 // Kinds is how many kinds of worlds take turns.
-const Kinds = 16
+const Kinds = 20
 
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
 	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
 	"mixed programs, late puts", "ambiguous answers",
 	"hints alone", "hints alone, in batches", "spoken to at the end",
+	"asked and decided, calm", "asked and decided, few faults", "asked and decided, mixed programs", "asked and decided, one trouble each",
 }
 
 // KindName says what kind of world the n-th is.
@@ -55,6 +56,29 @@ func Kind(n int) Config {
 		c.Unswept, c.Batch, c.Threads, c.Runs = true, true, 5, 1
 	case 15:
 		c.Talkative, c.Faults = true, 0.005
+	case 16: // nothing goes wrong but what people decide
+		c.Asks, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
+	case 17:
+		c.Asks, c.Faults, c.Forgetful = true, 0.01, turn%3 == 0
+	case 18:
+		c.Asks, c.Mixed, c.Forgetful = true, true, turn%3 == 0
+	case 19:
+		c.Asks, c.Faults, c.Poison = true, 0, 0
+		c.trouble(turn)
 	}
 	return c
+}
+
+// trouble is what goes wrong in a world of decisions.
+func (c *Config) trouble(turn int) {
+	switch turn % 4 {
+	case 0:
+		c.Restarts = true
+	case 1:
+		c.Late, c.Faults = true, 0.005
+	case 2:
+		c.Ambiguous = true
+	case 3: // one process, which dies
+		c.Local, c.Calm, c.Threads, c.Runs, c.Faults = true, true, 4, 1, 0.01
+	}
 }

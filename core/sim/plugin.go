@@ -25,7 +25,7 @@ var (
 	mail = plugin.Effect[string]{Name: "mail"}
 )
 
-// An agent has no plugins, keys but no hooks, or both.
+// An agent has the gate alone, keys besides, or keys and hooks.
 const (
 	agentBare   = "bare"
 	agentShort  = "short"  // ends early; a call is done as soon as its result is stored
@@ -47,12 +47,12 @@ func (w *World) parts() agent.Parts {
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
 		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}},
+		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}, guard{w}},
 		Specs: []agent.Spec{
-			{ID: agentBare, Model: "m"},
-			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger"}},
-			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail"}},
-			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell"}},
+			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
+			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger", "guard"}},
+			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"}},
+			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
 }
@@ -100,7 +100,9 @@ func (p trail) hook(_ context.Context, c plugin.Context) (state.Command, error) 
 	case c.Phase == core.PhaseStepStart && c.Step > 1:
 		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
 	case c.Phase == core.PhaseBeforeToolExecute:
-		err = callsKey.Update(&command, name)
+		if err = callsKey.Update(&command, name); err == nil && trait(name, 30, 2) == 0 {
+			err = lastKey.Update(&command, name) // collides with siblings', and is asked again
+		}
 	case c.Phase == core.PhaseAfterToolExecute:
 		p.w.partition(c.Thread).state.checkCallValue(c)
 	case c.Phase == core.PhaseStepEnd:

@@ -45,6 +45,7 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 	if hint.Tries > 0 {
 		w.Stats.SchemaRefused++
 	}
+	w.checkNeeded(hint)
 	copies := 1
 	if w.now < w.stop && w.Faults > 0 {
 		switch {

@@ -15,8 +15,23 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 		t.Errorf("%d worlds with %d faults, %d takeovers and %d effects are tamer than they should be",
 			total.Worlds, total.Faults, total.Takeovers, total.Effects)
 	}
-	if want := worlds / 8; total.With.Unswept != want {
+	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
+	}
+	for _, share := range []struct {
+		what    string
+		got     int
+		percent int
+	}{
+		{"a suspended call", total.With.Suspension, 15},
+		{"a decision", total.With.Decision, 15},
+		{"a call that was denied", total.With.Deny, 10},
+		{"a deadline that passed", total.With.Expired, 2},
+		{"a tool that was left behind", total.With.LeftBehind, 1},
+	} {
+		if share.got*100 < share.percent*worlds {
+			t.Errorf("%d of %d worlds have %s, want %d %% of them", share.got, worlds, share.what, share.percent)
+		}
 	}
 }
 

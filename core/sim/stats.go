@@ -16,9 +16,15 @@ type Stats struct {
 	Refences, DeadLetters, Reclaims    int
 	SchemaRefused, Adopted, Dispatched int
 	Skipped, Superseded                int
+	Suspensions, Undecided             int // tickets, and those that nobody means to decide
+	Decides, Decisions, Denies         int // requests, and what was accepted
+	Expired, LeftBehind                int
 
 	// Worlds in which it happened at least once.
-	With struct{ Takeover, Steer, Interrupt, Cancel, Stop, Unswept int }
+	With struct {
+		Takeover, Steer, Interrupt, Cancel, Stop, Unswept int
+		Suspension, Decision, Deny, Expired, LeftBehind   int
+	}
 }
 
 // Add takes another world's in.
@@ -32,6 +38,10 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
+		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
+		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind},
+		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
+		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
 		{&s.With.Cancel, &o.With.Cancel}, {&s.With.Stop, &o.With.Stop}, {&s.With.Unswept, &o.With.Unswept},
 	} {
@@ -53,6 +63,8 @@ func (s *Stats) close() {
 	}{
 		{&s.With.Takeover, s.Takeovers}, {&s.With.Steer, s.Steers}, {&s.With.Interrupt, s.Interrupts},
 		{&s.With.Cancel, s.Cancels}, {&s.With.Stop, s.Stops},
+		{&s.With.Suspension, s.Suspensions}, {&s.With.Decision, s.Decisions}, {&s.With.Deny, s.Denies},
+		{&s.With.Expired, s.Expired}, {&s.With.LeftBehind, s.LeftBehind},
 	} {
 		if n.of > 0 {
 			*n.with = 1
@@ -81,6 +93,10 @@ func (s *Stats) Print(out io.Writer) {
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(s.Worlds, 1)) }
 	fmt.Fprintf(out, "worlds with: takeover %.0f%%, steer %.0f%%, interrupt %.0f%%, cancel %.0f%%, stop %.0f%%; without a sweep %.0f%%\n",
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop), share(s.With.Unswept))
+	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, tool left behind %.1f%%\n",
+		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
+	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d\n",
+		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d\n",

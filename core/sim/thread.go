@@ -35,7 +35,8 @@ type threadState struct {
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
-	failures  map[modelStep]int
+	budget    budget
+	asks      asks
 	completed []completion             // under the claim that stands
 	lost      map[string]time.Duration // when the claim of a worker was taken over
 
@@ -73,8 +74,10 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		w: w, i: i, p: p, fixed: map[uint64]bool{}, inputs: map[core.ID]*input{}, byText: map[string]*input{},
 		reads: map[string]int{}, readBy: map[string]core.ID{}, cut: map[core.ID]bool{}, ended: map[core.ID]final{},
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
-		starts: map[string]int{}, results: map[string]string{}, failures: map[modelStep]int{}, lost: map[string]time.Duration{},
+		starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}
+	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
+	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}}
 	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}
 	return th
 }

@@ -32,6 +32,8 @@ type Config struct {
 	Ambiguous bool          // many answers of head writes are lost
 	Unswept   bool          // nobody sweeps: what is lost is what a delivery or a client repeats
 	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
+	Asks      bool          // calls wait for people, who decide
+	Forgetful bool          // with Asks: some tickets are never decided
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)
@@ -65,6 +67,7 @@ type World struct {
 	clients    int              // requests under way
 	again      int              // requests that were made again
 	working    int              // hints that the local host works on
+	planned    int              // decisions that people are about to take
 }
 
 // Times of a world.

@@ -21,8 +21,35 @@ import (
 	"time"
 )
 
-// mutant is one planted error: Old stands once in File and becomes New.
-type mutant struct{ Name, File, Old, New string }
+// mutant is one planted error: Old stands once in File and becomes New. Some need
+// more than one change.
+type mutant struct {
+	Name, File, Old, New string
+	Also                 []change
+}
+
+// change is one replacement of source text.
+type change struct{ File, Old, New string }
+
+// apply returns the changed files: the path of each, and what it becomes.
+func (m mutant) apply() (map[string]string, error) {
+	files := map[string]string{}
+	for _, c := range append([]change{{m.File, m.Old, m.New}}, m.Also...) {
+		text, ok := files[c.File]
+		if !ok {
+			source, err := os.ReadFile(c.File)
+			if err != nil {
+				return nil, err
+			}
+			text = string(source)
+		}
+		if n := strings.Count(text, c.Old); n != 1 {
+			return nil, fmt.Errorf("the text to replace stands %d times in %s", n, c.File)
+		}
+		files[c.File] = strings.Replace(text, c.Old, c.New, 1)
+	}
+	return files, nil
+}
 
 // patience is for one mutant's worlds.
 const patience = 10 * time.Minute
@@ -100,25 +127,26 @@ func (t *trial) find(folder string, m mutant) (string, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return "", err
 	}
-	source, err := os.ReadFile(m.File)
+	files, err := m.apply()
 	if err != nil {
 		return "", err
-	}
-	if n := strings.Count(string(source), m.Old); n != 1 {
-		return "", fmt.Errorf("the text to replace stands %d times in %s", n, m.File)
 	}
 	if t.check {
 		return "fits", nil
 	}
-	changed := filepath.Join(folder, filepath.Base(m.File))
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), m.Old, m.New, 1)), 0o644); err != nil {
-		return "", err
+	replace := map[string]string{}
+	for file, text := range files {
+		changed := filepath.Join(folder, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		original, err := filepath.Abs(file)
+		if err != nil {
+			return "", err
+		}
+		replace[original] = changed
 	}
-	original, err := filepath.Abs(m.File)
-	if err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,7 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants)
+var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants)
 
 func concat(lists ...[]mutant) (all []mutant) {
 	for _, list := range lists {
@@ -31,14 +31,14 @@ var mailboxMutants = []mutant{
 	{
 		Name: "the commit id of an answer that was lost is not looked at",
 		File: "core/mailbox/commit.go",
-		Old:  "if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
-		New:  "if c.holder && head.HolderCommitID == c.id {",
+		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
+		New:  "		if c.holder && head.HolderCommitID == c.id {",
 	},
 	{
 		Name: "a holder's commit id is forgotten when another write hides it",
 		File: "core/mailbox/commit.go",
-		Old:  "if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
-		New:  "if head.CommitID == c.id {",
+		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
+		New:  "		if head.CommitID == c.id {",
 	},
 	{
 		Name: "an orphan A#ended is believed",
@@ -263,14 +263,14 @@ var stepMutants = []mutant{
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
 		File: "core/run/supersede.go",
-		Old:  "if input.Supersede == 0 || p.conversation != nil",
-		New:  "if input.Supersede == 0 && p.conversation != nil",
+		Old:  "if input.Supersede == 0 || p.conversation != nil && !lost {",
+		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
 		Name: "RunEnd is skipped",
 		File: "core/run/end.go",
-		Old:  "	if !p.listens() {",
-		New:  "	if true {",
+		Old:  "	if !p.listens() {\n		return false, nil",
+		New:  "	if true {\n		return false, nil",
 	},
 	{
 		Name: "RunEnd runs twice",

@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// askNames are what a model calls in a world whose calls wait for people:
+//
+//   - guard, guardonce: a gate suspends the call, and its tool runs when it is allowed
+//   - pair: a gate suspends it twice
+//   - bar: a gate blocks it, at once or when a person has allowed it
+//   - given: a gate gives its result
+//   - ask, askonce: the tool suspends itself, in one of the three modes
+//   - twice: the tool suspends itself twice
+//   - parts: the tool does its work in parts, and suspends itself between them
+//   - deaf, deaftimed: the tool ignores its context
+var askNames = []string{
+	"echo", "slow", "once", "note", "fail", "given", "guard", "guard", "guardonce", "pair",
+	"ask", "ask", "ask", "askonce", "twice", "parts", "parts", "deaf", "deaftimed", "slow",
+}
+
+// crowdNames are called in rounds with more calls that wait than a head has places.
+var crowdNames = []string{"guard", "guard", "guardonce", "ask", "ask", "askonce", "pair", "twice"}
+
+// The sorts of rounds of an asking world.
+func (s script) crowded(w *World) bool { return w.Asks && s.step == 0 && trait(s.name, 2, 9) == 0 }
+func (s script) endless(w *World) bool { return w.Asks && s.step == 0 && trait(s.name, 2, 9) == 1 }
+
+// toolFor is the tool of the call that has the name.
+func (w *World) toolFor(s script, name string) string {
+	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
+	switch {
+	case !w.Asks:
+		return of(toolNames)
+	case s.endless(w):
+		return "slow"
+	case s.crowded(w):
+		return of(crowdNames)
+	case trait(name, 20, 40) == 0:
+		return "bar"
+	}
+	return of(askNames)
+}
+
+// callID is the model's id of a call. Where people name calls by it, it is
+// another in each turn: they may come late.
+func (w *World) callID(nonce uint64, i int) string {
+	if w.Asks {
+		return fmt.Sprintf("c%d.%d", nonce, i)
+	}
+	return fmt.Sprintf("c%d", i)
+}
+
+// deafFor is the timeout of the deaf tool that has one.
+const deafFor = 6 * time.Second
+
+func (w *World) askingTools() (list []tool.Tool) {
+	if !w.Asks {
+		return nil
+	}
+	for _, name := range []string{"given", "guard", "guardonce", "pair", "bar", "ask", "askonce", "twice", "parts", "deaf", "deaftimed"} {
+		spec := tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}
+		switch name {
+		case "guardonce", "askonce":
+			spec.Delivery = tool.AtMostOnce
+		case "deaftimed":
+			spec.Timeout = deafFor
+		}
+		list = append(list, simTool{w, spec})
+	}
+	return list
+}
+
+func deaf(name string) bool { return name == "deaf" || name == "deaftimed" }
+
+// gated reports whether a gate lets no call of the tool run before it is allowed.
+func gated(name string) bool {
+	switch name {
+	case "guard", "guardonce", "pair", "bar", "given":
+		return true
+	}
+	return false
+}
+
+// guard is the plugin of the gate.
+type guard struct{ w *World }
+
+// ID implements plugin.Plugin.
+func (guard) ID() string { return "guard" }
+
+// Register implements plugin.Plugin.
+func (p guard) Register(r *plugin.Registrar) error {
+	r.Gate(p.gate)
+	return nil
+}
+
+func (p guard) gate(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+	th := p.w.partition(c.Thread).state
+	th.checkGate(p.w.current().host, c)
+	key := callKey(string(c.Call.Arguments))
+	switch c.Call.Name {
+	case "given":
+		data, err := core.EncodeJSON("given " + key)
+		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Data: data}}, err
+	case "guard", "guardonce":
+		var id string // one that is made of the place
+		if trait(key, 23, 2) == 0 {
+			id = fmt.Sprintf("s%d", c.CallIndex) // the same in the next turn
+		}
+		return waitFor(id, key, core.ResumeReplay), nil
+	case "pair":
+		first, second := "first."+key, "second."+key
+		if slices.Contains(c.Granted, first) {
+			return waitFor(second, key, core.ResumeReplay), nil
+		}
+		return waitFor(first, key, core.ResumeReplay), nil
+	case "bar":
+		if c.Resume != nil || trait(key, 25, 2) == 0 {
+			return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "barred"}, nil
+		}
+		return waitFor("", key, core.ResumeReplay), nil
+	}
+	return plugin.Verdict{}, nil
+}
+
+func waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
+	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: suspension(id, key, mode)}
+}
+
+// suspension is what a call waits for; some have a deadline.
+func suspension(id, key string, mode core.ResumeMode) *core.Suspend {
+	s := &core.Suspend{Suspension: core.Suspension{ID: id, Action: "ask"}, Mode: mode}
+	if trait(key, 22, 8) == 0 {
+		s.Timeout = 40 * time.Second
+	}
+	return s
+}
+
+// ask is the part of a tool's work that suspends its call; ok says that it does.
+func (th *threadState) ask(ctx context.Context, name, key string, call tool.Call) (r tool.Result, ok bool, err error) {
+	modes := []core.ResumeMode{core.ResumeReplay, core.ResumeAsResult, core.ResumeAsArguments}
+	switch name {
+	case "ask", "askonce":
+		if call.Resume == nil {
+			r.Suspend = suspension("", key, modes[trait(key, 21, 3)])
+		}
+	case "twice":
+		switch {
+		case call.Resume == nil:
+			r.Suspend = suspension("one."+key, key, core.ResumeReplay)
+		case call.Resume.Suspension == "one."+key:
+			r.Suspend = suspension("two."+key, key, modes[trait(key, 21, 3)])
+		}
+	case "parts":
+		err := th.part(ctx, call, key, "a")
+		if err == nil && call.Resume == nil && trait(key, 24, 2) == 0 {
+			r.Suspend = suspension("", key, core.ResumeReplay)
+			return r, true, nil
+		}
+		if err == nil {
+			err = th.w.sleep(ctx, th.w.random.between(50*time.Millisecond, 2*time.Second))
+		}
+		if err == nil {
+			err = th.part(ctx, call, key, "b")
+		}
+		return r, false, err
+	}
+	return r, r.Suspend != nil, nil
+}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// part does one part of a call. One that was stored when it begins must not act
+// again, and what comes back is what is stored.
+func (th *threadState) part(ctx context.Context, call tool.Call, key, name string) error {
+	w := th.w
+	_, stored := th.storedPart(call, name)
+	said, err := call.Once(ctx, name, func(ctx context.Context) (json.RawMessage, error) {
+		if stored {
+			th.fail("part %s of call %s acts again, its result was stored", name, key)
+		}
+		if err := w.sleep(ctx, w.random.between(10*time.Millisecond, 500*time.Millisecond)); err != nil {
+			return nil, err
+		}
+		return json.RawMessage(fmt.Sprintf(`{"k":"%s","part":"%s","n":%d}`, key, name, w.id())), nil
+	})
+	if err != nil {
+		return err
+	}
+	kept, ok := th.storedPart(call, name)
+	if !ok || string(kept) != string(said) {
+		th.fail("part %s of call %s came to %s, %s is stored", name, key, said, kept)
+	}
+	if callKey(string(said)) != key {
+		th.fail("part %s of call %s is another call's: %s", name, key, said)
+	}
+	return nil
+}
+
+// storedPart is what is stored of a call's part.
+func (th *threadState) storedPart(call tool.Call, name string) (json.RawMessage, bool) {
+	at := placed(call)
+	r, ok := th.p.record(store.PartName(call.Run, at.turn, uint8(at.index), name))
+	if !ok {
+		return nil, false
+	}
+	var part struct {
+		Value json.RawMessage `json:"value"`
+	}
+	if err := th.w.checks.Decode("part", r.Payload, &part); err != nil {
+		th.fail("part %s is unreadable: %v", r.Name, err)
+	}
+	return part.Value, true
+}
+
+// A deaf tool looks at its context every slice, and does not care. After so many
+// slices behind its end nobody waits for it any more.
+const (
+	slice   = 500 * time.Millisecond
+	tooLate = 6
+)
+
+// ignore is the work of a tool that ignores its context. What it comes to after
+// it was left behind counts no more.
+func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key string) (tool.Result, error) {
+	w := th.w
+	behind := 0
+	for until := w.now + w.random.between(slice, 15*time.Second); w.now < until; {
+		_ = w.sleep(context.WithoutCancel(ctx), slice)
+		if ctx.Err() != nil {
+			behind++
+		}
+	}
+	text := fmt.Sprintf("%s of %d", key, w.id())
+	if behind <= tooLate {
+		return tool.Text(text), nil
+	}
+	w.Stats.LeftBehind++
+	th.asks.late[text] = true
+	if w.Trace != nil {
+		w.Trace("%s: %s is late", h.name, key)
+	}
+	if _, err := call.Once(context.WithoutCancel(ctx), "late", func(context.Context) (json.RawMessage, error) {
+		return json.RawMessage(`1`), nil
+	}); err == nil {
+		th.fail("call %s was left behind and keeps a part", key)
+	}
+	if _, ok := th.storedPart(call, "late"); ok {
+		th.fail("call %s was left behind, and a part of it is stored", key)
+	}
+	return tool.Text(text), nil
+}

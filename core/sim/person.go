@@ -1,0 +1,183 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// consider has people make up their minds about a new ticket: they decide, now or
+// later, once or again, alone or against each other; or they say something
+// instead, or nothing at all.
+func (w *World) consider(th *threadState, k *asked) {
+	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.Forgetful && w.random.chance(0.1) {
+		w.Stats.Undecided++
+		return
+	}
+	if !w.Calm && w.random.chance(0.06) {
+		w.plan(w.soon(), func() { w.steer(th) })
+	}
+	d, at := w.decision(k), w.soon()
+	w.plan(at, func() { w.decide(th, k, d) })
+	if w.random.chance(0.3) {
+		w.plan(at+w.random.between(0, 60*time.Second), func() { w.decide(th, k, d) })
+	}
+	if w.random.chance(0.25) {
+		other, again := w.decision(k), w.random.chance(0.5)
+		w.plan(at+w.random.between(0, 40*time.Millisecond), func() { w.decide(th, k, other) })
+		if again {
+			w.plan(at+w.random.between(0, 40*time.Second), func() { w.decide(th, k, other) })
+		}
+	}
+}
+
+// plan is at, for something that a person is about to do.
+func (w *World) plan(d time.Duration, f func()) {
+	w.planned++
+	w.at(d, func() { w.planned--; f() })
+}
+
+// soon is how long a person thinks.
+func (w *World) soon() time.Duration {
+	switch w.random.below(4) {
+	case 0:
+		return w.random.between(0, 50*time.Millisecond)
+	case 1:
+		return w.random.between(50*time.Millisecond, 5*time.Second)
+	case 2:
+		return w.random.between(5*time.Second, 50*time.Second)
+	}
+	return w.random.between(0, 3*time.Minute)
+}
+
+// deciding is what a person says about a ticket.
+type deciding struct {
+	said   core.Decision
+	byCall bool // it names the call
+}
+
+// decision draws what a person says. It differs from what anybody else says.
+func (w *World) decision(k *asked) deciding {
+	n := w.id()
+	d := deciding{byCall: w.random.chance(0.3)}
+	id := fmt.Sprintf("d%d", n)
+	payload := func(approved bool) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"k":"%s", "by":"%s", "approved":%v}`, callKey(string(k.ticket.Call.Arguments)), id, approved))
+	}
+	d.said.Action = core.DecisionResume
+	switch w.random.below(7) {
+	case 0:
+		d.said.Action, d.said.Reason = core.DecisionCancel, "because of "+id
+	case 1:
+		d.said.Payload = payload(false)
+	default:
+		d.said.Payload = payload(true)
+	}
+	if d.said.ID = id; w.random.chance(0.2) {
+		d.said.ID = "" // made of what it says
+	}
+	return d
+}
+
+// decide insists on a decision until it is answered.
+func (w *World) decide(th *threadState, k *asked, d deciding) {
+	w.Stats.Decides++
+	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
+	if d.byCall {
+		asking.Target = k.ticket.Call.ID
+	}
+	inline, limit := !w.Local && w.random.chance(0.25), requestTimeout
+	if inline {
+		limit = inlineTimeout
+	}
+	run := k.run
+	if !strings.HasPrefix(asking.Target, "s") && w.random.chance(0.2) { // the other ids are no other run's
+		run = core.ID{}
+	}
+	w.insist(limit, func(ctx context.Context, h *host) bool {
+		before := th.p.head
+		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
+		if w.Trace != nil {
+			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+		}
+		switch core.CodeOf(err) {
+		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
+			th.checkRefused(k, d.said, run, &before, err)
+			return true
+		}
+		if err == nil {
+			th.checkTaken(k, d.said, got)
+		}
+		return err == nil
+	})
+}
+
+// checkTaken: what a client is told to be taken was taken, and is the only
+// decision on its ticket.
+func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Decided) {
+	for _, other := range th.asks.by {
+		if other.decision == nil || other.run != k.run || other.decision.ID != got.DecisionID {
+			continue
+		}
+		if got.SuspensionID != "" && got.SuspensionID != other.ticket.Suspension.ID {
+			continue
+		}
+		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || d.Refuses() != said.Refuses() {
+			th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
+		}
+		return
+	}
+	th.fail("a client is told %+v of decision %+v, which was never taken", got, said)
+}
+
+// checkRefused: the decision on an open ticket is not refused, nor is one that
+// was taken, while the head remembers it. Who names no run is told of the open one
+// and of the newest in the log alone.
+func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID, before *thread.Head, err error) {
+	h := &th.p.head
+	if named.IsZero() && (before.Run.ID != k.run || h.Run.ID != k.run) {
+		return
+	}
+	open := func(head *thread.Head) bool {
+		return head.Run.ID == k.run && slices.ContainsFunc(head.Tickets, func(t thread.Ticket) bool {
+			return t.ID == k.key && head.Run.Base == k.base && t.Decision == 0
+		})
+	}
+	if open(before) && open(h) {
+		th.fail("decision %+v on the open ticket %s is refused: %v", said, k.ticket.Suspension.ID, err)
+	}
+	if k.decision != nil && k.decision.ID == said.ID && slices.Contains(before.Recent, k.taken) && slices.Contains(h.Recent, k.taken) {
+		th.fail("decision %+v was taken, and is refused when it is made again: %v", said, err)
+	}
+}
+
+// heard returns what a client does with the events of a stream: a ticket that it
+// hears of can be decided.
+func (th *threadState) heard() func(core.Event) {
+	var run core.ID
+	return func(e core.Event) {
+		if e.Type == core.EventRunStart {
+			run = e.RunID
+		}
+		if e.Type != core.EventToolCallSuspended {
+			return
+		}
+		if e.Ticket == nil {
+			th.fail("a suspension is announced without its ticket: %+v", e)
+			return
+		}
+		for id := range th.asks.by {
+			if id.key == thread.TicketKey(run, e.Ticket.Suspension.ID) {
+				return
+			}
+		}
+		th.fail("ticket %s of run %s is announced, no head ever had it", e.Ticket.Suspension.ID, run)
+	}
+}

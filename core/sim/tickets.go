@@ -1,0 +1,403 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// asks is what the checks remember of a thread's tickets.
+type asks struct {
+	by      map[ticketID]*asked
+	calls   map[place][]*asked // in the order in which the call was suspended
+	late    map[string]bool    // what tools came to that were left behind
+	round   openRound
+	crowded map[place]int // how often the call found no place, and is asked again
+	wakes   int           // claims of the round since somebody decided or said something
+}
+
+// ticketID names a ticket: a suspension id may come again in another turn.
+type ticketID struct{ base, key uint64 }
+
+// place is a call: the sequence of its turn, and its index.
+type place struct {
+	turn  uint64
+	index int
+}
+
+// asked is a ticket that a head has had.
+type asked struct {
+	run       core.ID
+	base, key uint64
+	since     time.Duration
+	ticket    thread.TicketRecord
+	decision  *thread.DecisionRecord // that was accepted; nil: none was
+	taken     uint64                 // its key
+	gone      bool
+	instead   bool // a person has said something instead
+}
+
+// checkTickets follows the tickets of a thread from head to head.
+func (th *threadState) checkTickets(a, b *thread.Head) {
+	th.checkWakes(a, b)
+	th.noteCrowded(a, b)
+	th.checkRound(a, b)
+	same := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base
+	for _, t := range b.Tickets {
+		id := ticketID{b.Run.Base, t.ID}
+		k := th.asks.by[id]
+		if k == nil {
+			if k = th.newTicket(b, t); k == nil {
+				return
+			}
+			th.w.consider(th, k)
+		}
+		var was uint64
+		if i := slices.IndexFunc(a.Tickets, func(o thread.Ticket) bool { return o.ID == t.ID }); same && i >= 0 {
+			was = a.Tickets[i].Decision
+		}
+		switch {
+		case k.gone:
+			th.fail("the ticket %s comes back", k.ticket.Suspension.ID)
+		case was != 0 && was != t.Decision:
+			th.fail("the decision on %s changes", k.ticket.Suspension.ID)
+		case was == 0 && t.Decision != 0:
+			th.takeDecision(b, t, k)
+		}
+	}
+	for _, t := range a.Tickets {
+		if !same || !slices.ContainsFunc(b.Tickets, func(o thread.Ticket) bool { return o.ID == t.ID }) {
+			th.checkGone(a, b, t)
+		}
+	}
+	th.checkWaiting(a, b)
+}
+
+// newTicket takes a ticket that a head has for the first time: its record is there.
+func (th *threadState) newTicket(b *thread.Head, t thread.Ticket) *asked {
+	w := th.w
+	name := store.SuspensionName(b.Run.ID, b.Run.Base-1, t.Call, t.ID)
+	r, ok := th.p.record(name)
+	k := &asked{run: b.Run.ID, base: b.Run.Base, key: t.ID, since: w.now}
+	if !ok {
+		th.fail("ticket %s is in the head and not stored", name)
+		return nil
+	}
+	if err := w.checks.Decode("ticket", r.Payload, &k.ticket); err != nil || thread.TicketKey(k.run, k.ticket.Suspension.ID) != t.ID {
+		th.fail("ticket %s is unreadable or another's: %v", name, err)
+		return nil
+	}
+	w.Stats.Suspensions++
+	at := place{b.Run.Base - 1, int(t.Call)}
+	th.asks.by[ticketID{k.base, k.key}] = k
+	th.asks.calls[at] = append(th.asks.calls[at], k)
+	return k
+}
+
+// takeDecision takes a decision that a head has for the first time: its record is
+// there, and the call goes on, or ends, as that says.
+func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
+	w := th.w
+	name := store.DecisionName(b.Run.ID, b.Run.Base-1, t.Call, t.Decision)
+	r, ok := th.p.record(name)
+	var d thread.DecisionRecord
+	if !ok {
+		th.fail("decision %s is in the head and not stored", name)
+		return
+	}
+	if err := w.checks.Decode("decision", r.Payload, &d); err != nil || thread.DecisionKey(b.Run.ID, k.ticket.Suspension.ID, d.ID) != t.Decision {
+		th.fail("decision %s is unreadable or another's: %v", name, err)
+		return
+	}
+	want := thread.CallCancelling
+	if w.Stats.Decisions++; d.Resumes() {
+		want = thread.CallResuming
+	} else {
+		w.Stats.Denies++
+	}
+	if got := b.Run.Calls[t.Call]; got != want {
+		th.fail("call %d is %s after decision %+v", t.Call, got, d)
+	}
+	k.decision, k.taken = &d, t.Decision
+}
+
+// checkGone: a ticket stays until its call goes on, a person has said something
+// instead, or the run ends. Nothing else ends it, least of all a takeover.
+func (th *threadState) checkGone(a, b *thread.Head, t thread.Ticket) {
+	k := th.asks.by[ticketID{a.Run.Base, t.ID}]
+	if k == nil {
+		return // it was said already
+	}
+	k.gone = true
+	if b.Run.ID != a.Run.ID || b.Run.Status == thread.Closing || b.Run.Base != a.Run.Base {
+		return
+	}
+	status := b.Run.Calls[t.Call]
+	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
+	switch {
+	case status == thread.CallDone:
+	case status == thread.CallCancelling && spoken && (k.decision == nil || k.decision.Resumes()):
+		k.instead = true // with a decision: the call was suspended again, and that was superseded at once
+	case t.Decision != 0 && (status == thread.CallRunning || status == thread.CallSuspended || status == thread.CallNew):
+	default:
+		th.fail("the ticket %s of call %d is lost, the call is %s", k.ticket.Suspension.ID, t.Call, status)
+	}
+}
+
+// checkWaiting: a run that waits holds no claim, and goes on when it may: in batch
+// mode when every ticket is decided.
+func (th *threadState) checkWaiting(a, b *thread.Head) {
+	open := func(t thread.Ticket) bool { return t.Decision == 0 }
+	if b.Open() && b.Run.Status == thread.Waiting && (b.Claim.Fence != 0 || !waits(b)) {
+		th.fail("a waiting run is claimed, or waits for nothing: %+v", *b)
+	}
+	if a.Run.ID != b.Run.ID || a.Run.Status != thread.Waiting || b.Run.Status != thread.Running {
+		return
+	}
+	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
+	decided := slices.ContainsFunc(b.Tickets, func(t thread.Ticket) bool { return t.Decision != 0 })
+	if b.Run.Batch && slices.ContainsFunc(b.Tickets, open) {
+		th.fail("a batch goes on before all its tickets are decided: %+v", *b)
+	}
+	if !decided && !spoken {
+		th.fail("a run goes on that waits, and nobody has decided: %+v", *b)
+	}
+}
+
+// noteCrowded notes the calls that have run and found no place for their tickets:
+// they are new again.
+func (th *threadState) noteCrowded(a, b *thread.Head) {
+	if a.Run.Base != b.Run.Base || a.Run.ID != b.Run.ID {
+		return
+	}
+	for i, s := range b.Run.Calls {
+		if s == thread.CallNew && a.Run.Calls[i] == thread.CallRunning {
+			th.asks.crowded[place{b.Run.Base - 1, i}]++
+		}
+	}
+}
+
+// mostWakes is how often a round may be claimed for nothing. A claim that was lost,
+// or given back after a failure, comes on top.
+const mostWakes = 3
+
+// checkWakes: a round is not claimed again and again while nothing has changed.
+func (th *threadState) checkWakes(a, b *thread.Head) {
+	round := a.Run.ID == b.Run.ID && a.Run.Base == b.Run.Base && b.Run.Cursor == thread.CursorTools && b.Run.Status == thread.Running
+	changed := !round || len(a.Inbox) != len(b.Inbox) || !slices.Equal(a.Run.Calls, b.Run.Calls) || !slices.Equal(a.Tickets, b.Tickets)
+	switch {
+	case changed, b.Run.Lost != a.Run.Lost, th.w.disturbed():
+		th.asks.wakes = 0
+	case a.Claim.Fence == 0 && b.Claim.Fence != 0:
+		if th.asks.wakes++; th.asks.wakes > mostWakes {
+			th.fail("the round at %d is claimed %d times, and nothing changes: %+v", b.Run.Base, th.asks.wakes, *b)
+		}
+	}
+}
+
+// placed is where a call stands, from its key.
+func placed(call tool.Call) (at place) {
+	parts := strings.Split(call.Key, "/") // run, turn, index
+	at.turn, _ = strconv.ParseUint(parts[1], 10, 64)
+	at.index, _ = strconv.Atoi(parts[2])
+	return at
+}
+
+// resumed is how often decisions let the call go on.
+func (th *threadState) resumed(call tool.Call) (n int) {
+	for _, k := range th.asks.calls[placed(call)] {
+		if k.decision != nil && k.decision.Resumes() && k.ticket.Mode != core.ResumeAsResult {
+			n++
+		}
+	}
+	return n
+}
+
+// checkAllowed looks at a tool that begins: it is allowed to.
+func (th *threadState) checkAllowed(h *host, key string, call tool.Call, name string) {
+	at := placed(call)
+	held := th.p.head.Claim.Worker == h.name && th.p.head.Run.ID == call.Run && th.p.head.Run.Base == at.turn+1
+	if call.Resume == nil {
+		if gated(name) {
+			th.fail("call %s of %s runs, and nobody has allowed it", key, name)
+		}
+	} else {
+		k := th.asks.by[ticketID{at.turn + 1, thread.TicketKey(call.Run, call.Resume.Suspension)}]
+		switch {
+		case k == nil || k.decision == nil:
+			th.fail("call %s goes on after a decision that was not taken: %+v", key, *call.Resume)
+			return
+		case k.decision.ID != call.Resume.Decision.ID || !k.decision.Resumes() || k.ticket.Mode == core.ResumeAsResult:
+			th.fail("call %s goes on after %+v, the decision was %+v", key, *call.Resume, *k.decision)
+		case !bytes.Equal(call.Arguments, argumentsOf(k)):
+			th.fail("call %s goes on with the arguments %s", key, call.Arguments)
+		}
+	}
+	if !held {
+		return // its claim is lost, and it does not know yet
+	}
+	for _, k := range th.asks.calls[at] {
+		if k.instead || k.decision != nil && !k.decision.Resumes() {
+			th.fail("call %s runs, a person has refused it", key)
+		}
+		if k.decision == nil && k.since < th.claimed {
+			th.fail("call %s runs while a person is asked about it", key)
+		}
+	}
+	th.checkOrder(key, at)
+	th.checkTogether(key, call)
+}
+
+// argumentsOf are those that a call goes on with.
+func argumentsOf(k *asked) json.RawMessage {
+	if k.ticket.Mode == core.ResumeAsArguments {
+		return k.decision.Payload
+	}
+	return k.ticket.Call.Arguments
+}
+
+// checkOrder: a sequential round runs its calls in order, and none behind one
+// that has no result.
+func (th *threadState) checkOrder(key string, at place) {
+	head := &th.p.head
+	in := th.byText[th.textOf(head.Run.Dispatch)]
+	if in == nil || modeOf(in.agent) != agent.Sequential {
+		return
+	}
+	for i := range at.index {
+		if _, ok := th.result(head.Run.ID, at.turn+1+uint64(i)); !ok {
+			th.fail("call %s of a sequential round runs before call %d has its result", key, i)
+		}
+	}
+}
+
+// checkTogether: a batch goes on with its decided calls when all are decided, as
+// far as its claim has found them.
+func (th *threadState) checkTogether(key string, call tool.Call) {
+	if call.Resume == nil || !th.p.head.Run.Batch {
+		return
+	}
+	for _, t := range th.p.head.Tickets {
+		if k := th.asks.by[ticketID{th.p.head.Run.Base, t.ID}]; k != nil && t.Decision == 0 && k.since < th.claimed {
+			th.fail("call %s of a batch goes on while %s is not decided", key, k.ticket.Suspension.ID)
+		}
+	}
+}
+
+// modeOf is how an agent's rounds run.
+func modeOf(name string) agent.ExecutionMode {
+	switch name {
+	case agentShort:
+		return agent.ParallelBatchApproval
+	case agentHooked:
+		return agent.ParallelStreaming
+	}
+	return agent.Sequential
+}
+
+// checkGate: a gate is asked about a call that may go on: not about one whose
+// result was there before, or that waits.
+func (th *threadState) checkGate(h *host, c plugin.Context) {
+	head := &th.p.head
+	if head.Claim.Worker != h.name || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
+		return // its claim is lost, and it does not know yet
+	}
+	if c.AgentID == agentHooked { // whose hooks collide: gates are asked again for what they change
+		return
+	}
+	key := callKey(string(c.Call.Arguments))
+	if at, ok := th.result(c.Run, head.Run.Base+uint64(c.CallIndex)); ok && at < th.claimed {
+		th.fail("a gate is asked about call %s, whose result was stored before", key)
+	}
+	if status := head.Run.Calls[c.CallIndex]; status == thread.CallSuspended || status == thread.CallDone {
+		th.fail("a gate is asked about call %s, which is %s", key, status)
+	}
+}
+
+// checkAnswer looks at a committed result: it follows from the decision that was
+// accepted on its call, and from no other.
+func (th *threadState) checkAnswer(e thread.Entry, at place) {
+	r, text := e.Message.ToolResult, e.Message.ToolResult.Text()
+	var last *asked
+	if all := th.asks.calls[at]; len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	if e.Decision != "" && (last == nil || last.decision == nil || last.decision.ID != e.Decision) {
+		th.fail("the result of call %d of turn %d follows decision %s, which was not the one: %s", at.index, at.turn, e.Decision, text)
+		return
+	}
+	for late := range th.asks.late {
+		if strings.Contains(text, late) {
+			th.fail("the result %q is of a tool that was left behind", text)
+		}
+	}
+	ended := r.Status == core.ResultNotExecuted || r.Status == core.ResultUnknown
+	if last == nil || ended {
+		return
+	}
+	refused := r.Status == core.ResultDenied || r.Status == core.ResultCancelled
+	switch d := last.decision; {
+	case last.instead:
+		if r.Status != core.ResultCancelled || e.Decision != "" {
+			th.fail("call %d of turn %d is %s, a person went on without deciding", at.index, at.turn, r.Status)
+		}
+	case d == nil:
+		th.fail("call %d of turn %d is %s, and nobody has decided", at.index, at.turn, r.Status)
+	case e.Decision != d.ID:
+		th.fail("call %d of turn %d is %s and does not say that decision %s led to it", at.index, at.turn, r.Status, d.ID)
+	case refused == d.Resumes():
+		th.fail("call %d of turn %d is %s after decision %+v", at.index, at.turn, r.Status, *d)
+	case refused && !strings.Contains(text, d.Reason):
+		th.fail("call %d of turn %d was refused for %q, the model reads %q", at.index, at.turn, d.Reason, text)
+	case d.Resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
+		th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
+	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
+		th.fail("call %d of turn %d came to %s, the decision says %s", at.index, at.turn, r.Data, d.Payload)
+	}
+}
+
+// checkTimedOut: a run that is ended for its time has had a whole claim without
+// any result.
+func (th *threadState) checkTimedOut(a, b *thread.Head) {
+	if b.Run.Reason != thread.ReasonOwn || len(a.Run.Calls) == 0 {
+		return
+	}
+	r, ok := th.p.record(store.RunName(b.Run.ID))
+	if !ok {
+		return
+	}
+	record, err := th.w.checks.DecodeRun(r.Payload)
+	if err != nil || record.Ending == nil || record.Ending.Termination.Code != "timeout" {
+		return
+	}
+	for i := range a.Run.Calls {
+		if at, ok := th.result(b.Run.ID, a.Run.Base+uint64(i)); ok && at > th.claimed {
+			th.fail("run %s is ended for its time, although call %d came to its result", b.Run.ID, i)
+		}
+	}
+}
+
+// checkExpired: a run expires when the deadline of a ticket has passed, that
+// nobody has decided.
+func (th *threadState) checkExpired(a, b *thread.Head) {
+	if b.Run.Reason != thread.ReasonExpired {
+		return
+	}
+	th.w.Stats.Expired++
+	passed := func(t thread.Ticket) bool {
+		return t.Decision == 0 && t.Deadline != 0 && t.Deadline <= th.w.millis()+300 // clocks differ
+	}
+	if a.Run.Status != thread.Waiting || !slices.ContainsFunc(a.Tickets, passed) {
+		th.fail("run %s expires, no ticket's deadline has passed: %+v", b.Run.ID, *a)
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+// roundMutants are errors of tool rounds that wait, of the decisions on them, and
+// of what a step may cost.
+var roundMutants = []mutant{
+	{
+		Name: "a decision is applied twice",
+		File: "core/thread/inbox.go",
+		Old:  "	default:\n		return Result{}, ErrDecided\n",
+		New:  "	default:\n",
+	},
+	{
+		Name: "a denied tool runs",
+		File: "core/run/resume.go",
+		Old:  "if !decision.Resumes() {",
+		New:  "if decision.Action == core.DecisionCancel {",
+	},
+	{
+		Name: "tickets are lost at a takeover",
+		File: "core/thread/claim.go",
+		Old:  "	h.Claim, h.Run.AvailableAt = Claim{}, 0\n}",
+		New:  "	if h.Claim, h.Run.AvailableAt = (Claim{}), 0; lost {\n		h.Tickets = nil\n	}\n}",
+	},
+	{
+		Name: "a batch goes on at the first decision",
+		File: "core/thread/inbox.go",
+		Old:  "if h.Run.Status == Waiting && h.goesOn() {",
+		New:  "if h.Run.Status == Waiting {",
+	},
+	{
+		Name: "a batch yields without end",
+		File: "core/thread/calls.go",
+		Old:  "case h.Run.OpenCalls() && h.goesOn(), len",
+		New:  "case h.Run.OpenCalls() && slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision != 0 }), len",
+	},
+	{
+		Name: "the open round of another step is believed",
+		File: "core/run/adopt.go",
+		Old:  "if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {",
+		New:  "if open.Turn != r.base-1 && slices.ContainsFunc(open.Merged[:0], unknown) {",
+		Also: []change{
+			{"core/thread/commit.go", "make([]CallStatus, c.Calls), c.Batch, 0\n", "make([]CallStatus, c.Calls), c.Batch, h.Run.Round\n"},
+			{"core/thread/commit.go", "h.Run.Batch, h.Run.Round = false, 0", "h.Run.Batch = false"},
+		},
+	},
+	{
+		Name: "what another turn's call has stored is believed",
+		File: "core/store/record.go",
+		Old:  `fmt.Sprintf("C#%s#%d#%d#once#%s", run, turn, call, part)`,
+		New:  `fmt.Sprintf("C#%s#%d#%d#once#%s", run, min(turn, 0), call, part)`,
+	},
+	{
+		Name: "a round that comes to results is ended for its time",
+		File: "core/run/guard.go",
+		Old:  "p.Whole && p.agent != nil && !p.progressed():",
+		New:  "p.Whole && p.agent != nil:",
+	},
+	{
+		Name: "a stored call is gated again",
+		File: "core/run/schedule.go",
+		Old:  "if c.entry != nil || c.task != nil || c.ticket != nil || !s.ready(i, hold) {",
+		New:  "if c.task != nil || c.ticket != nil || !s.ready(i, hold) {",
+	},
+	{
+		Name: "calls that were merged before a wait are merged again",
+		File: "core/run/adopt.go",
+		Old:  "		r.calls[i].merged = true\n",
+		New:  "		r.calls[i].merged = false\n",
+	},
+	{
+		Name: "a sequential round goes on behind a call that waits",
+		File: "core/run/schedule.go",
+		Old:  "		if c.entry == nil || !s.goesOn(ctx) {\n			return\n		}\n",
+		New:  "		if !s.goesOn(ctx) {\n			return\n		}\n		if c.entry == nil {\n			continue\n		}\n",
+	},
+	{
+		Name: "the parts of a call are forgotten",
+		File: "core/tool/once.go",
+		Old:  "	if c.Parts != nil {\n		if value",
+		New:  "	if c.Parts != nil && name == \"\" {\n		if value",
+	},
+	{
+		Name: "the answer of a tool that was left behind is kept",
+		File: "core/run/execute.go",
+		Old:  "const abandonAfter = 2 * time.Second",
+		New:  "const abandonAfter = 20 * time.Second",
+	},
+	{
+		Name: "a tool that was left behind keeps its parts",
+		File: "core/run/parts.go",
+		Old:  "func (s *parts) end() (first bool) { return s.over.CompareAndSwap(false, true) }",
+		New:  "func (s *parts) end() (first bool) { return !s.over.Load() }",
+	},
+	{
+		Name: "a crash resets the budget of model calls",
+		File: "core/thread/claim.go",
+		Old:  "		h.Run.Lost = oneMore(h.Run.Lost)\n",
+		New:  "		h.Run.Lost, h.Run.ModelFailed = oneMore(h.Run.Lost), 0\n",
+	},
+	{
+		Name: "a model is called again to store that it has failed",
+		File: "core/run/infer.go",
+		Old:  "if p.modelFailed >= p.modelCalls() {",
+		New:  "if false {",
+	},
+	{
+		Name: "an orphan D# is believed by a step",
+		File: "core/run/resume.go",
+		Old:  `	return d, k, p.readRecord(ctx, "decision", store.DecisionName(p.id, turn, t.Call, t.Decision), &d)`,
+		New: `	all, err := p.store.Records(ctx, p.Key, fmt.Sprintf("D#%s#%d#%d#", p.id, turn, t.Call), "", 1)
+	if err != nil {
+		return d, k, err
+	}
+	return d, k, p.records.Decode("decision", all[0].Payload, &d)`,
+	},
+	{
+		Name: "an orphan D# is believed by who decides",
+		File: "core/mailbox/decide.go",
+		Old:  "	u.known = true\n	again := commit{",
+		New:  "	if u.known = true; u.known {\n		return thread.Head{}, thread.Result{Duplicate: true}, nil\n	}\n	again := commit{",
+	},
+	{
+		Name: "the deadline of a ticket passes unseen",
+		File: "core/thread/claim.go",
+		Old:  "	case h.overdue(t.Now):\n",
+		New:  "	case h.overdue(0):\n",
+	},
+	{
+		Name: "the ninth ticket drops the first",
+		File: "core/thread/calls.go",
+		Old:  "			h.Run.Calls[t.Call] = CallNew\n			continue\n",
+		New:  "			h.Tickets = without(h.Tickets, 0)\n",
+	},
+	hintMutant("a decision", "core/thread/inbox.go", "	if h.Run.Status == Waiting && h.goesOn() {\n		h.resume()\n	}\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	if h.Run.Status == Waiting && h.goesOn() {\n		h.resume()\n	}\n	return Result{}, nil\n"),
+}
