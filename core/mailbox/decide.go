@@ -75,15 +75,17 @@ type Decided struct {
 // Decide takes a decision on a suspended call. When it returns without error the
 // decision is durable, and the run is woken if it can go on. The same decision
 // again, by its id, is a duplicate with the same receipt, for as long as the
-// head remembers it, also when its run is over; it wakes the thread again.
+// head remembers it, also when its run is over; it wakes the thread again. A
+// request that names no run finds it so in the open run and in the one that wrote
+// to the log last; in an earlier one it is core.CodeNotFound.
 //
 // core.CodeInvalid: the payload is not what the ticket asks for.
 // core.CodeTooLarge: it is larger than a tool may be given, or a result be.
 // core.CodeNotFound: no such call waits. thread.ErrDecided: another decision was
-// taken, as far as the head remembers it. core.CodeConflict: the id was used with other content; or a decision
-// without an id repeats one of an earlier suspension of the call, and which of
-// the two it is meant for cannot be known. thread.ErrForbidden: the thread is
-// another user's.
+// taken, as far as the head remembers it. core.CodeConflict: the id was used with
+// other content; or a decision without an id repeats one of an earlier suspension
+// of the call, and which of the two it is meant for cannot be known.
+// thread.ErrForbidden: the thread is another user's.
 func (s *Service) Decide(ctx context.Context, key core.ThreadKey, d Deciding) (Decided, error) {
 	decided, _, err := s.decide(ctx, key, d, 0)
 	return decided, err
