@@ -191,7 +191,11 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
-	reason := "no result: the run was ended first (" + string(t.Type) + ")"
+	how := string(t.Type) // what the model reads: cancelled, expired
+	if t.Code != "" {
+		how = t.Code
+	}
+	reason := "no result: the run was ended first (" + how + ")"
 	for i, c := range p.round.calls {
 		if c.entry != nil {
 			continue

@@ -209,7 +209,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a gate that panics", text: "echo: a",
 			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { panic("boom") })}},
-			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (error)"},
+			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (plugin)"},
 			end:     `done 1 {"type":"error","code":"plugin","detail":"code of the agent panicked"} ""`,
 		},
 		{

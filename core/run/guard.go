@@ -189,7 +189,7 @@ func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		return Stepped{}, errors.Join(err, cause)
 	}
 	kind, at := p.nackKind(cause, over, late)
-	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind, "at", at}, failure(cause))...)
+	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind.String(), "pause", time.Duration(max(0, at-p.env.Millis())) * time.Millisecond}, failure(cause))...)
 	var calls []thread.CallStatus
 	progress := false
 	if p.round != nil {

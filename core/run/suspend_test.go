@@ -138,6 +138,9 @@ func TestRunThatWaits(t *testing.T) {
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"error","code":"expired","detail":"a decision did not come in time"} ""` {
 			t.Errorf("the run is %s", got)
 		}
+		if diff := cmp.Diff([]string{"not_executed: no result: the run was ended first (expired)"}, w.results(t)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
 	})
 }
 

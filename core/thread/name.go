@@ -24,6 +24,9 @@ func (k TicketKind) String() string { return name(k, "person", "client", "child"
 // String returns the kind's name.
 func (k InboxKind) String() string { return name(k, "person", "internal") }
 
+// String returns the kind's name.
+func (k NackKind) String() string { return name(k, "failed", "given", "model") }
+
 func name[T ~uint8](v T, names ...string) string {
 	if int(v) < len(names) {
 		return names[v]
