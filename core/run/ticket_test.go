@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -241,4 +242,55 @@ func (w *world) work(t *testing.T, o options, sink run.Sink) {
 		}
 	}
 	t.Fatal("the thread is still due after 100 claims")
+}
+
+// A ticket that the store has no room for costs the call, not the run.
+func TestTicketThatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", 100_000)
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+			v := suspends("large")
+			v.Suspend.Message = large
+			return v, nil
+		})}})
+		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if len(r.Payload) > 100_000 {
+				return store.ErrTooLarge
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if results := w.results(t); len(results) != 1 || !strings.HasPrefix(results[0], "error: execution failed: put C#") {
+			t.Errorf("the result is %q", results)
+		}
+		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 2 {"type":"natural_end"}`) {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// Whoever decides names a suspension, and must not let another call run by it.
+func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
+	for _, mode := range []agent.ExecutionMode{agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{
+					model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
+					plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return suspends("ask"), nil })},
+				})
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				w.mustDecide(t, 0, core.Decision{Action: core.DecisionResume})
+				w.finish(t, key, nil)
+				want := []string{
+					`ok: {"text":"a"}` + " after about-ask",
+					`error: execution failed: another call waits under the suspension id "ask", which must be its own: left empty, one is made`,
+				}
+				if diff := cmp.Diff(want, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
