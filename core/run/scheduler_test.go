@@ -155,8 +155,11 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread})
+				var mu sync.Mutex // tools run side by side
 				var saw []string
 				sees := func(who string, s state.Snapshot) {
+					mu.Lock()
+					defer mu.Unlock()
 					now, err := list.Read(s)
 					if err != nil {
 						t.Error(err)

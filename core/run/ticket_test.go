@@ -12,7 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
