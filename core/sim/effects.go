@@ -28,10 +28,12 @@ func (th *threadState) execute(h *host, key string, call tool.Call, spec tool.Sp
 }
 
 // stored reports whether a result of the call was there when the claim that
-// stands was taken: it is to be adopted.
+// stands was taken: it is to be adopted. A call of a round that is over is not
+// that claim's: a process that was paused past its lease may start a tool of a
+// round that it has ended since, under a later claim.
 func (th *threadState) stored(call tool.Call) bool {
 	run, seq, ok := placeOf(call)
-	if !ok || run != th.p.head.Run.ID {
+	if !ok || run != th.p.head.Run.ID || placed(call).turn+1 != th.p.head.Run.Base {
 		return false
 	}
 	at, ok := th.result(run, seq)
