@@ -45,7 +45,7 @@ demo-approval: ## A call that waits for approval while the local host is killed 
 soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
 	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
 
-sim: ## Simulate 20,800 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
+sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
 	$(GO) run ./scripts/sim
 
 sim-mutants: ## Plant errors in the runtime; the simulator must find each

@@ -22,7 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core/sim"
 )
 
-const defaultWorlds = 20_800 // each kind equally often
+const defaultWorlds = 20_000 // each kind equally often
 
 func main() {
 	first := flag.Int("seed0", number("SEED0", 0), "the first world")
