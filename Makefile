@@ -37,7 +37,7 @@ unit:
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
-	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./scripts/dev
+	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./functions/local
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval
@@ -56,7 +56,7 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 
 test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
-	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./scripts/dev
+	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./functions/local
 
 test-aws: ## DynamoDB and SQS on the wire, and the built functions under a Lambda Runtime API
 	$(AWS) && $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./scripts/deployed
@@ -71,7 +71,7 @@ lint-template: ## cfn-lint before and after the SAM transform
 	scripts/lint-template.sh
 
 bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
-	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./scripts/dev
+	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) && $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
 

@@ -8,7 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -20,8 +19,8 @@ type Starter interface {
 	// Stream returns when the run's stream has ended, with run_finish or
 	// run_yield. An error before the first event means that the submission was
 	// refused. A context that is cancelled, because the client went away, must
-	// not end the run. The sink is never called concurrently.
-	Stream(context.Context, mailbox.Submission, run.Sink) (mailbox.Receipt, error)
+	// not end the run. The listener is never called concurrently.
+	Stream(context.Context, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error)
 }
 
 // Decider takes decisions on suspended calls of a thread.
@@ -30,8 +29,8 @@ type Decider interface {
 	// StreamDecisions takes decisions in order and emits what comes after them,
 	// until the run is done or waits again. It returns those that were accepted; an
 	// error before the first event is that of the one behind them. It treats the
-	// context and the sink as Starter.Stream does.
-	StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, run.Sink) ([]mailbox.Decided, error)
+	// context and the listener as Starter.Stream does.
+	StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, runtime.Listener) ([]mailbox.Decided, error)
 }
 
 // Reader reads threads and follows runs.
@@ -41,7 +40,7 @@ type Reader interface {
 	Run(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
 	// Follow emits a run's events from its first until run_finish.
-	Follow(ctx context.Context, id core.Identity, run core.ID, sink run.Sink) error
+	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
 }
 
 // Canceller cancels what is active on a thread.

@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // answer is a tool part that a client has changed: a decision on its call.
@@ -94,14 +95,14 @@ func approvable(t core.Ticket) bool {
 func (h *handler) decide(w http.ResponseWriter, r *http.Request, req request, m uiMessage) {
 	id, err := identity(r)
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	thread := first(r.PathValue("thread"), req.ID)
 	all, err := h.decisions(r, id, thread, m)
 	switch {
 	case err != nil:
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	case h.Buffered:
 		h.submitDecisions(w, r, id, thread, all)
@@ -109,7 +110,7 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, req request, m 
 	}
 	h.stream(w, r, Encoder{Continues: m.calls(), MessageID: m.ID}, func(sink run.Sink) error {
 		return take(all, func(d []mailbox.Deciding) (int, error) {
-			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, sink)
+			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, runtime.ListenerFunc(sink))
 			return len(decided), err
 		})
 	})
@@ -231,8 +232,8 @@ type decidedLater struct {
 }
 
 func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) {
-	if sse.Demanded(r) {
-		sse.Refuse(w, h.Log, sse.ErrBuffered)
+	if protocol.Demanded(r) {
+		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
 		return
 	}
 	var last mailbox.Decided
@@ -245,10 +246,10 @@ func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id cor
 		return len(list), nil
 	})
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
-	sse.JSON(w, http.StatusAccepted, decidedLater{
+	protocol.JSON(w, http.StatusAccepted, decidedLater{
 		Status: "decision_submitted", ThreadID: last.ThreadID, RunID: last.RunID,
 		StreamURL: h.StreamURL + "/v1/ai-sdk/chat/" + url.PathEscape(last.ThreadID) + "/stream",
 	})

@@ -51,14 +51,14 @@ func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 	return f.submit(s)
 }
 
-func (f *fake) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
 	f.called("Stream")
 	f.submissions = append(f.submissions, s)
 	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
 	if f.stream == nil {
-		return receipt, play(sink, echoEvents())
+		return receipt, play(listener.Emit, echoEvents())
 	}
-	return receipt, f.stream(ctx, s, sink)
+	return receipt, f.stream(ctx, s, listener.Emit)
 }
 
 func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error) {
@@ -74,7 +74,7 @@ func (f *fake) take(thread string, d mailbox.Deciding) (mailbox.Decided, error) 
 	return f.decide(d)
 }
 
-func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string, all []mailbox.Deciding, sink run.Sink) (decided []mailbox.Decided, err error) {
+func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) (decided []mailbox.Decided, err error) {
 	f.called("StreamDecisions")
 	f.decisions = append(f.decisions, all)
 	for _, d := range all {
@@ -84,7 +84,7 @@ func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string
 		}
 		decided = append(decided, taken)
 	}
-	return decided, play(sink, f.decided)
+	return decided, play(listener.Emit, f.decided)
 }
 
 func (f *fake) Run(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
@@ -95,12 +95,12 @@ func (f *fake) Run(_ context.Context, _ core.Identity, run core.ID) (core.Run, e
 	return f.run(run)
 }
 
-func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, sink run.Sink) error {
+func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, listener runtime.Listener) error {
 	f.called("Follow")
 	if f.follow == nil {
-		return play(sink, echoEvents())
+		return play(listener.Emit, echoEvents())
 	}
-	return f.follow(ctx, run, sink)
+	return f.follow(ctx, run, listener.Emit)
 }
 
 func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
@@ -27,7 +27,7 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
 		err = req.check()
 	}
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	if m, ok := req.continued(); ok {
@@ -41,7 +41,7 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
 func (h *handler) start(w http.ResponseWriter, r *http.Request, req request) {
 	s, err := h.submission(r, req)
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	if h.Buffered {
@@ -50,11 +50,11 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, req request) {
 	}
 	shown, err := h.shownBefore(r, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, s.Thread.Thread, req)
 	if err != nil {
-		sse.Refuse(w, h.Log, hide(err))
+		protocol.Refuse(w, h.Log, hide(err))
 		return
 	}
 	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
-		_, err := h.Runtime.Stream(r.Context(), s, sink)
+		_, err := h.Runtime.Stream(r.Context(), s, runtime.ListenerFunc(sink))
 		return hide(err)
 	})
 }
@@ -93,20 +93,20 @@ type queued struct {
 }
 
 func (h *handler) submit(w http.ResponseWriter, r *http.Request, s mailbox.Submission) {
-	if sse.Demanded(r) {
-		sse.Refuse(w, h.Log, sse.ErrBuffered)
+	if protocol.Demanded(r) {
+		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
 		return
 	}
 	receipt, err := h.Runtime.Submit(r.Context(), s)
 	if err != nil {
-		sse.Refuse(w, h.Log, hide(err))
+		protocol.Refuse(w, h.Log, hide(err))
 		return
 	}
 	status := "queued"
 	if receipt.Running {
 		status = "running"
 	}
-	sse.JSON(w, http.StatusAccepted, queued{
+	protocol.JSON(w, http.StatusAccepted, queued{
 		Status: status, ThreadID: receipt.ThreadID, RunID: receipt.RunID, DispatchID: receipt.DispatchID,
 		StreamURL: h.StreamURL + "/v1/ai-sdk/chat/" + url.PathEscape(receipt.ThreadID) + "/stream",
 	})
@@ -117,7 +117,7 @@ func (h *handler) submit(w http.ResponseWriter, r *http.Request, s mailbox.Submi
 func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
 	id, thread, err := named(r)
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	info, err := h.Runtime.Thread(r.Context(), id, thread)
@@ -127,7 +127,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	default:
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
@@ -135,27 +135,27 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.Buffered {
-		sse.Refuse(w, h.Log, sse.ErrBuffered)
+		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
 		return
 	}
 	shown, err := h.shownOf(r, id, thread, info.ActiveRun)
 	if err != nil {
-		sse.Refuse(w, h.Log, hide(err))
+		protocol.Refuse(w, h.Log, hide(err))
 		return
 	}
 	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
-		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, sink))
+		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, runtime.ListenerFunc(sink)))
 	})
 }
 
 // stream answers with the events that source emits, as the encoder writes them. An error before the first
 // of them is a plain refusal, a later one ends the stream as an error.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(run.Sink) error) {
-	out := sse.NewWriter(w)
+	out := protocol.NewWriter(w)
 	out.SetHeader("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	send := func(frames [][]byte) error {
 		for _, data := range frames {
-			if err := out.Write(sse.Frame{Data: data}); err != nil {
+			if err := out.Write(protocol.Frame{Data: data}); err != nil {
 				return err
 			}
 		}
@@ -167,10 +167,10 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, encoder Encoder
 	switch {
 	case out.Err() != nil || errors.Is(r.Context().Err(), context.Canceled): // the client is gone; the run goes on
 	case err != nil && !out.Started():
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 	case err != nil:
-		sse.Log(h.Log, err)
-		_ = send(encoder.Fail(sse.Public(err).Error))
+		protocol.Log(h.Log, err)
+		_ = send(encoder.Fail(protocol.Public(err).Error))
 	case !encoder.Ended():
 		_ = send(encoder.Fail(interrupted))
 	}
@@ -186,7 +186,7 @@ const messagePage = 200
 func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 	id, thread, err := named(r)
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	var all []core.Message
@@ -194,7 +194,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 	for {
 		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
 		if err != nil {
-			sse.Refuse(w, h.Log, hide(err))
+			protocol.Refuse(w, h.Log, hide(err))
 			return
 		}
 		all = append(all, page.Messages...)
@@ -207,25 +207,25 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 	if run, open := c.open(); open {
 		record, err := h.Runtime.Run(r.Context(), id, run)
 		if err != nil {
-			sse.Refuse(w, h.Log, hide(err))
+			protocol.Refuse(w, h.Log, hide(err))
 			return
 		}
 		c.tickets(run, record.Tickets)
 	}
-	sse.JSON(w, http.StatusOK, map[string][]uiMessage{"messages": c.out})
+	protocol.JSON(w, http.StatusOK, map[string][]uiMessage{"messages": c.out})
 }
 
 func (h *handler) cancel(w http.ResponseWriter, r *http.Request) {
 	id, thread, err := named(r)
 	if err != nil {
-		sse.Refuse(w, h.Log, err)
+		protocol.Refuse(w, h.Log, err)
 		return
 	}
 	if _, err := h.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		sse.Refuse(w, h.Log, hide(err))
+		protocol.Refuse(w, h.Log, hide(err))
 		return
 	}
-	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
+	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
 }
 
 // named returns the identity of a request and the thread in its path.

@@ -89,7 +89,9 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		s.states = nil
 		if _, err := program.Stream(t.Context(), mailbox.Submission{
 			Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "echo: hello")},
-		}, func(core.Event) error { return nil }); err != nil {
+		}, runtime.ListenerFunc(
+
+			func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
 		after := s.Stats()

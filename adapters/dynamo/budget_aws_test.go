@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
 )
 
 // meteredSteps is how many background steps a mean is taken of. Every step takes
@@ -285,7 +286,7 @@ func TestInlineBudget(t *testing.T) {
 			for i := range costs {
 				costs[i] = b.measure(func() {
 					s := mailbox.Submission{Thread: theThread, AgentID: "demo", Messages: []core.Message{core.UserMessage("", noise(500))}}
-					if _, err := b.Stream(t.Context(), s, func(core.Event) error { return nil }); err != nil {
+					if _, err := b.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -316,7 +317,7 @@ func TestWaitingStreamBudget(t *testing.T) {
 		}
 		return nil
 	}
-	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, func(core.Event) error { return nil }); err != nil {
+	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
 	if want := (dynamo.Units{Read: looks, Calls: looks}); total != want {

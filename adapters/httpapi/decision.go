@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -49,7 +49,7 @@ func taken(w http.ResponseWriter, d mailbox.Decided, err error) error {
 	if err != nil {
 		return err
 	}
-	sse.JSON(w, http.StatusAccepted, decided{
+	protocol.JSON(w, http.StatusAccepted, decided{
 		Status: "decision_submitted", RunID: d.RunID, ThreadID: d.ThreadID,
 		ToolCallID: d.CallID, SuspensionID: d.SuspensionID, DecisionID: d.DecisionID, Duplicate: d.Duplicate,
 	})

@@ -49,22 +49,22 @@ func (f *fake) Submit(_ context.Context, s mailbox.Submission) (mailbox.Receipt,
 	return f.submit(s)
 }
 
-func (f *fake) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
+func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtime.Listener) (mailbox.Receipt, error) {
 	f.calls = append(f.calls, "Stream")
 	f.submissions = append(f.submissions, s)
 	receipt := mailbox.Receipt{ThreadID: s.Thread.Thread, RunID: runID, DispatchID: dispatchID, Running: true}
 	if f.stream == nil {
-		return receipt, play(sink, hello())
+		return receipt, play(listener.Emit, hello())
 	}
-	return receipt, f.stream(ctx, sink)
+	return receipt, f.stream(ctx, listener.Emit)
 }
 
-func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, sink run.Sink) error {
+func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener runtime.Listener) error {
 	f.calls = append(f.calls, "Follow "+run.String())
 	if f.follow == nil {
 		return errAbsent
 	}
-	return f.follow(id, sink)
+	return f.follow(id, listener.Emit)
 }
 
 func (f *fake) Thread(_ context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error) {

@@ -5,11 +5,10 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -21,8 +20,8 @@ type Starter interface {
 	// Stream returns when the run's stream has ended, with run_finish or
 	// run_yield. An error before the first event means that the submission was
 	// refused. A context that is cancelled, because the client went away, must
-	// not end the run. The sink is never called concurrently.
-	Stream(context.Context, mailbox.Submission, run.Sink) (mailbox.Receipt, error)
+	// not end the run. The listener is never called concurrently.
+	Stream(context.Context, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error)
 }
 
 // Reader reads threads and runs and follows runs.
@@ -31,7 +30,7 @@ type Reader interface {
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
 	Run(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	// Follow emits a run's events from its first until run_finish.
-	Follow(ctx context.Context, id core.Identity, run core.ID, sink run.Sink) error
+	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
 }
 
 // Canceller cancels runs.
@@ -116,11 +115,11 @@ func New(o Options) http.Handler {
 func (a *api) health(w http.ResponseWriter, _ *http.Request) {
 	if a.Healthy != nil {
 		if err := a.Healthy(); err != nil {
-			sse.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
+			protocol.JSON(w, http.StatusServiceUnavailable, health{Status: "unhealthy", Reason: err.Error()})
 			return
 		}
 	}
-	sse.JSON(w, http.StatusOK, health{Status: "healthy"})
+	protocol.JSON(w, http.StatusOK, health{Status: "healthy"})
 }
 
 type health struct {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -62,16 +62,16 @@ func (w *response) finish(r *http.Request) {
 	}
 	status, text := w.status, strings.TrimSpace(string(w.text))
 	w.discard()
-	p := sse.Problem{Error: text, Code: codeOf(status)}
+	p := protocol.Problem{Error: text, Code: codeOf(status)}
 	switch {
 	case status < 400 || status == http.StatusNotFound:
-		status, p = http.StatusNotFound, sse.Public(noRoute(r)) // a redirect of ServeMux too
+		status, p = http.StatusNotFound, protocol.Public(noRoute(r)) // a redirect of ServeMux too
 	case status == http.StatusMethodNotAllowed:
 		p.Error = r.Method + " is not allowed here, allowed are " + w.Header().Get("Allow")
 	case text == "":
 		p.Error = http.StatusText(status)
 	}
-	sse.JSON(w, status, p)
+	protocol.JSON(w, status, p)
 }
 
 // discard forgets a refusal that was held back.
@@ -86,7 +86,7 @@ func structured(contentType string) bool {
 	return isJSON(contentType) || strings.HasPrefix(contentType, "text/event-stream")
 }
 
-// codeOf is the reverse of sse.Status for refusals that came without a code.
+// codeOf is the reverse of protocol.Status for refusals that came without a code.
 func codeOf(status int) core.Code {
 	switch status {
 	case http.StatusUnauthorized:

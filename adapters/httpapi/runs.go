@@ -6,10 +6,11 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/runtime"
 )
 
 func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
@@ -21,14 +22,14 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return a.queueRun(w, r, s)
 	}
 	return a.stream(w, r, resume{}, func(sink run.Sink) error {
-		_, err := a.Runtime.Stream(r.Context(), s, sink)
+		_, err := a.Runtime.Stream(r.Context(), s, runtime.ListenerFunc(sink))
 		return hide(err, "thread", s.Thread.Thread)
 	})
 }
 
 func (a *api) queueRun(w http.ResponseWriter, r *http.Request, s mailbox.Submission) error {
-	if sse.Demanded(r) {
-		return sse.ErrBuffered
+	if protocol.Demanded(r) {
+		return protocol.ErrBuffered
 	}
 	receipt, err := a.Runtime.Submit(r.Context(), s)
 	if err != nil {
@@ -36,7 +37,7 @@ func (a *api) queueRun(w http.ResponseWriter, r *http.Request, s mailbox.Submiss
 	}
 	answer := acceptance(receipt)
 	answer.StreamURL = a.StreamURL + "/v1/runs/" + receipt.RunID.String() + "/events/stream"
-	sse.JSON(w, http.StatusAccepted, answer)
+	protocol.JSON(w, http.StatusAccepted, answer)
 	return nil
 }
 
@@ -49,7 +50,7 @@ func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) e
 	if err != nil {
 		return hide(err, "run", runID.String())
 	}
-	sse.JSON(w, http.StatusOK, record)
+	protocol.JSON(w, http.StatusOK, record)
 	return nil
 }
 
@@ -61,7 +62,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
 		return hide(err, "active run", runID.String())
 	}
-	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "run_id": runID.String()})
+	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "run_id": runID.String()})
 	return nil
 }
 
@@ -75,10 +76,10 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 		return err
 	}
 	if a.Buffered {
-		return sse.ErrBuffered
+		return protocol.ErrBuffered
 	}
 	return a.stream(w, r, from, func(sink run.Sink) error {
-		return hide(a.Runtime.Follow(r.Context(), id, runID, sink), "run", runID.String())
+		return hide(a.Runtime.Follow(r.Context(), id, runID, runtime.ListenerFunc(sink)), "run", runID.String())
 	})
 }
 
@@ -93,14 +94,14 @@ func runOf(r *http.Request) (core.ID, error) {
 // failure is the last event of a stream that ends before its run.
 type failure struct {
 	Type string `json:"event_type"`
-	sse.Problem
+	protocol.Problem
 }
 
 // stream answers with the events that source emits and the client has not seen.
 // An error before the first of them is a refusal, a later one the stream's last
 // event.
 func (a *api) stream(w http.ResponseWriter, r *http.Request, from resume, source func(run.Sink) error) error {
-	out := eventWriter{Writer: sse.NewWriter(w), last: r.Header.Get("Last-Event-ID")}
+	out := eventWriter{Writer: protocol.NewWriter(w), last: r.Header.Get("Last-Event-ID")}
 	err := out.KeepAlive(r.Context(), a.Env, func() error {
 		return source(func(e core.Event) error {
 			for _, e := range from.rest(e) {
@@ -121,9 +122,9 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, from resume, source
 	case err != nil && !out.Started():
 		return err
 	case err != nil:
-		sse.Log(a.Log, err)
-		data, _ := json.Marshal(failure{Type: "error", Problem: sse.Public(err)}) // strings always marshal
-		_ = out.Write(sse.Frame{Data: data})                                      // nobody is left to tell
+		protocol.Log(a.Log, err)
+		data, _ := json.Marshal(failure{Type: "error", Problem: protocol.Public(err)}) // strings always marshal
+		_ = out.Write(protocol.Frame{Data: data})                                      // nobody is left to tell
 	case !out.Started():
 		w.WriteHeader(http.StatusNoContent) // the client has seen everything
 	}
@@ -132,7 +133,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, from resume, source
 
 // eventWriter writes events as frames.
 type eventWriter struct {
-	*sse.Writer
+	*protocol.Writer
 	last  string // id of the last frame
 	ended bool   // the stream's last event was met
 }
@@ -148,5 +149,5 @@ func (w *eventWriter) send(e core.Event) error {
 	if err != nil {
 		return core.Errorf(core.CodeInternal, "encode event: %w", err)
 	}
-	return w.Write(sse.Frame{ID: w.last, Data: data})
+	return w.Write(protocol.Frame{ID: w.last, Data: data})
 }

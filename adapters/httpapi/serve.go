@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"path"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -20,11 +20,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case out.sent:
 		// A cut connection is the only way left to say that the answer is not whole.
-		sse.Log(a.Log, err)
+		protocol.Log(a.Log, err)
 		panic(http.ErrAbortHandler)
 	default:
 		out.discard()
-		sse.Refuse(out, a.Log, err)
+		protocol.Refuse(out, a.Log, err)
 	}
 }
 
@@ -42,7 +42,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch err := limit(w, r); {
 	case err == errMediaType:
-		sse.JSON(w, http.StatusUnsupportedMediaType, sse.Public(err))
+		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(err))
 		return nil
 	case err != nil:
 		return err
@@ -56,7 +56,7 @@ func (a *api) route(pattern string, f func(http.ResponseWriter, *http.Request, c
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		id, _ := core.IdentityFrom(r.Context()) // serve put it there
 		if err := f(w, r, id); err != nil {
-			sse.Refuse(w, a.Log, err)
+			protocol.Refuse(w, a.Log, err)
 		}
 	})
 }

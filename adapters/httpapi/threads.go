@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reveille-run/reveille/adapters/sse"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -39,7 +39,7 @@ func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return hide(err, "thread", s.Thread.Thread)
 	}
-	sse.JSON(w, http.StatusAccepted, acceptance(receipt))
+	protocol.JSON(w, http.StatusAccepted, acceptance(receipt))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 		cursor := encodeCursor(got.Next)
 		p.NextCursor = &cursor
 	}
-	sse.JSON(w, http.StatusOK, p)
+	protocol.JSON(w, http.StatusOK, p)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 	if !got.ActiveRun.IsZero() {
 		info.ActiveRun = &activeRun{RunID: got.ActiveRun, Status: got.Status}
 	}
-	sse.JSON(w, http.StatusOK, info)
+	protocol.JSON(w, http.StatusOK, info)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
 		return hide(err, "active run of thread", thread)
 	}
-	sse.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
+	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
 	return nil
 }
 

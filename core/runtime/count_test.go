@@ -94,7 +94,7 @@ func TestOperationsOfAnInlineRun(t *testing.T) {
 		r := newRig(t)
 		way := &faulty{Backend: r.store}
 		process := r.process("w", way)
-		if _, err := process.Stream(t.Context(), submission("t1", "echo: hello"), func(core.Event) error { return nil }); err != nil {
+		if _, err := process.Stream(t.Context(), submission("t1", "echo: hello"), runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
 		wantCounts(t, "inline run of two steps", way, counts{"head": 1, "get": 1, "commit": 4})

@@ -94,7 +94,7 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 				}()
 				began := time.Now()
 				var got events
-				receipt, err := process.Stream(t.Context(), s, got.sink)
+				receipt, err := process.Stream(t.Context(), s, runtime.ListenerFunc(got.sink))
 				if err != nil {
 					t.Fatal(err)
 				}

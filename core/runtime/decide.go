@@ -57,7 +57,7 @@ func hidden(err error, what, name string) error {
 // came since the run last waited for them. A decision that is refused is the
 // error, before the first event; those before it stand, and are duplicates when
 // all are sent again.
-func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadID string, decisions []mailbox.Deciding, sink run.Sink) ([]mailbox.Decided, error) {
+func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadID string, decisions []mailbox.Deciding, listener Listener) ([]mailbox.Decided, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if err != nil {
 		return a.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, reader: reader{sink: sink}}
+	f := follower{Runtime: r, key: key, run: a.run, reader: reader{listener: listener}}
 	if err := f.resume(work, a); err != nil && !errors.Is(err, errReaderGone) {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err

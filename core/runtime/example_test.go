@@ -49,15 +49,18 @@ func ExampleBuild() {
 		Thread:   core.ThreadKey{Tenant: "acme", Thread: "greeting"},
 		AgentID:  "demo",
 		Messages: []core.Message{core.UserMessage("", "echo: hello")},
-	}, func(e core.Event) error {
-		switch e.Type {
-		case core.EventToolCallDone:
-			fmt.Println(e.Name, "answered", string(e.Result))
-		case core.EventRunFinish:
-			fmt.Println(e.Response, "/", e.Termination.Type)
-		}
-		return nil
-	})
+	}, runtime.ListenerFunc(
+
+		func(e core.Event) error {
+			switch e.Type {
+			case core.EventToolCallDone:
+				fmt.Println(e.Name, "answered", string(e.Result))
+			case core.EventRunFinish:
+				fmt.Println(e.Response, "/", e.Termination.Type)
+			}
+			return nil
+		}))
+
 	if err != nil {
 		fmt.Println(err)
 	}

@@ -119,7 +119,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		if inline {
-			receipt, refused = process.Stream(t.Context(), s, seen.sink)
+			receipt, refused = process.Stream(t.Context(), s, runtime.ListenerFunc(seen.sink))
 		} else {
 			receipt, refused = process.Submit(t.Context(), s)
 		}

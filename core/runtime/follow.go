@@ -134,6 +134,9 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 		if record.Name != store.LogName(f.next) {
 			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", f.key, record.Name, f.next, store.ErrCorrupt)
 		}
+		if f.reader.listener.Ready(ctx) != nil {
+			return errReaderGone
+		}
 		entry, err := f.records.DecodeEntry(record.Payload)
 		if err != nil {
 			return err

@@ -51,27 +51,27 @@ func TestStreamAndItsReplay(t *testing.T) {
 		s := submission("t1", "parallel: a, b")
 		s.Key = "k"
 		var first, again, followed events
-		receipt, err := process.Stream(t.Context(), s, first.sink)
+		receipt, err := process.Stream(t.Context(), s, runtime.ListenerFunc(first.sink))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(live, first.lines); diff != "" {
 			t.Errorf("live (-want +got):\n%s", diff)
 		}
-		repeated, err := process.Stream(t.Context(), s, again.sink)
+		repeated, err := process.Stream(t.Context(), s, runtime.ListenerFunc(again.sink))
 		if err != nil || repeated.RunID != receipt.RunID || !repeated.Duplicate {
 			t.Errorf("the same key answers %+v, %v", repeated, err)
 		}
 		if diff := cmp.Diff(replayed, again.lines); diff != "" {
 			t.Errorf("the same key (-want +got):\n%s", diff)
 		}
-		if err := process.Follow(t.Context(), local, receipt.RunID, followed.sink); err != nil {
+		if err := process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(followed.sink)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(replayed, followed.lines); diff != "" {
 			t.Errorf("follow (-want +got):\n%s", diff)
 		}
-		if err := process.Follow(t.Context(), core.Identity{Tenant: "other"}, receipt.RunID, followed.sink); core.CodeOf(err) != core.CodeNotFound {
+		if err := process.Follow(t.Context(), core.Identity{Tenant: "other"}, receipt.RunID, runtime.ListenerFunc(followed.sink)); core.CodeOf(err) != core.CodeNotFound {
 			t.Errorf("another tenant: %v, want code not_found", err)
 		}
 		if diff := cmp.Diff(parallelTranscript, transcript(t, process, "t1")); diff != "" {
@@ -92,12 +92,13 @@ func TestFollowOfAQueuedRun(t *testing.T) {
 		var got events
 		done := make(chan error)
 		go func() {
-			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), func(e core.Event) error {
+			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), runtime.ListenerFunc(func(e core.Event) error {
 				if e.Type == core.EventRunStart && (e.AgentID != "demo" || e.ThreadID != "t1") {
 					t.Errorf("the stream begins with %+v", e)
 				}
 				return got.sink(e)
-			})
+			}))
+
 			done <- err
 		}()
 		synctest.Wait()
@@ -133,12 +134,13 @@ func TestStreamWithoutAReaderRunsOn(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				calls := 0
-				_, err := process.Stream(ctx, submission("t1", "parallel: a, b"), func(core.Event) error {
+				_, err := process.Stream(ctx, submission("t1", "parallel: a, b"), runtime.ListenerFunc(func(core.Event) error {
 					if calls++; calls == 4 {
 						return tt.leave(cancel)
 					}
 					return nil
-				})
+				}))
+
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +173,7 @@ func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 		var got events
 		done := make(chan error)
 		go func() {
-			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), got.sink)
+			_, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), runtime.ListenerFunc(got.sink))
 			done <- err
 		}()
 		synctest.Wait()
@@ -196,7 +198,7 @@ func TestStreamYieldsWhenItsTimeIsOver(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		var got events
-		if _, err := process.Stream(ctx, submission("t1", "parallel: a, b"), got.sink); err != nil {
+		if _, err := process.Stream(ctx, submission("t1", "parallel: a, b"), runtime.ListenerFunc(got.sink)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(append(append([]string{}, live[:14]...), "run_yield"), got.lines); diff != "" {
@@ -219,7 +221,7 @@ func TestStreamYieldsAtItsDeadline(t *testing.T) {
 		defer cancel()
 		s := submission("t1", "slow: 400")
 		var got events
-		if _, err := process.Stream(ctx, s, got.sink); err != nil {
+		if _, err := process.Stream(ctx, s, runtime.ListenerFunc(got.sink)); err != nil {
 			t.Fatal(err)
 		}
 		last := got.lines[len(got.lines)-2:]
@@ -241,12 +243,13 @@ func TestStreamYieldsWhenItsHostStops(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		s := submission("t1", "slow: 3")
 		var got events
-		_, err := process.Stream(ctx, s, func(e core.Event) error {
+		_, err := process.Stream(ctx, s, runtime.ListenerFunc(func(e core.Event) error {
 			if e.Delta == "w1" {
 				stop(runtime.ErrStopping)
 			}
 			return got.sink(e)
-		})
+		}))
+
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +275,7 @@ func TestFollowOfACancelledRun(t *testing.T) {
 		}
 		var got events
 		done := make(chan error)
-		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, got.sink) }()
+		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)) }()
 		go func() {
 			time.Sleep(5 * time.Second)
 			if err := process.CancelRun(t.Context(), local, receipt.RunID); err != nil {

@@ -131,7 +131,7 @@ func interfereAt(t *testing.T, in interference, k int, listens, inline bool) boo
 		in.act(t, other, first)
 	}
 	if inline {
-		receipt, err := worker.Stream(t.Context(), s, func(core.Event) error { return nil })
+		receipt, err := worker.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 		if err != nil {
 			t.Errorf("operation %d: %v", k, err)
 		}

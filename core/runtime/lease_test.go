@@ -99,7 +99,7 @@ func TestShortestLeaseOfALongStepIsRenewed(t *testing.T) {
 		s := submission("t1", "slow: 60")
 		done := make(chan error)
 		go func() {
-			_, err := process.Stream(t.Context(), s, func(core.Event) error { return nil })
+			_, err := process.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 			done <- err
 		}()
 		time.Sleep(50 * time.Millisecond)

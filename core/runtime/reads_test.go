@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -69,7 +70,7 @@ func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			done <- reader.Follow(t.Context(), local, queued.RunID, func(core.Event) error { return nil })
+			done <- reader.Follow(t.Context(), local, queued.RunID, runtime.ListenerFunc(func(core.Event) error { return nil }))
 		}()
 		want := func(when string, want map[string]int) {
 			t.Helper()

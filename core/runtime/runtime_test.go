@@ -187,7 +187,7 @@ func (e *events) sink(event core.Event) error {
 func TestInlineRunStreamsItsEvents(t *testing.T) {
 	w := newWorld(t, nil)
 	var got events
-	if _, err := w.Stream(t.Context(), submission("t1", "echo: hello"), got.sink); err != nil {
+	if _, err := w.Stream(t.Context(), submission("t1", "echo: hello"), runtime.ListenerFunc(got.sink)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{

@@ -34,7 +34,7 @@ func TestSteeredInputIsAnsweredOnTheRunningStream(t *testing.T) {
 		}
 		return got.sink(e)
 	}
-	if _, err := w.Stream(t.Context(), submission("t1", "hello"), sink); err != nil {
+	if _, err := w.Stream(t.Context(), submission("t1", "hello"), runtime.ListenerFunc(sink)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -233,7 +233,7 @@ func TestInterruptOfAnIdleThread(t *testing.T) {
 				go func() {
 					defer close(done)
 					if tt.inline {
-						receipt, err = process.Stream(t.Context(), s, func(core.Event) error { return nil })
+						receipt, err = process.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 					} else {
 						receipt, err = process.Submit(t.Context(), s)
 					}

@@ -20,9 +20,9 @@ var ErrStopping = core.Errorf(core.CodeUnavailable, "the host is stopping")
 // free, from its commits when other work comes first or the same submission was
 // accepted before. It returns after run_finish, or run_yield when the time is
 // over and the run goes on in the queue. A refused submission is an error
-// before the first event. That the sink's reader goes away, or ctx is
+// before the first event. That the listener goes away, or ctx is
 // cancelled, does not end the run: only a deadline or [ErrStopping] does.
-func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sink) (mailbox.Receipt, error) {
+func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
 	if err := r.known(s); err != nil {
 		return mailbox.Receipt{}, err
 	}
@@ -32,7 +32,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, sink run.Sin
 	if err != nil {
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{sink: sink}}
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{listener: listener}}
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -87,16 +87,16 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	}
 }
 
-// reader is the sink of one stream. It is never called again after it failed,
+// reader is the listener of one stream, as a sink. It is never called again after it failed,
 // and sees one run_start and one last event, and each result and ticket once: a
 // step that goes on with an open round, and the log when it comes to it, tell
 // again what is there.
 type reader struct {
-	sink    run.Sink
-	gone    bool            // nobody listens, or the last event was emitted
-	started bool            // run_start was emitted
-	partial bool            // part of a step was shown that is not committed
-	shown   map[string]bool // results, by message id, and tickets, by suspension id
+	listener Listener
+	gone     bool            // nobody listens, or the last event was emitted
+	started  bool            // run_start was emitted
+	partial  bool            // part of a step was shown that is not committed
+	shown    map[string]bool // results, by message id, and tickets, by suspension id
 }
 
 func (d *reader) take(e core.Event) error {
@@ -125,7 +125,7 @@ func (d *reader) take(e core.Event) error {
 	default:
 		d.partial = true
 	}
-	err := env.Protect(func() error { return d.sink(e) }) // a reader that panics is gone
+	err := env.Protect(func() error { return d.listener.Emit(e) }) // a reader that panics is gone
 	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
 	return err
 }
@@ -174,11 +174,11 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 
 // Follow shows a run from its first event and goes on until it is done or
 // waits. It also ends when ctx does or nobody listens.
-func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, sink run.Sink) error {
+func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, listener Listener) error {
 	key, dispatch, _, err := r.locate(ctx, id, runID)
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, reader: reader{sink: sink}}
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, reader: reader{listener: listener}}
 	return f.follow(ctx)
 }

@@ -61,7 +61,7 @@ func TestPositionsOfAStreamAndOfItsReplay(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		var live, replay positions
-		receipt, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), live.sink)
+		receipt, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), runtime.ListenerFunc(live.sink))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestPositionsOfAStreamAndOfItsReplay(t *testing.T) {
 		if diff := cmp.Diff(want, live.lines); diff != "" {
 			t.Errorf("live (-want +got):\n%s", diff)
 		}
-		if err := process.Follow(t.Context(), local, receipt.RunID, replay.sink); err != nil {
+		if err := process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(replay.sink)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(replayedPositions, replay.lines); diff != "" {
@@ -123,7 +123,7 @@ func TestPositionsAfterATakeover(t *testing.T) {
 					t.Errorf("the thread was claimed %d times, want 2", head.Fence)
 				}
 				var replay positions
-				if err := second.Follow(t.Context(), local, receipt.RunID, replay.sink); err != nil {
+				if err := second.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(replay.sink)); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(tt.want, replay.lines); diff != "" {
@@ -179,7 +179,7 @@ func TestTheNextRunIsNotSteppedUnderAStream(t *testing.T) {
 		next := submission("t1", "echo: hello")
 		var got events
 		queued := false
-		_, err := process.Stream(t.Context(), submission("t1", "slow: 3"), func(e core.Event) error {
+		_, err := process.Stream(t.Context(), submission("t1", "slow: 3"), runtime.ListenerFunc(func(e core.Event) error {
 			if e.Delta == "w1" && !queued {
 				queued = true
 				if _, err := process.Submit(t.Context(), next); err != nil {
@@ -187,7 +187,8 @@ func TestTheNextRunIsNotSteppedUnderAStream(t *testing.T) {
 				}
 			}
 			return got.sink(e)
-		})
+		}))
+
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func TestTheSafetyHintOfAStreamComesAfterItsLease(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		began := time.Now()
-		if _, err := process.Stream(t.Context(), submission("t1", "hi"), func(core.Event) error { return nil }); err != nil {
+		if _, err := process.Stream(t.Context(), submission("t1", "hi"), runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
 		if len(r.queue.items) != 1 || r.queue.items[0].at.Sub(began) != 35*time.Second {
@@ -236,7 +237,7 @@ func TestAStreamStartsNoRunBesideASuspect(t *testing.T) {
 		var got events
 		done := make(chan error)
 		go func() {
-			receipt, err := process.Stream(t.Context(), submission("t1", "hi"), got.sink)
+			receipt, err := process.Stream(t.Context(), submission("t1", "hi"), runtime.ListenerFunc(got.sink))
 			if receipt.Running {
 				t.Error("the run was claimed at once")
 			}
@@ -271,7 +272,7 @@ func TestAStreamStartsItsRunBesideALongSuspect(t *testing.T) {
 		suspectDone := make(chan error)
 		go func() { suspectDone <- process.WorkLocal(t.Context(), wakeUps("s")[0]) }()
 		time.Sleep(10 * time.Second)
-		receipt, err := process.Stream(t.Context(), submission("t1", "hi"), func(core.Event) error { return nil })
+		receipt, err := process.Stream(t.Context(), submission("t1", "hi"), runtime.ListenerFunc(func(core.Event) error { return nil }))
 		if err != nil || !receipt.Running {
 			t.Errorf("stream: %+v, %v, want its run claimed at once", receipt, err)
 		}
@@ -307,7 +308,7 @@ func TestAStreamWithoutAClaimHoldsUpNoSuspect(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					_, _ = process.Stream(ctx, s, func(core.Event) error { return nil })
+					_, _ = process.Stream(ctx, s, runtime.ListenerFunc(func(core.Event) error { return nil }))
 				}()
 				synctest.Wait()
 				began := time.Now()
@@ -345,7 +346,7 @@ func TestAStreamThatFollowsHoldsUpNoSuspect(t *testing.T) {
 		defer cancel()
 		done := make(chan error)
 		go func() {
-			_, err := process.Stream(ctx, s, got.sink)
+			_, err := process.Stream(ctx, s, runtime.ListenerFunc(got.sink))
 			done <- err
 		}()
 		synctest.Wait()
@@ -382,7 +383,7 @@ func TestAFollowedStreamEndsWithItsContext(t *testing.T) {
 				time.AfterFunc(3*time.Second, func() { stop(tt.cause) })
 				var got events
 				began := time.Now()
-				if err := process.Follow(ctx, local, receipt.RunID, got.sink); err != nil {
+				if err := process.Follow(ctx, local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff([]string{"run_start", "run_yield"}, got.lines); diff != "" || time.Since(began) != 3*time.Second {

@@ -58,7 +58,7 @@ func TestStreamOfARunThatWaits(t *testing.T) {
 				})
 				s := submission("t1", "parallel: b, a")
 				var got events
-				if _, err := process.Stream(t.Context(), s, got.sink); err != nil {
+				if _, err := process.Stream(t.Context(), s, runtime.ListenerFunc(got.sink)); err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(slices.Concat(turn, tt.want), got.lines); diff != "" {

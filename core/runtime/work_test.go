@@ -301,7 +301,7 @@ func TestRefusedStreams(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got events
-			receipt, err := process.Stream(t.Context(), tt.s, got.sink)
+			receipt, err := process.Stream(t.Context(), tt.s, runtime.ListenerFunc(got.sink))
 			if core.CodeOf(err) != tt.want || !receipt.RunID.IsZero() || len(got.lines) != 0 {
 				t.Errorf("stream: %+v, %v and the events %v, want code %s", receipt, err, got.lines, tt.want)
 			}

@@ -73,11 +73,12 @@ func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, h
 		return r, err == nil, err
 	}
 	shown := false
-	r, err = e.Stream(ctx, s, func(event core.Event) error {
+	r, err = e.Stream(ctx, s, runtime.ListenerFunc(func(event core.Event) error {
 		shown = true
 		heard(event)
 		return nil
-	})
+	}))
+
 	return r, shown || err == nil, err
 }
 
@@ -90,10 +91,11 @@ func (e engine) decide(ctx context.Context, threadID string, run core.ID, d mail
 		return e.Decide(ctx, identity, run, d)
 	}
 	d.Run = run
-	all, err := e.StreamDecisions(ctx, identity, threadID, []mailbox.Deciding{d}, func(event core.Event) error {
+	all, err := e.StreamDecisions(ctx, identity, threadID, []mailbox.Deciding{d}, runtime.ListenerFunc(func(event core.Event) error {
 		heard(event)
 		return nil
-	})
+	}))
+
 	if len(all) > 0 {
 		return all[0], nil
 	}

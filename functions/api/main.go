@@ -12,13 +12,12 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/cloud"
-	"github.com/reveille-run/reveille/functions/app/serve"
 	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/serve"
 )
 
 func main() {
-	c, err := cloud.Open()
+	c, err := serve.Open()
 	if err != nil {
 		log.Fatal(err)
 	}

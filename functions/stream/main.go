@@ -9,17 +9,16 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/app/serve"
 	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/serve"
 )
 
 // reserve is what an invocation keeps for handing its run on.
 const reserve = 5 * time.Second
 
 func main() {
-	c, err := cloud.Open()
+	c, err := serve.Open()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/functions/app/cloud"
+	"github.com/reveille-run/reveille/functions/serve"
 )
 
 func main() {
-	c, err := cloud.Open()
+	c, err := serve.Open()
 	if err != nil {
 		log.Fatal(err)
 	}

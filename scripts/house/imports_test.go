@@ -86,7 +86,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/sse", "adapters/egress", "adapters/awsenv"}
+var shared = []string{"adapters/protocol", "adapters/egress", "adapters/awsenv"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {
@@ -154,7 +154,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/app", module + "/core/store/"},
 		{"./functions/app", module + "/adapters/"},
 		{"./scripts/dev", "github.com/aws/aws-sdk-go-v2"},
-		{"./functions/sweep", module + "/functions/app/serve"},
+		{"./functions/sweep", module + "/functions/serve"},
 		{"./functions/sweep", module + "/core/run"},
 		{"./functions/sweep", module + "/core/tool"},
 		{"./functions/sweep", "github.com/google/jsonschema-go"},

@@ -46,7 +46,7 @@ func TestTheReadmeListsTheVariables(t *testing.T) {
 	}
 	var known []string
 	variable := regexp.MustCompile(`(?m)^\t\t\{"([A-Z_]+)", "([^"]*)"`)
-	for _, m := range variable.FindAllStringSubmatch(read(t, "functions/app/settings/settings.go"), -1) {
+	for _, m := range variable.FindAllStringSubmatch(read(t, "functions/settings/settings.go"), -1) {
 		known = append(known, m[1])
 		if defaults[m[1]] != m[2] {
 			t.Errorf("%s: README.md says the default is %q, it is %q", m[1], defaults[m[1]], m[2])

@@ -19,11 +19,10 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/cloud"
 	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/app/serve"
-	"github.com/reveille-run/reveille/functions/app/settings"
 	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/settings"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -50,7 +49,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := cloud.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
+	c := serve.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
 	verified, err := serve.Authenticate(&c)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/functions/app/settings"
+	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // local are the settings that only the local host has.

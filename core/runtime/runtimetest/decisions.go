@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -47,7 +48,7 @@ func resume(calls ...int) (all []mailbox.Deciding) {
 func (s *stage) decide(what string, decisions []mailbox.Deciding, want ...string) []mailbox.Decided {
 	s.t.Helper()
 	var got events
-	decided, err := s.program.StreamDecisions(s.t.Context(), ann, theThread.Thread, decisions, got.sink)
+	decided, err := s.program.StreamDecisions(s.t.Context(), ann, theThread.Thread, decisions, runtime.ListenerFunc(got.sink))
 	if err != nil {
 		s.t.Fatalf("%s: %v", what, err)
 	}
@@ -156,7 +157,7 @@ func (o Options) followedDecision(t *testing.T) {
 	s.suspend([]int{0}, 1)
 	got := events{seen: make(chan string, 100)}
 	_, wait := s.beside(func(ctx context.Context) error {
-		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink)
+		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), runtime.ListenerFunc(got.sink))
 		return err
 	})
 	<-got.seen // run_start
@@ -194,7 +195,7 @@ func (o Options) refusedDecisions(t *testing.T) {
 			s := newStage(t, o, false, "a", "b")
 			s.wait(nil, 0, 1)
 			var got events
-			decided, err := s.program.StreamDecisions(t.Context(), tt.id, theThread.Thread, tt.decisions, got.sink)
+			decided, err := s.program.StreamDecisions(t.Context(), tt.id, theThread.Thread, tt.decisions, runtime.ListenerFunc(got.sink))
 			if core.CodeOf(err) != tt.code || len(decided) != tt.taken || got.lines != nil {
 				t.Errorf("%d taken, %v, events %q; want %d and code %s", len(decided), err, got.lines, tt.taken, tt.code)
 			}
@@ -210,10 +211,11 @@ func (o Options) unheardDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
 	calls := 0
-	_, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, resume(1), func(core.Event) error {
+	_, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, resume(1), runtime.ListenerFunc(func(core.Event) error {
 		calls++
 		return fmt.Errorf("gone")
-	})
+	}))
+
 	run, failed := s.program.Run(t.Context(), ann, s.receipt.RunID)
 	if err != nil || failed != nil || calls != 1 || run.Status != core.RunDone {
 		t.Errorf("%v, %v after %d events; the run is %s, want done", err, failed, calls, run.Status)
@@ -235,7 +237,7 @@ func (o Options) failedStep(t *testing.T) {
 	}
 	got := events{seen: make(chan string, 100)}
 	ctx, wait := s.beside(func(ctx context.Context) error {
-		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink)
+		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), runtime.ListenerFunc(got.sink))
 		return err
 	})
 	for line := range got.seen {
@@ -267,7 +269,7 @@ func (o Options) lateDecision(t *testing.T) {
 	ctx, cancel := env.System().WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	var got events
-	if _, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), got.sink); err != nil {
+	if _, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), runtime.ListenerFunc(got.sink)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"run_start", "run_yield -"}, got.lines); diff != "" {
@@ -341,7 +343,7 @@ func (o Options) brokenStream(t *testing.T) {
 				return broken
 			}
 			var got events
-			decided, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, []mailbox.Deciding{decision}, got.sink)
+			decided, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, []mailbox.Deciding{decision}, runtime.ListenerFunc(got.sink))
 			if !errors.Is(err, broken) || len(decided) != 1 || got.lines != nil {
 				t.Errorf("%d taken, %v, events %q; want the failure", len(decided), err, got.lines)
 			}

@@ -143,12 +143,13 @@ func (w *world) read(program *runtime.Runtime, after uint64, limit int) (texts [
 // stream is what a run says to whoever follows it.
 func (w *world) stream(program *runtime.Runtime, run core.ID) (texts []string) {
 	w.t.Helper()
-	err := program.Follow(w.t.Context(), core.Identity{Tenant: theThread.Tenant}, run, func(e core.Event) error {
+	err := program.Follow(w.t.Context(), core.Identity{Tenant: theThread.Tenant}, run, runtime.ListenerFunc(func(e core.Event) error {
 		if e.Type == core.EventTextDelta {
 			texts = append(texts, e.Delta)
 		}
 		return nil
-	})
+	}))
+
 	if err != nil {
 		w.t.Fatal(err)
 	}

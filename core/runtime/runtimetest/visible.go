@@ -211,7 +211,7 @@ func (o Options) lateReader(t *testing.T) {
 	want := append(turnOf(4), "tool_call_done c0", "tool_call_done c3 -", "tool_call_suspended c1 s1 -", "tool_call_suspended c2 s2 -", "run_finish suspended")
 	for range 2 { // and again who comes after
 		var got events
-		if err := s.program.Follow(t.Context(), ann, s.receipt.RunID, got.sink); err != nil {
+		if err := s.program.Follow(t.Context(), ann, s.receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got.lines); diff != "" {
@@ -224,7 +224,9 @@ func (o Options) lateReader(t *testing.T) {
 func (o Options) liveReader(t *testing.T) {
 	s := newStage(t, o, false, "a", "b", "c")
 	got := events{seen: make(chan string, 100)}
-	ctx, ended := s.beside(func(ctx context.Context) error { return s.program.Follow(ctx, ann, s.receipt.RunID, got.sink) })
+	ctx, ended := s.beside(func(ctx context.Context) error {
+		return s.program.Follow(ctx, ann, s.receipt.RunID, runtime.ListenerFunc(got.sink))
+	})
 	wait := func(want string) {
 		t.Helper()
 		for {

@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/settings"
+	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // Keys is what the environment says about providers.

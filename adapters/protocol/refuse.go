@@ -1,0 +1,112 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Problem is the body of every refusal.
+type Problem struct {
+	Error string    `json:"error"`
+	Code  core.Code `json:"code"`
+}
+
+// statuses maps codes to HTTP statuses; a code that is absent is a 500.
+var statuses = map[core.Code]int{
+	core.CodeInvalid:       http.StatusBadRequest,
+	core.CodeUnsupported:   http.StatusBadRequest,
+	core.CodeUnauthorized:  http.StatusUnauthorized,
+	core.CodeForbidden:     http.StatusNotFound, // see Public
+	core.CodeNotFound:      http.StatusNotFound,
+	core.CodeMethod:        http.StatusMethodNotAllowed,
+	core.CodeNotAcceptable: http.StatusNotAcceptable,
+	core.CodeConflict:      http.StatusConflict,
+	core.CodeBusy:          http.StatusConflict,
+	core.CodeDecided:       http.StatusConflict,
+	core.CodeStale:         http.StatusConflict,
+	core.CodeSuperseded:    http.StatusConflict,
+	core.CodeClosing:       http.StatusConflict,
+	core.CodeDeleted:       http.StatusGone,
+	core.CodeTooLarge:      http.StatusRequestEntityTooLarge,
+	core.CodeFull:          http.StatusTooManyRequests,
+	core.CodeThrottled:     http.StatusServiceUnavailable,
+	core.CodeUnavailable:   http.StatusServiceUnavailable,
+}
+
+// Status returns the HTTP status of a code.
+func Status(code core.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
+
+// Public returns what a client may read of err. The text of an error that is
+// not the client's doing is replaced by a general sentence, since it can name
+// hosts and records; what workers tell each other (a lost claim, a record that
+// only a newer program reads) is a service that cannot answer now. A forbidden thread looks like one that does not exist, so
+// that nobody can find out which ids are taken.
+func Public(err error) Problem {
+	var tooLarge *http.MaxBytesError
+	code := core.CodeOf(err)
+	switch {
+	case errors.As(err, &tooLarge):
+		return Problem{Error: fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit), Code: core.CodeTooLarge}
+	case code == core.CodeForbidden:
+		return Problem{Error: "not found", Code: core.CodeNotFound}
+	case code == core.CodeSchema, code == core.CodeSuspect, code == core.CodeApplied, code == core.CodeFenced,
+		code == core.CodeInternal && errors.Is(err, context.DeadlineExceeded):
+		code = core.CodeUnavailable // the runtime's own affairs, which another try settles
+	}
+	switch Status(code) {
+	case http.StatusServiceUnavailable:
+		return Problem{Error: "the service cannot answer now, try again", Code: code}
+	case http.StatusInternalServerError:
+		return Problem{Error: "internal error", Code: core.CodeInternal}
+	}
+	return Problem{Error: err.Error(), Code: code}
+}
+
+// Refuse answers err as a JSON [Problem]; what the client may not read goes to
+// the log. It must not be called once a stream has started.
+func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
+	p := Public(err)
+	status := Status(p.Code)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	Log(log, err)
+	JSON(w, status, p)
+}
+
+// Log records err when its text is kept from the client, with the stack of a
+// panic.
+func Log(log *slog.Logger, err error) {
+	if Status(Public(err).Code) < http.StatusInternalServerError {
+		return
+	}
+	attributes := []any{"error", err}
+	var p *env.PanicError
+	if errors.As(err, &p) {
+		attributes = append(attributes, "stack", string(p.Stack))
+	}
+	log.Error("request failed", attributes...)
+}
+
+// JSON answers a value as JSON.
+func JSON(w http.ResponseWriter, status int, value any) {
+	body, err := core.EncodeJSON(value)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"internal error","code":"internal"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+}

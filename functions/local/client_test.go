@@ -1,0 +1,115 @@
+//go:build clients
+
+package local
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// clients are the npm packages: ai, newest 6.x, 6.0.0 and newest 7.x.
+var clients = []string{"ai", "ai-6.0.0", "ai-7"}
+
+// node runs a script of the AI SDK clients and returns what it prints.
+func node(t *testing.T, arguments ...string) []byte {
+	t.Helper()
+	const folder = "../../scripts/clients/aisdk"
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", "ai")); err != nil {
+		t.Fatal("the client is not installed: run `make test-clients`")
+	}
+	command := exec.CommandContext(t.Context(), "node", arguments...)
+	command.Dir, command.Stderr = folder, os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", arguments, err)
+	}
+	return out
+}
+
+// TestAISDKClientReadsTheHost sends the main job's message to the whole host
+// with the npm packages.
+func TestAISDKClientReadsTheHost(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	for _, name := range clients {
+		out := node(t, "chat.mjs", url, "echo: hello", name)
+		type part struct {
+			Type   string
+			State  string
+			Text   string
+			Input  map[string]string
+			Output map[string]string
+		}
+		var got struct {
+			FinishReason string
+			Parts        []part
+		}
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, out)
+		}
+		want := []part{
+			{Type: "step-start"},
+			{Type: "tool-echo", State: "output-available", Input: map[string]string{"text": "hello"}, Output: map[string]string{"text": "hello"}},
+			{Type: "step-start"},
+			{Type: "text", State: "done", Text: "Echo: hello"},
+		}
+		if diff := cmp.Diff(want, got.Parts); diff != "" || got.FinishReason != "stop" {
+			t.Errorf("%s: finish reason %q, parts (-want +got):\n%s", name, got.FinishReason, diff)
+		}
+	}
+}
+
+// TestAISDKClientDecides lets the npm packages approve, deny, approve after a
+// reload and run the client's tool, against the whole host.
+func TestAISDKClientDecides(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	for _, name := range clients {
+		t.Run(name, func(t *testing.T) {
+			var got map[string]any
+			if err := json.Unmarshal(node(t, "decide.mjs", url, name), &got); err != nil {
+				t.Fatal(err)
+			}
+			for title, want := range decided(name) {
+				var value any
+				if err := json.Unmarshal([]byte(want), &value); err != nil {
+					t.Fatalf("%s: %v in %s", title, err, want)
+				}
+				if diff := cmp.Diff(value, got[title]); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", title, diff)
+				}
+			}
+		})
+	}
+}
+
+// decided is what decide.mjs prints of each scenario.
+func decided(client string) map[string]string {
+	outcome := func(count int, asked, part, stored, text string) string {
+		parts := func(tool string) string {
+			return `[{"type":"step-start"},` + tool + `,{"type":"step-start"},{"type":"text","state":"done","text":` + text + `}]`
+		}
+		return `{"asked":"` + asked + `","finishReasons":["tool-calls","stop"],"isAbort":false,"sameMessage":true,"count":` + strconv.Itoa(count) + `,` +
+			`"parts":` + parts(part) + `,"stored":` + parts(stored) + `}`
+	}
+	ran := func(count int, title string) string {
+		text := title + " " + client
+		stored := `{"type":"tool-danger","state":"output-available","input":{"text":"` + text + `"},"output":{"text":"` + text + `","executions":1}`
+		return outcome(count, "approval-requested", stored+`,"approved":true}`, stored+`}`, `"Done: `+text+`"`)
+	}
+	denied := `{"type":"tool-danger","state":"output-denied","input":{"text":"denied ` + client + `"},"approved":false`
+	answered := `{"type":"tool-ask_user","state":"output-available","input":{"question":"answered?"},"output":{"name":"Ann"}}`
+	unanswered := `{"type":"tool-ask_user","state":"output-error","input":{"question":"unanswered?"},"errorText":"cancelled: nobody is there"}`
+	return map[string]string{
+		"superseded": ran(4, "instead"),
+		"approved":   ran(2, "approved"),
+		"reloaded":   ran(2, "reloaded"),
+		"denied":     outcome(2, "approval-requested", denied+`,"reason":"not today"}`, denied+`}`, `"The call of danger was denied."`),
+		"answered":   outcome(2, "input-available", answered, answered, `"The answer is: {\"name\":\"Ann\"}"`),
+		"unanswered": outcome(2, "input-available", unanswered, unanswered, `"The call of ask_user was denied."`),
+	}
+}

@@ -1,0 +1,125 @@
+//go:build killpoints
+
+package local
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// TestDeafToolIsLeftBehind: whatever a tool does, a cancelled run ends within 5 s,
+// its stream and its thread with it. When 16 tools were left behind the host says
+// that it is not healthy any more.
+func TestDeafToolIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	here := place{data: "memory", keys: filepath.Join(t.TempDir(), "keys")}
+	l := here.start(t, "", 1)
+	if err := l.expect(http.MethodGet, "/health", http.StatusOK, `{"status":"healthy"}`); err != nil {
+		t.Error(err)
+	}
+	cancelled := make(chan error, 16)
+	for i := range cap(cancelled) {
+		go func() { cancelled <- here.cancelDeaf(l, fmt.Sprint("t", i)) }()
+	}
+	for range cap(cancelled) {
+		if err := <-cancelled; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, path := range []string{"/health", "/health/live"} {
+		if err := l.expect(http.MethodGet, path, http.StatusServiceUnavailable,
+			`{"status":"unhealthy","reason":"16 tools do not end when they are told to, and still run; fewer than 16 are allowed"}`); err != nil {
+			t.Errorf("with 16 tools left behind: %v", err)
+		}
+	}
+	var results []core.ResultStatus
+	for _, m := range l.messages(t, "t0") {
+		if m.ToolResult != nil {
+			results = append(results, m.ToolResult.Status)
+		}
+	}
+	if diff := cmp.Diff([]core.ResultStatus{core.ResultUnknown}, results); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	l.stop(t)
+}
+
+// cancelDeaf streams a run whose tool ignores its context, cancels it when the
+// tool runs, and waits for its end.
+func (p place) cancelDeaf(l *process, thread string) error {
+	response, err := client.Post(l.url+"/v1/runs", "application/json",
+		strings.NewReader(fmt.Sprintf(`{"threadId":%q,"messages":[{"role":"user","content":"call: deaf"}]}`, thread)))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var cancelled time.Time
+	var last core.Event
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &last); err != nil {
+			return err
+		}
+		if last.Type != core.EventInferenceComplete {
+			continue
+		}
+		if err := p.runs(last.RunID); err != nil {
+			return err
+		}
+		cancelled = time.Now()
+		if err := l.expect(http.MethodPost, "/v1/threads/"+thread+"/cancel", http.StatusAccepted,
+			fmt.Sprintf(`{"status":"cancel_requested","thread_id":%q}`, thread)); err != nil {
+			return err
+		}
+	}
+	took := time.Since(cancelled)
+	if last.Termination == nil || *last.Termination != (core.Termination{Type: core.TerminationCancelled}) || took > 5*time.Second {
+		return fmt.Errorf("the stream of %s ended %s after the cancel with %+v, want the cancelled run's end within 5 s", thread, took, last)
+	}
+	return l.expect(http.MethodGet, "/v1/threads/"+thread, http.StatusOK,
+		fmt.Sprintf(`{"thread_id":%q,"active_run":null,"queued":0,"messages":3}`, thread))
+}
+
+// runs waits until a tool of the run has begun.
+func (p place) runs(run core.ID) error {
+	for range 1000 {
+		if keys, _ := os.ReadFile(p.keys); strings.Contains(string(keys), run.String()) {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return fmt.Errorf("no tool of run %s has begun after 5 s", run)
+}
+
+// expect sends a request and compares what it is answered with.
+func (l *process) expect(method, path string, status int, want string) error {
+	request, err := http.NewRequest(method, l.url+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if got := strings.TrimSpace(string(body)); err == nil && (response.StatusCode != status || got != want) {
+		err = fmt.Errorf("%s %s: %d %s, want %d %s", method, path, response.StatusCode, got, status, want)
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// localTenant owns everything on the local host.
+const localTenant = "local"
+
+// followInterval is short: a look at the embedded store costs microseconds.
+const followInterval = 20 * time.Millisecond
+
+// host is the whole deployment in one process.
+type host struct {
+	runtime *runtime.Runtime
+	handler http.Handler
+	queue   *queue
+	stop    context.CancelFunc
+	wait    sync.WaitGroup
+	rested  sync.Once
+	file    *bolt.Store // nil: the store is in memory
+	broken  chan error  // gets one error: why the file can be used no more
+	log     *slog.Logger
+}
+
+// newHost opens the store, takes back the claims of the process before, wakes
+// what is due and starts the queue's workers.
+func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger) (*host, error) {
+	h := &host{queue: newQueue(e, log), broken: make(chan error, 1), log: log}
+	backend, claimed, err := h.openStore(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.build(e, s, backend, log); err != nil {
+		h.close()
+		return nil, err
+	}
+	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
+		h.close()
+		return nil, err
+	}
+	if err := h.repair(ctx); err != nil {
+		h.close()
+		return nil, err
+	}
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	step := awslambda.StepHandler(awslambda.StepOptions{Worker: h.runtime, Env: e, Logger: log})
+	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
+	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
+	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
+	return h, nil
+}
+
+// openStore opens the backend and lists the claims that nobody can hold.
+func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backend, []core.ThreadKey, error) {
+	if s.Data == "memory" {
+		return memory.New(), nil, nil
+	}
+	file, err := bolt.Open(s.Data, bolt.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.file = file
+	claimed, err := file.Claimed(ctx)
+	if err != nil {
+		h.close()
+		return nil, nil, fmt.Errorf("list open claims: %w", err)
+	}
+	return file, claimed, nil
+}
+
+func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger) error {
+	bound, err := models.Bind(e, models.KeysOf(s))
+	if err != nil {
+		return err
+	}
+	parts, err := app.Parts(bound)
+	if err != nil {
+		return err
+	}
+	if parts, err = inject.Parts(parts); err != nil {
+		return err
+	}
+	h.runtime, err = runtime.Build(runtime.Config{
+		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
+		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		FollowInterval: followInterval,
+	})
+	if err != nil {
+		return err
+	}
+	h.handler = inject.Handler(e, web.Handler(web.Options{
+		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
+	}))
+	return nil
+}
+
+// purgeLimit bounds how many expired records one sweep erases.
+const purgeLimit = 1000
+
+// repair wakes overdue threads and erases what has expired. A file that was
+// taken away or is damaged as a whole is the only error then.
+func (h *host) repair(ctx context.Context) error {
+	if h.file == nil {
+		_, err := h.runtime.Sweep(ctx)
+		return err
+	}
+	if err := h.file.Check(); err != nil {
+		return err
+	}
+	_, err := h.runtime.Sweep(ctx)
+	_, purgeErr := h.file.Purge(ctx, purgeLimit)
+	return errors.Join(err, purgeErr)
+}
+
+// sweep repairs until ctx is done, or until the file can be used no more. One
+// that was only moved may come back.
+func (h *host) sweep(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.repair(ctx)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		if h.file != nil {
+			if broken := h.file.Check(); broken != nil && !errors.Is(broken, bolt.ErrReplaced) {
+				h.broken <- broken
+				return
+			}
+		}
+		h.log.Error("sweep failed", "error", err)
+	}
+}
+
+// restTime is how long workers may take to end: a step that is told to stop
+// gives its run back within four seconds.
+const restTime = 5 * time.Second
+
+// rest stops the workers and waits for them; what they had begun is given back.
+// One that is inside a tool or hook that does not heed its context is left, with
+// its claim, which the next start takes back.
+func (h *host) rest() {
+	if h.stop != nil {
+		h.rested.Do(h.endWorkers)
+	}
+}
+
+func (h *host) endWorkers() {
+	h.stop()
+	ended := make(chan struct{})
+	go func() {
+		h.wait.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(restTime):
+		h.log.Error("code of an agent does not stop when it is told to; the host ends without it, and its run goes on at the next start")
+	}
+}
+
+// close stops the workers and closes the store.
+func (h *host) close() {
+	h.rest()
+	if h.file == nil {
+		return
+	}
+	if err := h.file.Close(); err != nil {
+		h.log.Error("close", "error", err)
+	}
+}

@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/killpoints"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// Cloud is a function's way to AWS.
+type Cloud struct {
+	Settings settings.Settings
+	Env      *env.Env
+	Store    *dynamo.Store
+	Queue    *sqs.Queue
+	Logger   *slog.Logger
+}
+
+// Open reads the environment and makes the clients. It calls nothing yet. An
+// error names the variable that is missing or wrong.
+func Open() (*Cloud, error) {
+	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
+	if err != nil {
+		return nil, err
+	}
+	if s.Table == "" || s.QueueURL == "" {
+		return nil, fmt.Errorf("environment variables REVEILLE_TABLE and REVEILLE_QUEUE_URL are required")
+	}
+	table, err := dynamo.NewClient(awsenv.Config{})
+	if err != nil {
+		return nil, err
+	}
+	queue, err := sqs.NewClient(awsenv.Config{})
+	if err != nil {
+		return nil, err
+	}
+	e := env.System()
+	e.Reach = killpoints.Reach(e.Reach)
+	return &Cloud{
+		Settings: s, Env: e,
+		Store: dynamo.New(table, dynamo.Options{Table: s.Table}), Queue: sqs.New(queue, s.QueueURL),
+		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),
+	}, nil
+}
