@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -402,4 +403,29 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The head has a limit of its own, and an error of its own: another step of the
+// run would come to the same head.
+func TestTurnTooLargeForTheHeadEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inferences := 0
+		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+			inferences++
+			return answers(text("ok"))(ctx, r)
+		})})
+		refused := false
+		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Kind() == store.KindLog }) && !refused {
+				refused = true
+				return store.Outcome{}, thread.ErrTooLarge
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 0 {"type":"error","code":"too_large"`) || inferences != 1 {
+			t.Errorf("the run is %s after %d inferences, want an error too_large after one", got, inferences)
+		}
+	})
 }

@@ -139,6 +139,8 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 			want: "claim 1 at 0s", end: `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m1s, at most 5m0s are waited: no"} ""`},
 		{name: "a quota that waiting does not cure", failure: failure(model.KindQuota, 301*s),
 			want: "claim 1 at 0s", end: exhausted},
+		{name: "no model error, with the code of a stream that was cut", failure: core.Errorf(core.CodeUnavailable, "no"),
+			want: "claim 1 at 0s", end: exhausted},
 		{name: "time enough behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10400 * ms,
 			want: "claim 1 at 0s, claim 1 at 400ms", end: exhausted},
 		{name: "too little time behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10399 * ms,
