@@ -81,7 +81,7 @@ func (b *bench) restart(t testing.TB) {
 	}
 	none := 0
 	b.Runtime, err = runtime.Build(runtime.Config{
-		Env: b.env(), Store: b.backend, Waker: b, Due: dynamo.DuePolicy(),
+		Env: b.env(), Store: b.backend, Waker: b,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: b.answers, Name: "m"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},

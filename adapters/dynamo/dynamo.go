@@ -47,10 +47,9 @@ func New(client API, o Options) *Store {
 	return s
 }
 
-// DuePolicy is how precisely threads are to be indexed on this store: a grace of
-// two minutes, rounded up to the minute, so that quick transitions do not pay
-// for an index write.
-func DuePolicy() thread.DuePolicy {
+// DuePolicy implements [store.Due]: a grace of two minutes, rounded up to the
+// minute, so that quick transitions do not pay for an index write.
+func (s *Store) DuePolicy() thread.DuePolicy {
 	return thread.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
 }
 

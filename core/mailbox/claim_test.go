@@ -196,7 +196,7 @@ func TestSweepOfAWrongDueTimeIsHintedForTheRightOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		box, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: w.store, Waker: waker(w.queue), Due: thread.DuePolicy{Grace: 120_000, Round: 60_000},
+			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 120_000, Round: 60_000}}, Waker: waker(w.queue),
 		})
 		if err != nil {
 			t.Fatal(err)

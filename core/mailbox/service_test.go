@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -48,12 +49,20 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
+// indexed is a backend with another policy for what is due.
+type indexed struct {
+	store.Backend
+	policy thread.DuePolicy
+}
+
+func (i indexed) DuePolicy() thread.DuePolicy { return i.policy }
+
 func TestOptionsAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		box, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
-			Due: thread.DuePolicy{Grace: 7_000}, Worker: "me", Lease: time.Minute,
+			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 7_000}}, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+			Worker: "me", Lease: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

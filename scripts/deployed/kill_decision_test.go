@@ -120,7 +120,7 @@ func (h halfway) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 // decideHalf stores the decision's record alone.
 func (w *world) decideHalf(t *testing.T, call string) {
 	t.Helper()
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: halfway{w.store}, Waker: nobody{}, Due: dynamo.DuePolicy()})
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: halfway{w.store}, Waker: nobody{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -30,7 +29,7 @@ func (w *world) lose(tb testing.TB, ago time.Duration) {
 	tb.Helper()
 	past := env.System()
 	past.Now = func() time.Time { return time.Now().Add(-ago) }
-	box, err := mailbox.New(mailbox.Options{Env: past, Store: w.store, Waker: nobody{}, Due: dynamo.DuePolicy()})
+	box, err := mailbox.New(mailbox.Options{Env: past, Store: w.store, Waker: nobody{}})
 	if err != nil {
 		tb.Fatal(err)
 	}

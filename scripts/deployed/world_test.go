@@ -82,7 +82,7 @@ func newWorld(tb testing.TB) *world {
 	w.queueURL = *out.QueueUrl
 	w.store = dynamo.New(tables, dynamo.Options{Table: w.table})
 	w.queue = sqs.New(queues, w.queueURL)
-	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Due: dynamo.DuePolicy()})
+	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {
 		tb.Fatal(err)
 	}

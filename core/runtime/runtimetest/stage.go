@@ -109,7 +109,7 @@ func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	s := &stage{t: t, store: &breakable{Backend: o.Open(t, env.System().Now)}, batch: batch}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "holder"})
+	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Logger: quiet, Worker: "holder"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 		t.Fatal(err)
 	}
 	s.program, err = runtime.Build(runtime.Config{
-		Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
+		Env: env.System(), Store: s.store, Waker: s, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System()), Name: "scripted"}},
 			Tools:  []tool.Tool{echo}, Specs: []agent.Spec{{ID: "demo", Model: "scripted"}},

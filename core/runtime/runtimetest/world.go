@@ -28,7 +28,6 @@ const longestDelay = 15 * time.Minute
 type world struct {
 	t        *testing.T
 	store    store.Backend
-	due      thread.DuePolicy
 	runtimes map[string]*runtime.Runtime
 
 	mu    sync.Mutex
@@ -43,7 +42,7 @@ type message struct {
 
 func newWorld(t *testing.T, o Options) *world {
 	t.Helper()
-	w := &world{t: t, due: o.Due, runtimes: map[string]*runtime.Runtime{}, clock: env.System().Now()}
+	w := &world{t: t, runtimes: map[string]*runtime.Runtime{}, clock: env.System().Now()}
 	w.store = o.Open(t, w.now)
 	return w
 }
@@ -123,7 +122,7 @@ func (w *world) build(r release, agents agent.Parts) *runtime.Runtime {
 	e := env.System()
 	e.Now = w.now
 	program, err := runtime.Build(runtime.Config{
-		Env: e, Store: w.store, Waker: w, Due: w.due, Records: r.records, Worker: r.name, Agents: agents,
+		Env: e, Store: w.store, Waker: w, Records: r.records, Worker: r.name, Agents: agents,
 	})
 	if err != nil {
 		w.t.Fatal(err)
