@@ -21,6 +21,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -46,7 +47,7 @@ type bench struct {
 	backend store.Backend
 	client  *dynamodb.Client // of the table; nil in memory
 	table   string
-	meter   *dynamo.Meter // of everything that goes to the table
+	meter   *dynamotest.Meter // of everything that goes to the table
 	answers *chatter
 	asks    bool         // calls wait for a person
 	clock   atomic.Int64 // since noon, in nanoseconds
@@ -60,7 +61,7 @@ type bench struct {
 func newBench(t testing.TB, answers chatter) *bench {
 	t.Helper()
 	_, table := client(t)
-	b := &bench{table: table, meter: dynamo.NewMeter(http.DefaultTransport), answers: &answers}
+	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), answers: &answers}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ type Store struct {
 
 var _ store.Backend = (*Store)(nil)
 
-// New returns a store on a table that has the shape of [Schema].
+// New returns a store on a table as template.yaml deploys it; for the tests of a
+// program on it dynamotest makes one.
 func New(client API, o Options) *Store {
 	s := &Store{client: client, table: aws.String(cmp.Or(o.Table, "threads")), now: o.Now}
 	if s.now == nil {
