@@ -24,7 +24,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.take()
+			hint, _ := r.queue.Take()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(7 * time.Second)
@@ -61,7 +61,7 @@ func TestLeaseOfALongStepIsRenewed(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.take()
+			hint, _ := r.queue.Take()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(time.Second)
@@ -152,7 +152,7 @@ func TestFailedModelCallsBackOff(t *testing.T) {
 // has to wait then, in milliseconds.
 func workOnce(t *testing.T, r *rig, process *runtime.Runtime, key core.ThreadKey) int64 {
 	t.Helper()
-	hint, ok := r.queue.take()
+	hint, ok := r.queue.Take()
 	if !ok {
 		t.Fatalf("no hint is due: %+v", r.head(key))
 	}

@@ -31,7 +31,7 @@ type Faulty struct {
 	Around func(ctx context.Context, op Op, do func(context.Context) error) error
 	// OnRecord is given every record that Get, Log, LogBackwards and Records have
 	// found, and returns what the caller finds.
-	OnRecord func(store.Record) store.Record
+	OnRecord func(op Op, found store.Record) store.Record
 
 	OnHead         func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
 	OnCommit       func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
@@ -115,7 +115,8 @@ func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (reco
 	if method == nil {
 		method = f.Backend.Get
 	}
-	err = f.around(ctx, Op{Method: "Get", Key: key, Name: name}, func(ctx context.Context) (err error) {
+	op := Op{Method: "Get", Key: key, Name: name}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
 		record, ok, err = method(ctx, key, name)
 		return err
 	})
@@ -123,7 +124,7 @@ func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (reco
 		return store.Record{}, true, err
 	}
 	if ok {
-		record = f.found(record)
+		record = f.found(op, record)
 	}
 	return record, ok, nil
 }
@@ -154,7 +155,7 @@ func (f *Faulty) log(ctx context.Context, op Op, records iter.Seq2[store.Record,
 		}
 		for record, err := range records {
 			if err == nil {
-				record = f.found(record)
+				record = f.found(op, record)
 			}
 			if !yield(record, err) {
 				return
@@ -187,7 +188,8 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	if method == nil {
 		method = f.Backend.Records
 	}
-	err = f.around(ctx, Op{Method: "Records", Key: key, Name: prefix}, func(ctx context.Context) (err error) {
+	op := Op{Method: "Records", Key: key, Name: prefix}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
 		list, err = method(ctx, key, prefix, after, limit)
 		return err
 	})
@@ -195,7 +197,7 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 		return nil, err
 	}
 	for i, record := range list {
-		list[i] = f.found(record)
+		list[i] = f.found(op, record)
 	}
 	return list, nil
 }
@@ -216,9 +218,9 @@ func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *sto
 	return due, nil
 }
 
-func (f *Faulty) found(record store.Record) store.Record {
+func (f *Faulty) found(op Op, record store.Record) store.Record {
 	if f.OnRecord == nil {
 		return record
 	}
-	return f.OnRecord(record)
+	return f.OnRecord(op, record)
 }

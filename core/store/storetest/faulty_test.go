@@ -23,7 +23,7 @@ func TestFaultyWithoutAFaultIsItsBackend(t *testing.T) {
 		return &storetest.Faulty{
 			Backend:  memory.New(),
 			Around:   func(ctx context.Context, _ storetest.Op, do func(context.Context) error) error { return do(ctx) },
-			OnRecord: func(r store.Record) store.Record { return r },
+			OnRecord: func(_ storetest.Op, r store.Record) store.Record { return r },
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestAroundsErrorIsTheOperations(t *testing.T) {
 }
 
 func TestOnRecordChangesWhatIsRead(t *testing.T) {
-	f := &storetest.Faulty{Backend: memory.New(), OnRecord: func(r store.Record) store.Record {
+	f := &storetest.Faulty{Backend: memory.New(), OnRecord: func(_ storetest.Op, r store.Record) store.Record {
 		r.Payload = []byte("damaged")
 		return r
 	}}
