@@ -2,7 +2,6 @@ package mailbox_test
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t)
-	full := mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue)}
+	full := mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue}
 	change := func(f func(*mailbox.Options)) mailbox.Options {
 		o := full
 		f(&o)
@@ -61,7 +60,7 @@ func TestOptionsAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		box, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 7_000}}, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 7_000}}, Waker: w.queue, Logger: slog.New(slog.DiscardHandler),
 			Worker: "me", Lease: time.Minute,
 		})
 		if err != nil {
@@ -87,7 +86,7 @@ func TestOptionsAreUsed(t *testing.T) {
 func TestReclaimSaysWhatItCouldNotTakeBack(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t)
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +117,8 @@ func TestLogGoesToTheDefaultLogger(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	w := newWorld(t)
-	w.refuses = errors.New("no queue")
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue)})
+	w.queue.OnWake = refuse
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {
 		t.Fatal(err)
 	}
