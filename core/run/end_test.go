@@ -282,13 +282,13 @@ func (gone) Resolve(id string) (*agent.Resolved, error) {
 
 // limit refuses records of more bytes, as a backend does before it sends them.
 func (w *world) limit(bytes int) {
-	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 		if len(r.Payload) > bytes {
 			return store.ErrTooLarge
 		}
 		return w.store.Backend.Put(ctx, key, r)
 	}
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		for _, r := range c.Records {
 			if len(r.Payload) > bytes {
 				return store.Outcome{}, store.ErrTooLarge
@@ -384,14 +384,14 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 					}
 					w.stepper = w.other(t, options{})
 				}
-				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 					if strings.HasPrefix(name, tt.lost) {
 						return store.Record{}, false, nil
 					}
 					return w.store.Backend.Get(ctx, key, name)
 				}
 				w.finish(t, key, nil)
-				w.store.get = nil
+				w.store.OnGet = nil
 				if got := w.end(t, key, receipt); !strings.HasPrefix(got, tt.end) {
 					t.Errorf("the run is %s, want %s", got, tt.end)
 				}
@@ -415,7 +415,7 @@ func TestTurnTooLargeForTheHeadEndsTheRun(t *testing.T) {
 			return answers(text("ok"))(ctx, r)
 		})})
 		refused := false
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Kind() == store.KindLog }) && !refused {
 				refused = true
 				return store.Outcome{}, thread.ErrTooLarge

@@ -242,7 +242,7 @@ func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 		w := newWorld(t, options{env: drawing(0), agents: spec(t, m, agent.Spec{})})
 		m.world = w
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if c.Head.Run.ID.IsZero() {
 				return store.Outcome{}, errors.New("connection reset by peer")
 			}
@@ -254,7 +254,7 @@ func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 		if r := w.head(t, key).Run; r.ModelFailed != 3 {
 			t.Fatalf("the run is %+v; want it given back with 3 failed calls", r)
 		}
-		w.store.commit = nil
+		w.store.OnCommit = nil
 		time.Sleep(time.Minute)
 		w.finish(t, key, listener)
 		const want = `done 0 {"type":"error","code":"model","detail":"the model has failed 3 times"} ""`
