@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -39,11 +39,6 @@ func (s *apart) Put(ctx context.Context, key core.ThreadKey, r store.Record) err
 	s.states = append(s.states, r.Name)
 	return nil
 }
-
-// deaf is a queue that loses everything.
-type deaf struct{}
-
-func (deaf) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
 
 // visits counts the steps of a thread when they begin: a result waits for no hook.
 type visits struct{}
@@ -75,7 +70,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := env.System()
-	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: deaf{}, Agents: agent.Parts{
+	program, err := runtime.Build(runtime.Config{Env: e, Store: s, Waker: &mailboxtest.Queue{}, Agents: agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
 		Tools:   []tool.Tool{echo},
 		Plugins: []plugin.Plugin{visits{}},

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 )
 
 // meteredSteps is how many background steps a mean is taken of. Every step takes
@@ -48,11 +49,11 @@ func steered(t testing.TB, b *bench) {
 	t.Helper()
 	b.submit(t, 1)
 	b.step(t)
-	hints := b.hints
+	b.queue.OnWake = func(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost } // there is a hint already
 	for range 2 {
 		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("", noise(500))}})
 	}
-	b.hints = hints // one is enough
+	b.queue.OnWake = atOnce
 }
 
 // histories are the lengths of thread, in messages, at which a step must cost
