@@ -153,6 +153,9 @@ var faults = []fault{
 			return later[:min(limit, len(later))], err
 		}}
 	}},
+	{name: "due policy changes", clause: "DuePolicyIsTheSameForAll", text: "the same for all who ask", backend: func(m *memory.Store) store.Backend {
+		return &wavering{Backend: m}
+	}},
 	{name: "log is not reversed", clause: "LogIsReadBackwardsToo", text: "LogBackwards(storetest.", backend: func(m *memory.Store) store.Backend {
 		return &storetest.Faulty{Backend: m, OnLogBackwards: m.Log}
 	}},
@@ -164,6 +167,17 @@ var faults = []fault{
 			return m.Records(ctx, key, prefix, after, limit)
 		}}
 	}},
+}
+
+// wavering has another policy for whoever asks.
+type wavering struct {
+	store.Backend
+	asked int64
+}
+
+func (w *wavering) DuePolicy() thread.DuePolicy {
+	w.asked++
+	return thread.DuePolicy{Grace: w.asked}
 }
 
 // twoSteps compares and writes under one lock each; the 16 racing writers all
