@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Code is the stable, machine-readable name of an error. The HTTP API answers
+// Code is the stable, machine-readable name of an error. The HTTP API returns
 // it beside the text.
 type Code string
 
@@ -37,8 +37,10 @@ const (
 	CodeInternal      Code = "internal"           // anything else; the text says what
 )
 
-// Error is an error with a code. Match it with errors.Is against a sentinel of
-// the same code, or read the code with [CodeOf]; never match the text.
+// Error is an error with a code. Two questions are asked of it, and never its
+// text: errors.Is whether it is, or wraps, one sentinel (a package variable such
+// as thread.ErrFenced; another error of the same code is not it), and [CodeOf]
+// what kind of error it is, whoever made it.
 type Error struct {
 	Code    Code
 	Message string
@@ -48,20 +50,19 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the error that %w wrapped, if any.
+// Unwrap returns the error that %w wrapped, if any; of several, one that wraps
+// them all.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports whether target is an *Error of the same code.
-func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error)
-	return ok && t.Code == e.Code
-}
-
 // Errorf returns an *Error; %w wraps as in fmt.Errorf. In a chain the code of
-// the outermost *Error is the one that [CodeOf] answers.
+// the outermost *Error is the one that [CodeOf] returns.
 func Errorf(code Code, format string, args ...any) error {
 	wrapped := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: wrapped.Error(), cause: errors.Unwrap(wrapped)}
+	cause := errors.Unwrap(wrapped)
+	if _, several := wrapped.(interface{ Unwrap() []error }); several {
+		cause = wrapped
+	}
+	return &Error{Code: code, Message: wrapped.Error(), cause: cause}
 }
 
 // CodeOf returns the code of err: "" for nil, [CodeInternal] for an error

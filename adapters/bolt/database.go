@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // database is a bbolt database whose file may be damaged, cut short or taken
@@ -154,9 +155,22 @@ func (d *database) explain(err error) error {
 	return damaged(d.path, err)
 }
 
-func damaged(path string, err error) error {
-	return core.Errorf(core.CodeCorrupt, "%w; file %s is damaged: restore it from a copy, or move it away to begin anew", err, path)
+// damagedError is what was found in a file, with the file's name and a remedy.
+// It is a store.ErrCorrupt whatever the finding is: often it is thread's, which
+// knows of no store, or bbolt's panic.
+type damagedError struct {
+	path    string
+	finding error
 }
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("%v; file %s is damaged: restore it from a copy, or move it away to begin anew", e.finding, e.path)
+}
+
+// Unwrap puts ErrCorrupt first: its code is the error's.
+func (e *damagedError) Unwrap() []error { return []error{store.ErrCorrupt, e.finding} }
+
+func damaged(path string, err error) error { return &damagedError{path, err} }
 
 // count counts a transaction that was committed.
 func (d *database) count() {

@@ -9,7 +9,12 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
+
+// DuePolicy implements [store.Due]: the index is exact, since it lies in the
+// same transaction as the head.
+func (s *Store) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
 // Overdue implements [store.Due]. Threads that are due at the same time are in
 // the order of their keys. A damaged entry of the index is passed over, so that

@@ -130,7 +130,7 @@ func TestCheckPagesFindsWhatBboltWouldTrust(t *testing.T) {
 		if tt.text == "" && err == nil {
 			continue
 		}
-		if err == nil || !errors.Is(err, store.ErrCorrupt) || !strings.HasSuffix(err.Error(), tt.text) {
+		if err == nil || core.CodeOf(err) != core.CodeCorrupt || !strings.HasSuffix(err.Error(), tt.text) {
 			t.Errorf("%s: checkPages returns the error %v, want code corrupt and the end %q", tt.name, err, tt.text)
 		}
 	}

@@ -21,7 +21,7 @@ type pointerWrite struct {
 // checkPointer looks at what needs no file.
 func (s *Store) checkPointer(tenant string, p store.Pointer) (at []byte, err error) {
 	if len(p.Value) > s.maxPayload {
-		return nil, core.Errorf(core.CodeTooLarge, "pointer %q has %d bytes, at most %d are allowed", core.Excerpt(p.Name), len(p.Value), s.maxPayload)
+		return nil, fmt.Errorf("%w: pointer %q has %d bytes, at most %d are allowed", store.ErrTooLarge, core.Excerpt(p.Name), len(p.Value), s.maxPayload)
 	}
 	return pointerAt(tenant, p.Name)
 }

@@ -43,7 +43,7 @@ func (s *Store) prepareRecord(key core.ThreadKey, record store.Record) (*recordW
 		return nil, err
 	}
 	if size := len(record.Payload); size > s.maxPayload {
-		return nil, core.Errorf(core.CodeTooLarge, "record %s of %s has %d bytes, at most %d are allowed", record.Name, key, size, s.maxPayload)
+		return nil, fmt.Errorf("%w: record %s of %s has %d bytes, at most %d are allowed", store.ErrTooLarge, record.Name, key, size, s.maxPayload)
 	}
 	at := recordKey(key, record.Name)
 	if len(at) > bbolt.MaxKeySize/2 { // the rest is for the index

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,10 +20,12 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -46,21 +47,19 @@ type bench struct {
 	backend store.Backend
 	client  *dynamodb.Client // of the table; nil in memory
 	table   string
-	meter   *dynamo.Meter // of everything that goes to the table
+	meter   *dynamotest.Meter // of everything that goes to the table
 	answers *chatter
 	asks    bool         // calls wait for a person
 	clock   atomic.Int64 // since noon, in nanoseconds
 	nap     func(context.Context, time.Duration) error
-
-	mu    sync.Mutex
-	hints []core.WakeUp
+	queue   mailboxtest.Queue // of hints without a delay: the others are never waited for
 }
 
 // newBench is a process on a table of its own.
 func newBench(t testing.TB, answers chatter) *bench {
 	t.Helper()
 	_, table := client(t)
-	b := &bench{table: table, meter: dynamo.NewMeter(http.DefaultTransport), answers: &answers}
+	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), answers: &answers}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +73,7 @@ func newBench(t testing.TB, answers chatter) *bench {
 // memory. What is on the queue stays.
 func (b *bench) restart(t testing.TB) {
 	t.Helper()
+	b.queue.Now, b.queue.OnWake = b.now, atOnce
 	lookup, err := tool.Typed(tool.Spec{Name: "lookup", Description: "Returns 2 KB that cannot be compressed."},
 		func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Text(noise(2048)), nil })
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) restart(t testing.TB) {
 	}
 	none := 0
 	b.Runtime, err = runtime.Build(runtime.Config{
-		Env: b.env(), Store: b.backend, Waker: b, Due: dynamo.DuePolicy(),
+		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: b.answers, Name: "m"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
@@ -118,12 +118,10 @@ func (b *bench) env() *env.Env {
 	return e
 }
 
-// Wake implements mailbox.Waker.
-func (b *bench) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if delay == 0 {
-		b.hints = append(b.hints, w)
+// atOnce loses the hints that have a delay.
+func atOnce(_ core.WakeUp, delay time.Duration) error {
+	if delay > 0 {
+		return mailboxtest.ErrLost
 	}
 	return nil
 }
@@ -149,9 +147,7 @@ func (b *bench) send(t testing.TB, s mailbox.Submission) mailbox.Receipt {
 
 // waiting reports whether a hint is on the queue.
 func (b *bench) waiting() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.hints) > 0
+	return len(b.queue.Messages()) > 0
 }
 
 // step works the next hint, 10 s after the last.
@@ -163,14 +159,10 @@ func (b *bench) step(t testing.TB) {
 // batch works the next hints as one delivery of the queue.
 func (b *bench) batch(t testing.TB, n int) {
 	t.Helper()
-	b.mu.Lock()
-	if len(b.hints) < n {
-		b.mu.Unlock()
-		t.Fatalf("there are %d hints to work on, want %d", len(b.hints), n)
+	hints := b.queue.Batch(n)
+	if len(hints) < n {
+		t.Fatalf("there are %d hints to work on, want %d", len(hints), n)
 	}
-	hints := slices.Clone(b.hints[:n])
-	b.hints = b.hints[n:]
-	b.mu.Unlock()
 	b.clock.Add(int64(10 * time.Second))
 	for _, err := range b.WorkBatch(t.Context(), hints) {
 		if err != nil {
@@ -190,7 +182,9 @@ func longThread(t testing.TB, answers chatter, make func(t testing.TB, b *bench)
 	make(t, maker)
 	b := newBench(t, answers)
 	b.clock.Store(maker.clock.Load())
-	b.hints = maker.hints
+	for _, m := range maker.queue.Messages() {
+		_ = b.queue.Wake(t.Context(), m.Hint, 0)
+	}
 	b.copyFrom(t, maker.backend)
 	return b
 }

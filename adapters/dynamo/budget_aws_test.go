@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -49,11 +50,11 @@ func steered(t testing.TB, b *bench) {
 	t.Helper()
 	b.submit(t, 1)
 	b.step(t)
-	hints := b.hints
+	b.queue.OnWake = func(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost } // there is a hint already
 	for range 2 {
 		b.send(t, mailbox.Submission{Mode: mailbox.ModeSteer, Messages: []core.Message{core.UserMessage("", noise(500))}})
 	}
-	b.hints = hints // one is enough
+	b.queue.OnWake = atOnce
 }
 
 // histories are the lengths of thread, in messages, at which a step must cost
@@ -63,9 +64,9 @@ var histories = []int{10, 10_000}
 // cost is what was metered. State snapshots and event chunks are apart, in
 // Kinds alone: they come every so many steps and bytes.
 type cost struct {
-	dynamo.Units
+	dynamotest.Units
 	Rounds int
-	Kinds  map[string]dynamo.Units
+	Kinds  map[string]dynamotest.Units
 }
 
 // measure meters what do sends.
@@ -85,14 +86,14 @@ func (b *bench) measure(do func()) cost {
 // mean is that of the units; the round trips are the least, since a busy machine
 // makes them more. Kinds are sums.
 func mean(costs []cost) cost {
-	m := cost{Rounds: costs[0].Rounds, Kinds: map[string]dynamo.Units{}}
+	m := cost{Rounds: costs[0].Rounds, Kinds: map[string]dynamotest.Units{}}
 	for _, c := range costs {
 		m.Write += c.Write
 		m.Read += c.Read
 		m.Rounds = min(m.Rounds, c.Rounds)
 		for kind, u := range c.Kinds {
 			sum := m.Kinds[kind]
-			m.Kinds[kind] = dynamo.Units{Write: sum.Write + u.Write, Read: sum.Read + u.Read, Calls: sum.Calls + u.Calls}
+			m.Kinds[kind] = dynamotest.Units{Write: sum.Write + u.Write, Read: sum.Read + u.Read, Calls: sum.Calls + u.Calls}
 		}
 	}
 	m.Write /= float64(len(costs))
@@ -244,12 +245,12 @@ func TestSubmissionBudget(t *testing.T) {
 		key    string
 		want   cost
 	}{
-		{"to a new thread", func(*testing.T, *bench) {}, "", cost{Units: dynamo.Units{Write: 4, Read: 1, Calls: 4}, Rounds: 4}},
-		{"to a new thread, with a key", func(*testing.T, *bench) {}, "k", cost{Units: dynamo.Units{Write: 5, Read: 2, Calls: 6}, Rounds: 4}},
-		{"to a thread that has work", func(t *testing.T, b *bench) { b.submit(t, 1) }, "", cost{Units: dynamo.Units{Write: 3, Read: 1, Calls: 4}, Rounds: 4}},
-		{"to a thread that has work, with a key", func(t *testing.T, b *bench) { b.submit(t, 1) }, "k", cost{Units: dynamo.Units{Write: 4, Read: 2, Calls: 6}, Rounds: 4}},
+		{"to a new thread", func(*testing.T, *bench) {}, "", cost{Units: dynamotest.Units{Write: 4, Read: 1, Calls: 4}, Rounds: 4}},
+		{"to a new thread, with a key", func(*testing.T, *bench) {}, "k", cost{Units: dynamotest.Units{Write: 5, Read: 2, Calls: 6}, Rounds: 4}},
+		{"to a thread that has work", func(t *testing.T, b *bench) { b.submit(t, 1) }, "", cost{Units: dynamotest.Units{Write: 3, Read: 1, Calls: 4}, Rounds: 4}},
+		{"to a thread that has work, with a key", func(t *testing.T, b *bench) { b.submit(t, 1) }, "k", cost{Units: dynamotest.Units{Write: 4, Read: 2, Calls: 6}, Rounds: 4}},
 		{"again, with the same key", func(t *testing.T, b *bench) { b.send(t, mailbox.Submission{Messages: input, Key: "k"}) }, "k",
-			cost{Units: dynamo.Units{Read: 2, Calls: 2}, Rounds: 1}},
+			cost{Units: dynamotest.Units{Read: 2, Calls: 2}, Rounds: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -304,7 +305,7 @@ func TestWaitingStreamBudget(t *testing.T) {
 	receipt := b.submit(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	naps, total := 0, dynamo.Units{}
+	naps, total := 0, dynamotest.Units{}
 	b.nap = func(ctx context.Context, d time.Duration) error {
 		b.clock.Add(int64(d))
 		switch naps++; naps {
@@ -320,7 +321,7 @@ func TestWaitingStreamBudget(t *testing.T) {
 	if err := b.Follow(ctx, core.Identity{Tenant: theThread.Tenant}, receipt.RunID, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
-	if want := (dynamo.Units{Read: looks, Calls: looks}); total != want {
+	if want := (dynamotest.Units{Read: looks, Calls: looks}); total != want {
 		t.Errorf("%d looks cost %+v, want %+v", looks, total, want)
 	}
 }

@@ -32,13 +32,13 @@ type slow struct {
 }
 
 func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	var in struct{ Item wireItem }
+	var in struct{ Item map[string]struct{ S string } }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		s.t.Error(err)
 	}
-	name := in.Item.text(attrSK)
+	name := in.Item[attrSK].S
 	if name == pointerName {
-		name = in.Item.text(attrPK)
+		name = in.Item[attrPK].S
 	}
 	s.mu.Lock()
 	s.puts = append(s.puts, fmt.Sprintf("%.0f %s", time.Since(s.start).Seconds(), name))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -34,7 +35,7 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 		t.Fatalf("%v; make test-aws sets it", err)
 	}
 	table := fmt.Sprintf("threads-%d", time.Now().UnixNano())
-	if err := dynamo.CreateTable(t.Context(), c, table); err != nil {
+	if err := dynamotest.CreateTable(t.Context(), c, table); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

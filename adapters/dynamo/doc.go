@@ -4,7 +4,7 @@
 // item H, a record is the item of its name. Pointers have partitions of their
 // own, N#<tenant>#<name>. The tenant comes first, so that an IAM policy on
 // dynamodb:LeadingKeys can fence tenants. Threads that are due have an entry in
-// the sparse index "due"; [Schema] describes the table.
+// the sparse index "due"; template.yaml deploys the table.
 //
 // # Attributes
 //

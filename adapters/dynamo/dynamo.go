@@ -38,7 +38,8 @@ type Store struct {
 
 var _ store.Backend = (*Store)(nil)
 
-// New returns a store on a table that has the shape of [Schema].
+// New returns a store on a table as template.yaml deploys it; for the tests of a
+// program on it dynamotest makes one.
 func New(client API, o Options) *Store {
 	s := &Store{client: client, table: aws.String(cmp.Or(o.Table, "threads")), now: o.Now}
 	if s.now == nil {
@@ -47,10 +48,9 @@ func New(client API, o Options) *Store {
 	return s
 }
 
-// DuePolicy is how precisely threads are to be indexed on this store: a grace of
-// two minutes, rounded up to the minute, so that quick transitions do not pay
-// for an index write.
-func DuePolicy() thread.DuePolicy {
+// DuePolicy implements [store.Due]: a grace of two minutes, rounded up to the
+// minute, so that quick transitions do not pay for an index write.
+func (s *Store) DuePolicy() thread.DuePolicy {
 	return thread.DuePolicy{Grace: (2 * time.Minute).Milliseconds(), Round: time.Minute.Milliseconds()}
 }
 

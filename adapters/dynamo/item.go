@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,7 +75,7 @@ func threadKey(it item) (core.ThreadKey, error) {
 			return key, nil
 		}
 	}
-	return core.ThreadKey{}, core.Errorf(core.CodeCorrupt, "partition key %q names no thread", core.Excerpt(pk))
+	return core.ThreadKey{}, fmt.Errorf("%w: partition key %q names no thread", store.ErrCorrupt, core.Excerpt(pk))
 }
 
 func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) item {
@@ -97,12 +98,15 @@ func decodeHead(key core.ThreadKey, it item) (thread.Head, error) {
 		return thread.Head{}, nil
 	}
 	head, err := thread.Decode(blobOf(it, attrHead))
+	if core.CodeOf(err) == core.CodeCorrupt { // thread's, which knows of no store
+		return thread.Head{}, fmt.Errorf("head of %s: %w: %w", key, store.ErrCorrupt, err)
+	}
 	if err != nil {
-		return thread.Head{}, core.Errorf(core.CodeOf(err), "head of %s: %w", key, err)
+		return thread.Head{}, fmt.Errorf("head of %s: %w", key, err)
 	}
 	version, err := numberOf(it, attrVersion)
 	if err != nil || version != head.Version {
-		return thread.Head{}, core.Errorf(core.CodeCorrupt, "head of %s: version is %d inside and %d outside", key, head.Version, version)
+		return thread.Head{}, fmt.Errorf("head of %s: %w: version is %d inside and %d outside", key, store.ErrCorrupt, head.Version, version)
 	}
 	return head, nil
 }
@@ -131,11 +135,11 @@ func decodeRecord(it item) (store.Record, error) {
 	version, errVersion := numberOf(it, attrAt)
 	expires, errExpires := numberOf(it, attrExpires)
 	if errFence != nil || errVersion != nil || errExpires != nil || expires > 1<<63-1 {
-		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: fence, version or expiry is no number in range", core.Excerpt(r.Name))
+		return store.Record{}, fmt.Errorf("record %s: %w: fence, version or expiry is no number in range", core.Excerpt(r.Name), store.ErrCorrupt)
 	}
 	payload, err := payloadOf(it)
 	if err != nil {
-		return store.Record{}, core.Errorf(core.CodeCorrupt, "record %s: %w", core.Excerpt(r.Name), err)
+		return store.Record{}, fmt.Errorf("record %s: %w", core.Excerpt(r.Name), err)
 	}
 	r.Fence, r.Version, r.Expires, r.Payload = fence, version, int64(expires), payload
 	return r, nil
@@ -145,11 +149,11 @@ func decodeRecord(it item) (store.Record, error) {
 // attribute.
 func setPayload(it item, what string, payload []byte) error {
 	if len(payload) > maxUnpacked {
-		return core.Errorf(core.CodeTooLarge, "%s has %d bytes, at most %d are allowed", what, len(payload), maxUnpacked)
+		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", store.ErrTooLarge, what, len(payload), maxUnpacked)
 	}
 	stored, packed := pack(payload)
 	if len(stored) > MaxPayload {
-		return core.Errorf(core.CodeTooLarge, "%s of %d bytes has %d bytes compressed, at most %d are allowed", what, len(payload), len(stored), MaxPayload)
+		return fmt.Errorf("%w: %s of %d bytes has %d bytes compressed, at most %d are allowed", store.ErrTooLarge, what, len(payload), len(stored), MaxPayload)
 	}
 	if len(stored) > 0 {
 		it[attrPayload] = blob(stored)

@@ -159,7 +159,7 @@ func TestForeignKeyInTheIndexIsCorrupt(t *testing.T) {
 }
 
 func TestDuePolicyIsTwoMinutesRoundedToTheMinute(t *testing.T) {
-	if p := DuePolicy(); p.Grace != 120_000 || p.Round != 60_000 {
+	if p := New(nil, Options{}).DuePolicy(); p.Grace != 120_000 || p.Round != 60_000 {
 		t.Errorf("grace %d ms, round %d ms, want 120000 and 60000", p.Grace, p.Round)
 	}
 }

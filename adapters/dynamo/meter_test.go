@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,46 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/core/store"
 )
 
-func TestItemSizes(t *testing.T) {
-	tests := []struct {
-		name, item string
-		want       int
-	}{
-		{"no attributes", `{}`, 0},
-		{"text: 2 + 9", `{"pk":{"S":"T#acme#t1"}}`, 11},
-		{"text is UTF-8: 1 + 2", `{"p":{"S":"ä"}}`, 3},
-		{"bytes as they are, not as base64: 1 + 3", `{"p":{"B":"AAEC"}}`, 4},
-		{"no bytes", `{"p":{"B":""}}`, 1},
-		{"a number of one digit: 1 + 2", `{"v":{"N":"7"}}`, 3},
-		{"of two digits: 1 + 2", `{"v":{"N":"42"}}`, 3},
-		{"of three digits: 1 + 3", `{"v":{"N":"423"}}`, 4},
-		{"of thirteen digits: 1 + 8", `{"d":{"N":"1234567890123"}}`, 9},
-		{"whose zeros at the end do not count: 1 + 6", `{"d":{"N":"1764000060000"}}`, 7},
-		{"zero: 1 + 1", `{"s":{"N":"0"}}`, 2},
-		{"below zero: 1 + 3", `{"d":{"N":"-42"}}`, 4},
-		{"a boolean: 1 + 1", `{"z":{"BOOL":true}}`, 2},
-		{"a head: 11 + 3 + 50 + 3 + 3 + 3", `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head2 + `"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"120000"}}`, 73},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var it wireItem
-			if err := json.Unmarshal([]byte(tt.item), &it); err != nil {
-				t.Fatal(err)
-			}
-			if got := it.size(); got != tt.want {
-				t.Errorf("%d bytes, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
 // metered returns a store whose requests are counted and get the replies.
-func metered(t *testing.T, replies ...reply) (*Store, *Meter) {
+func metered(t *testing.T, replies ...reply) (*Store, *dynamotest.Meter) {
 	t.Helper()
-	m := NewMeter(&wire{t: t, replies: replies})
+	m := dynamotest.NewMeter(&wire{t: t, replies: replies})
 	return New(testClient(t, m), Options{}), m
 }
 
@@ -71,26 +38,26 @@ func TestMeterCountsWrites(t *testing.T) {
 		name    string
 		replies []reply
 		writes  []func(s *Store) error
-		want    map[string]Units
+		want    map[string]dynamotest.Units
 	}{
-		{"1024 bytes are one unit", []reply{done}, []func(*Store) error{log(1, 993)}, map[string]Units{"log": {Write: 1, Calls: 1}}},
-		{"1025 bytes are two", []reply{done}, []func(*Store) error{log(1, 994)}, map[string]Units{"log": {Write: 2, Calls: 1}}},
-		{"the larger of before and after counts", []reply{done, done}, []func(*Store) error{log(1, 3000), log(2, 10)}, map[string]Units{"log": {Write: 6, Calls: 2}}},
+		{"1024 bytes are one unit", []reply{done}, []func(*Store) error{log(1, 993)}, map[string]dynamotest.Units{"log": {Write: 1, Calls: 1}}},
+		{"1025 bytes are two", []reply{done}, []func(*Store) error{log(1, 994)}, map[string]dynamotest.Units{"log": {Write: 2, Calls: 1}}},
+		{"the larger of before and after counts", []reply{done, done}, []func(*Store) error{log(1, 3000), log(2, 10)}, map[string]dynamotest.Units{"log": {Write: 6, Calls: 2}}},
 		{"a failed condition costs what the write would",
 			[]reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#000000000001"},"f":{"N":"9"}}`)},
-			[]func(*Store) error{func(s *Store) error { _ = log(1, 2000)(s); return nil }}, map[string]Units{"log": {Write: 2, Calls: 1}}},
-		{"throttled, broken and lost tries cost nothing", []reply{throttle, broken, done}, []func(*Store) error{log(1, 10)}, map[string]Units{"log": {Write: 1, Calls: 1}}},
+			[]func(*Store) error{func(s *Store) error { _ = log(1, 2000)(s); return nil }}, map[string]dynamotest.Units{"log": {Write: 2, Calls: 1}}},
+		{"throttled, broken and lost tries cost nothing", []reply{throttle, broken, done}, []func(*Store) error{log(1, 10)}, map[string]dynamotest.Units{"log": {Write: 1, Calls: 1}}},
 
 		{"a head that is not due", []reply{done, done}, []func(*Store) error{head(1, 0), head(2, 0)},
-			map[string]Units{"head": {Write: 2, Calls: 2}}},
+			map[string]dynamotest.Units{"head": {Write: 2, Calls: 2}}},
 		{"a head that gets due, stays, moves and is done",
 			[]reply{done, done, done, done, done}, []func(*Store) error{head(1, 0), head(2, 60_000), head(3, 60_000), head(4, 120_000), head(5, 0)},
-			map[string]Units{"head": {Write: 5, Calls: 5}, "index": {Write: 4}}},
+			map[string]dynamotest.Units{"head": {Write: 5, Calls: 5}, "index": {Write: 4}}},
 		{"an index write of a refused head is none", []reply{conflict(theirs)}, []func(*Store) error{head(2, 60_000)},
-			map[string]Units{"head": {Write: 1, Calls: 1}}},
+			map[string]dynamotest.Units{"head": {Write: 1, Calls: 1}}},
 		{"the item that refused is known from then on",
 			[]reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + headRival + `"},"v":{"N":"2"},"g":{"N":"7"},"d":{"N":"60000"}}`), done},
-			[]func(*Store) error{head(2, 60_000), head(3, 120_000)}, map[string]Units{"head": {Write: 2, Calls: 2}, "index": {Write: 2}}},
+			[]func(*Store) error{head(2, 60_000), head(3, 120_000)}, map[string]dynamotest.Units{"head": {Write: 2, Calls: 2}, "index": {Write: 2}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,20 +82,20 @@ func TestMeterCountsReads(t *testing.T) {
 		name  string
 		reply reply
 		read  func(s *Store) error
-		want  map[string]Units
+		want  map[string]dynamotest.Units
 	}{
 		{"a head that is missing", done, func(s *Store) error { _, err := s.Head(ctx, key); return err },
-			map[string]Units{"head": {Read: 1, Calls: 1}}},
+			map[string]dynamotest.Units{"head": {Read: 1, Calls: 1}}},
 		{"a record of 4096 bytes", reply{body: `{"Item":` + item4096 + `}`}, func(s *Store) error { _, _, err := s.Get(ctx, key, "M#000000000001"); return err },
-			map[string]Units{"log": {Read: 1, Calls: 1}}},
+			map[string]dynamotest.Units{"log": {Read: 1, Calls: 1}}},
 		{"a log of 8207 bytes, strongly", reply{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`},
-			func(s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, map[string]Units{"log": {Read: 3, Calls: 1}}},
+			func(s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, map[string]dynamotest.Units{"log": {Read: 3, Calls: 1}}},
 		{"a list of 8207 bytes, eventually", reply{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`},
-			func(s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, map[string]Units{"log": {Read: 1.5, Calls: 1}}},
+			func(s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, map[string]dynamotest.Units{"log": {Read: 1.5, Calls: 1}}},
 		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
-			map[string]Units{"index": {Read: 0.5, Calls: 1}}},
+			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},
 		{"a pointer", done, func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
-			map[string]Units{"pointer": {Read: 1, Calls: 1}}},
+			map[string]dynamotest.Units{"pointer": {Read: 1, Calls: 1}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,17 +119,17 @@ func TestMeterTotalsAndResets(t *testing.T) {
 	if _, err := s.Commit(ctx, key, store.Commit{Head: testHead(1, 60_000)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Total(), (Units{Write: 2, Read: 1, Calls: 2}); got != want {
+	if got, want := m.Total(), (dynamotest.Units{Write: 2, Read: 1, Calls: 2}); got != want {
 		t.Errorf("total %+v, want %+v", got, want)
 	}
 	m.Reset()
-	if got := m.Total(); got != (Units{}) {
+	if got := m.Total(); got != (dynamotest.Units{}) {
 		t.Errorf("total after Reset %+v, want zero", got)
 	}
 	if _, err := s.Commit(ctx, key, store.Commit{Head: testHead(2, 60_000)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Total(), (Units{Write: 1, Calls: 1}); got != want {
+	if got, want := m.Total(), (dynamotest.Units{Write: 1, Calls: 1}); got != want {
 		t.Errorf("a head whose index entry was written before Reset costs %+v, want %+v", got, want)
 	}
 }
@@ -194,7 +161,7 @@ func TestMeterCountsSequentialRoundTrips(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := NewMeter(&slow{t: t, start: time.Now()})
+				m := dynamotest.NewMeter(&slow{t: t, start: time.Now()})
 				s := New(testClient(t, m), Options{})
 				for range 2 { // and from zero again
 					m.Reset()

@@ -1,11 +1,12 @@
 package dynamo
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 const (
@@ -52,7 +53,7 @@ func pack(payload []byte) (stored []byte, packed bool) {
 func unpack(stored []byte) ([]byte, error) {
 	payload, err := decoder().DecodeAll(stored, []byte{})
 	if err != nil {
-		return nil, core.Errorf(core.CodeCorrupt, "decompress %d bytes: %w", len(stored), err)
+		return nil, fmt.Errorf("%w: decompress %d bytes: %w", store.ErrCorrupt, len(stored), err)
 	}
 	return payload, nil
 }

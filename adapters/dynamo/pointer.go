@@ -89,7 +89,7 @@ func pointerPartition(tenant, name string) (types.AttributeValue, error) {
 func pointerValue(doing string, it item) ([]byte, error) {
 	value, err := payloadOf(it)
 	if err != nil {
-		return nil, core.Errorf(core.CodeCorrupt, "%s: %w", doing, err)
+		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	return value, nil
 }

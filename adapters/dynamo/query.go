@@ -127,7 +127,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 		}
 		at, err := numberOf(it, attrDue)
 		if err != nil || at > math.MaxInt64 {
-			return nil, core.Errorf(core.CodeCorrupt, "%s: the time of %s is no number in range", doing, key)
+			return nil, fmt.Errorf("%s: %w: the time of %s is no number in range", doing, store.ErrCorrupt, key)
 		}
 		if list = append(list, store.Overdue{Key: key, At: int64(at)}); len(list) == limit {
 			break

@@ -12,7 +12,6 @@ import (
 )
 
 var suites = runtimetest.Options{
-	Due: dynamo.DuePolicy(),
 	Open: func(t *testing.T, now func() time.Time) store.Backend {
 		c, table := client(t)
 		return dynamo.New(c, dynamo.Options{Table: table, Now: now})

@@ -22,7 +22,7 @@ import (
 func (w *world) withSchemas(t *testing.T, reads, writes uint16) *mailbox.Service {
 	t.Helper()
 	box, err := mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
+		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler),
 		Records: thread.Records{Schemas: thread.Schemas{Reads: reads, Writes: writes}},
 	})
 	if err != nil {
@@ -44,20 +44,21 @@ func TestOlderProgramSendsTheHintOnSixTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		*w.hints = nil
+		w.queue.Clear()
 		next := hint
 		for range 10 {
-			sent := len(w.sent)
+			sent := len(w.queue.Messages())
 			if _, claimed, err := older.Claim(t.Context(), next, false); claimed || err != nil {
 				t.Fatalf("claimed %v, %v", claimed, err)
 			}
-			if len(w.sent) == sent {
+			messages := w.queue.Messages()
+			if len(messages) == sent {
 				break
 			}
-			next = w.sent[sent]
+			next = messages[sent].Hint
 		}
-		want := hints{"t1 30s", "t1 1m0s", "t1 2m0s", "t1 4m0s", "t1 5m0s", "t1 5m0s"}
-		if diff := cmp.Diff(want, *w.hints); diff != "" {
+		want := []string{"t1 30s", "t1 1m0s", "t1 2m0s", "t1 4m0s", "t1 5m0s", "t1 5m0s"}
+		if diff := cmp.Diff(want, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 		after, err := w.Head(t.Context(), key)
@@ -66,9 +67,9 @@ func TestOlderProgramSendsTheHintOnSixTimes(t *testing.T) {
 		}
 		swept := hint
 		swept.Sweep = true
-		*w.hints = nil
-		if _, claimed, err := older.Claim(t.Context(), swept, false); claimed || err != nil || len(*w.hints) != 0 {
-			t.Errorf("the sweep's hint: claimed %v, %v, and %q was sent; want nothing", claimed, err, *w.hints)
+		w.queue.Clear()
+		if _, claimed, err := older.Claim(t.Context(), swept, false); claimed || err != nil || len(w.queue.Messages()) != 0 {
+			t.Errorf("the sweep's hint: claimed %v, %v, and %q was sent; want nothing", claimed, err, w.queue.Lines())
 		}
 		if _, claimed, err := newer.Claim(t.Context(), hint, false); !claimed || err != nil {
 			t.Errorf("the newer program: claimed %v, %v", claimed, err)
@@ -86,9 +87,9 @@ func TestOlderProgramHasNothingToSayAboutAnIdleThread(t *testing.T) {
 	if _, claimed, err := newer.Claim(t.Context(), hint, false); !claimed || err != nil {
 		t.Fatal(claimed, err)
 	}
-	*w.hints = nil
-	if _, claimed, err := older.Claim(t.Context(), hint, false); claimed || err != nil || len(*w.hints) != 0 {
-		t.Errorf("claimed %v, %v, and %q was sent; want nothing", claimed, err, *w.hints)
+	w.queue.Clear()
+	if _, claimed, err := older.Claim(t.Context(), hint, false); claimed || err != nil || len(w.queue.Messages()) != 0 {
+		t.Errorf("claimed %v, %v, and %q was sent; want nothing", claimed, err, w.queue.Lines())
 	}
 }
 
@@ -100,11 +101,11 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 		w := newWorld(t)
 		w.submit(t, input("one", ""))
 		writes := 0
-		w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 			writes++
 			return store.Outcome{}, errors.New("connection refused")
 		}
-		*w.hints, w.sent, w.delays = nil, nil, nil
+		w.queue.Clear()
 		began := time.Now()
 		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 			t.Errorf("claimed %v, %v; want neither", claimed, err)
@@ -112,16 +113,16 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 		if writes != 7 || time.Since(began) > 7*time.Second {
 			t.Errorf("%d writes in %s, want 7 within 7s", writes, time.Since(began))
 		}
-		if len(w.sent) != 1 || w.delays[0] < 5*time.Second || w.delays[0] > 30*time.Second || w.sent[0].Sweep {
-			t.Errorf("hints %+v after %s; want one of the queue's own in 5s to 30s", w.sent, w.delays)
+		if sent := w.queue.Messages(); len(sent) != 1 || sent[0].Delay < 5*time.Second || sent[0].Delay > 30*time.Second || sent[0].Hint.Sweep {
+			t.Errorf("hints %q; want one of the queue's own in 5s to 30s", sent)
 		}
 		swept := hint
 		swept.Sweep = true
-		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil || len(w.sent) != 1 {
-			t.Errorf("a sweep's: claimed %v, %v, hints %+v; want no further one", claimed, err, w.sent)
+		if _, claimed, err := w.Claim(t.Context(), swept, false); claimed || err != nil || len(w.queue.Messages()) != 1 {
+			t.Errorf("a sweep's: claimed %v, %v, hints %q; want no further one", claimed, err, w.queue.Lines())
 		}
-		w.refuses = errors.New("no queue")
-		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || !errors.Is(err, w.refuses) {
+		w.queue.OnWake = refuse
+		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || !errors.Is(err, errNoQueue) {
 			t.Errorf("without a queue: claimed %v, %v, want the item to fail", claimed, err)
 		}
 	})
@@ -131,12 +132,12 @@ func TestFailedClaimIsAcknowledgedAfterItsNewHint(t *testing.T) {
 func TestClaimOfADamagedThreadFailsForGood(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("one", ""))
-	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 		return store.Outcome{}, store.ErrCorrupt
 	}
-	*w.hints = nil
-	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || core.CodeOf(err) != core.CodeCorrupt || len(*w.hints) != 0 {
-		t.Errorf("claimed %v, %v, and %q was sent; want code corrupt and no hint", claimed, err, *w.hints)
+	w.queue.Clear()
+	if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || core.CodeOf(err) != core.CodeCorrupt || len(w.queue.Messages()) != 0 {
+		t.Errorf("claimed %v, %v, and %q was sent; want code corrupt and no hint", claimed, err, w.queue.Lines())
 	}
 }
 
@@ -152,12 +153,12 @@ func TestSuspectIsLeftToAProcessOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.sent, w.delays = nil, nil
+		w.queue.Clear()
 		if _, claimed, err := w.Claim(t.Context(), hint, false); claimed || err != nil {
 			t.Errorf("beside other work: claimed %v, %v; want neither", claimed, err)
 		}
-		if len(w.sent) != 1 || w.delays[0] < 500*time.Millisecond || w.delays[0] > 3*time.Second {
-			t.Errorf("hints %+v after %s; want one in 0.5s to 3s", w.sent, w.delays)
+		if sent := w.queue.Messages(); len(sent) != 1 || sent[0].Delay < 500*time.Millisecond || sent[0].Delay > 3*time.Second {
+			t.Errorf("hints %q; want one in 0.5s to 3s", sent)
 		}
 		if head, claimed, err := w.Claim(t.Context(), hint, true); !claimed || err != nil || head.Run.Attempts != 3 {
 			t.Errorf("alone: claimed %v, %v, %d attempts; want the third", claimed, err, head.Run.Attempts)
@@ -174,14 +175,14 @@ func TestEarlyHintComesBackInTime(t *testing.T) {
 		head := w.claim(t)
 		w.commit(t, thread.Nack{Fence: head.Claim.Fence, AvailableAt: time.Now().Add(20 * time.Second).UnixMilli()})
 		time.Sleep(5 * time.Second)
-		for sweep, want := range map[bool]hints{false: {"t1 15s"}, true: nil} {
+		for sweep, want := range map[bool][]string{false: {"t1 15s"}, true: nil} {
 			early := hint
 			early.Sweep = sweep
-			*w.hints = nil
+			w.queue.Clear()
 			if _, claimed, err := w.Claim(t.Context(), early, false); claimed || err != nil {
 				t.Errorf("claimed %v, %v", claimed, err)
 			}
-			if diff := cmp.Diff(want, *w.hints); diff != "" {
+			if diff := cmp.Diff(want, w.queue.Lines()); diff != "" {
 				t.Errorf("sweep %v: hints (-want +got):\n%s", sweep, diff)
 			}
 		}
@@ -196,7 +197,7 @@ func TestSweepOfAWrongDueTimeIsHintedForTheRightOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		box, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: w.store, Waker: waker(w.queue), Due: thread.DuePolicy{Grace: 120_000, Round: 60_000},
+			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 120_000, Round: 60_000}}, Waker: w.queue,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +207,7 @@ func TestSweepOfAWrongDueTimeIsHintedForTheRightOne(t *testing.T) {
 		head := w.claim(t)
 		w.commit(t, thread.Nack{Fence: head.Claim.Fence, AvailableAt: time.Now().Add(20 * time.Minute).UnixMilli()})
 		time.Sleep(10 * time.Minute)
-		*w.hints = nil
+		w.queue.Clear()
 		swept := hint
 		swept.Sweep = true
 		for range 2 {
@@ -214,7 +215,7 @@ func TestSweepOfAWrongDueTimeIsHintedForTheRightOne(t *testing.T) {
 				t.Errorf("claimed %v, %v", claimed, err)
 			}
 		}
-		if diff := cmp.Diff(hints{"t1 10m0s"}, *w.hints); diff != "" {
+		if diff := cmp.Diff([]string{"t1 10m0s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})
@@ -225,14 +226,14 @@ func TestReclaimGoesOnPastADamagedThread(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("one", ""))
 	w.claim(t)
-	*w.hints = nil
+	w.queue.Clear()
 	if err := w.Reclaim(t.Context(), []core.ThreadKey{{Tenant: "t", Thread: "a#b"}, key}); err != nil {
 		t.Fatal(err)
 	}
 	if head, err := w.Head(t.Context(), key); err != nil || head.Claim.Fence != 0 || head.Run.Lost != 1 {
 		t.Errorf("head %+v, %v; want the claim taken back and counted as lost", head, err)
 	}
-	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+	if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
@@ -243,36 +244,36 @@ func TestLongestDelaysOfHintsThatComeBack(t *testing.T) {
 	tests := []struct {
 		name    string
 		arrange func(t *testing.T, w *world)
-		want    hints
+		want    []string
 	}{
 		{"a suspect", func(t *testing.T, w *world) {
 			for range 2 {
 				w.claim(t)
 				w.commit(t, thread.Reclaim{})
 			}
-		}, hints{"t1 2.999999999s"}},
+		}, []string{"t1 2.999999999s"}},
 		{"a claim that failed", func(_ *testing.T, w *world) {
-			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 				return store.Outcome{}, context.DeadlineExceeded
 			}
-		}, hints{"t1 29.999999999s"}},
+		}, []string{"t1 29.999999999s"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.submit(t, input("one", ""))
 			tt.arrange(t, w)
-			*w.hints = nil
+			w.queue.Clear()
 			outside := env.System()
 			outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(50*time.Second-1)) } // just under a multiple of both limits
-			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler)})
+			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, claimed, err := box.Claim(t.Context(), hint, false); claimed || err != nil {
 				t.Errorf("claimed %v, %v", claimed, err)
 			}
-			if diff := cmp.Diff(tt.want, *w.hints); diff != "" {
+			if diff := cmp.Diff(tt.want, w.queue.Lines()); diff != "" {
 				t.Errorf("hints (-want +got):\n%s", diff)
 			}
 		})

@@ -44,7 +44,7 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var tries []store.Commit
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if tries = append(tries, c); len(tries) == 1 {
 				return store.Outcome{Written: true}, errors.New("connection reset by peer")
 			}
@@ -58,7 +58,7 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 		if diff := cmp.Diff(tries[0], tries[1]); diff != "" {
 			t.Errorf("the second try differs (-first +second):\n%s", diff)
 		}
-		if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+		if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})
@@ -70,7 +70,7 @@ func TestWriteThatWasAppliedWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		writes := 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			writes++
 			if _, err := w.store.Backend.Commit(ctx, key, c); err != nil {
 				t.Error(err)
@@ -81,7 +81,7 @@ func TestWriteThatWasAppliedWithoutAnAnswerIsNotSentAgain(t *testing.T) {
 		if writes != 1 {
 			t.Errorf("%d writes, want 1", writes)
 		}
-		if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+		if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})
@@ -115,7 +115,7 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 				writes := 0
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 					if writes++; tt.failure == errGone {
 						cancel()
 					}
@@ -128,8 +128,8 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 				if took := time.Since(began); writes != tt.writes || took > 8*time.Second || took > 0 != tt.waited {
 					t.Errorf("%d writes in %s, want %d", writes, took, tt.writes)
 				}
-				if len(*w.hints) != 0 {
-					t.Errorf("%q was sent for what is not known to be written", *w.hints)
+				if len(w.queue.Messages()) != 0 {
+					t.Errorf("%q was sent for what is not known to be written", w.queue.Lines())
 				}
 			})
 		})
@@ -145,13 +145,13 @@ func TestRefusedWriteIsTriedOnTheHeadThatWon(t *testing.T) {
 		var race func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 		race = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes <= 5 {
-				w.store.commit = nil
+				w.store.OnCommit = nil
 				w.commit(t, thread.Touch{})
-				w.store.commit = race
+				w.store.OnCommit = race
 			}
 			return w.store.Backend.Commit(ctx, key, c)
 		}
-		w.store.commit = race
+		w.store.OnCommit = race
 		began := time.Now()
 		w.submit(t, input("one", ""))
 		head, err := w.Head(t.Context(), key)
@@ -237,7 +237,7 @@ func TestWaitsBetweenTheTriesOfAWrite(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 				return store.Outcome{}, tt.failure
 			}
 			var waits []time.Duration
@@ -248,7 +248,7 @@ func TestWaitsBetweenTheTriesOfAWrite(t *testing.T) {
 			}
 			// Nearly the limit of every jitter: one nanosecond less than a multiple of all.
 			outside.Random = func(b []byte) { binary.BigEndian.PutUint64(b, uint64(16*time.Second-1)) }
-			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: waker(w.queue)})
+			box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: w.queue})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,14 +266,14 @@ func TestWaitsBetweenTheTriesOfAWrite(t *testing.T) {
 func TestWaitForTheNextTryEndsWithItsCaller(t *testing.T) {
 	w := newWorld(t)
 	writes := 0
-	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 		writes++
 		return store.Outcome{}, store.ErrThrottled
 	}
 	gone := errors.New("the caller is gone")
 	outside := env.System()
 	outside.Sleep = func(context.Context, time.Duration) error { return gone }
-	box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: waker(w.queue)})
+	box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: w.queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,12 +305,12 @@ func TestLostRacesEnd(t *testing.T) {
 			var race func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
 			race = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 				writes++
-				w.store.commit = nil
+				w.store.OnCommit = nil
 				now := w.commit(t, thread.Touch{})
-				w.store.commit = race
+				w.store.OnCommit = race
 				return tt.lose(now)
 			}
-			w.store.commit = race
+			w.store.OnCommit = race
 			_, err := w.Submit(t.Context(), input("one", ""))
 			if core.CodeOf(err) != core.CodeThrottled || writes != 65 || err.Error() != tt.want {
 				t.Errorf("submit: %v after %d writes; want it to be throttled after 65", err, writes)
@@ -335,22 +335,23 @@ func TestInputOfAnEarlierTryIsKeptWithItsSchema(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			s := keyed("one", "")
-			w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
-				w.store.commit, w.store.pointers = nil, c.Pointers // as without transactions
+			w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = nil
+				w.points(c.Pointers...) // as without transactions
 				w.put(t, c.Records[0])
 				return store.Outcome{}, core.Errorf(core.CodeInvalid, "the process died")
 			}
 			if _, err := w.withSchemas(t, 2, 2).Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
 				t.Fatal(err)
 			}
-			*w.hints = nil
+			w.queue.Clear()
 			r, err := w.withSchemas(t, tt.reads, 1).Submit(t.Context(), s)
 			if core.CodeOf(err) != tt.code || (err != nil) != (r == mailbox.Receipt{}) {
 				t.Fatalf("submit: %+v, %v; want code %q", r, err, tt.code)
 			}
 			head, err := w.Head(t.Context(), key)
-			if err != nil || head.Schema != tt.schema || len(head.Pending) != int(tt.schema)/2 || len(*w.hints) != len(head.Pending) {
-				t.Errorf("schema %d, pending %v, hints %q, %v; want schema %d", head.Schema, head.Pending, *w.hints, err, tt.schema)
+			if err != nil || head.Schema != tt.schema || len(head.Pending) != int(tt.schema)/2 || len(w.queue.Messages()) != len(head.Pending) {
+				t.Errorf("schema %d, pending %v, hints %q, %v; want schema %d", head.Schema, head.Pending, w.queue.Lines(), err, tt.schema)
 			}
 		})
 	}
@@ -372,11 +373,11 @@ func TestHoldersWriteWithoutAnAnswerIsAppliedOnce(t *testing.T) {
 			if applied {
 				w.lose(t, func(thread.Head) {
 					w.commit(t, thread.Touch{})
-					w.store.commit = count
+					w.store.OnCommit = count
 				})
 			} else {
-				w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-					w.store.commit = count
+				w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+					w.store.OnCommit = count
 					return store.Outcome{}, errors.New("connection reset by peer")
 				}
 			}
@@ -412,16 +413,16 @@ func TestRefusedRecordThatNoOtherVersionHelps(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.submit(t, input("one", ""))
-			*w.hints = nil
+			w.queue.Clear()
 			writes := 0
-			w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				writes++
 				w.put(t, c.Records[0]) // as the refused write may have left it
-				w.store.read = func() error { return tt.look }
+				w.reading(func() error { return tt.look })
 				return store.Outcome{}, tt.refused
 			}
-			if _, err := w.Submit(t.Context(), input("two", "")); !errors.Is(err, tt.want) || writes != 1 || len(*w.hints) != 0 {
-				t.Errorf("submit: %v after %d writes, hints %q; want %v after one", err, writes, *w.hints, tt.want)
+			if _, err := w.Submit(t.Context(), input("two", "")); !errors.Is(err, tt.want) || writes != 1 || len(w.queue.Messages()) != 0 {
+				t.Errorf("submit: %v after %d writes, hints %q; want %v after one", err, writes, w.queue.Lines(), tt.want)
 			}
 		})
 	}
@@ -432,8 +433,8 @@ func TestRefusedRecordUnderAHeadThatMoved(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("one", ""))
 	head := w.claim(t)
-	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-		w.store.commit = nil
+	w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
 		w.commit(t, thread.Touch{})
 		return store.Outcome{}, &store.RefusedError{Name: store.LogName(1), Cause: store.ErrConflict}
 	}

@@ -166,7 +166,7 @@ func TestEditTakesTheNextFreeRevision(t *testing.T) {
 		}, 17, ""},
 		{"sixteen are taken", func(t *testing.T, w *world, id core.ID) { occupy(t, w, id, 16) }, 0, core.CodeConflict},
 		{"the input is gone", func(_ *testing.T, w *world, id core.ID) {
-			w.store.lost = map[string]bool{store.InputName(id, 0): true}
+			w.loses(store.InputName(id, 0))
 		}, 0, core.CodeNotFound},
 		{"it was read meanwhile", func(t *testing.T, w *world, _ core.ID) { w.before(func() { w.claim(t) }) }, 0, core.CodeNotFound},
 	}
@@ -208,7 +208,9 @@ func TestReadThatTheLogDoesNotConfirmIsNotBelieved(t *testing.T) {
 			steered := w.submit(t, keyed("three", mailbox.ModeSteer))
 			w.reads(t, head, other.DispatchID)
 			w.audit(t, store.ReadName(steered.DispatchID), 1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
-			w.store.lost = map[string]bool{store.LogName(1): lost}
+			if lost {
+				w.loses(store.LogName(1))
+			}
 			if err := w.Retract(t.Context(), key, steered.DispatchID); err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +248,7 @@ func TestRetryOfSteeredInputNamesTheRunThatItBecame(t *testing.T) {
 func TestEditOfWhatCannotBeReadNowIsNotNotFound(t *testing.T) {
 	w := newWorld(t)
 	id := w.submit(t, input("old", "")).DispatchID
-	w.store.failures = map[string]error{store.InputName(id, 0): store.ErrThrottled}
+	w.failing(store.InputName(id, 0), store.ErrThrottled)
 	err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("", "new")})
 	if !errors.Is(err, store.ErrThrottled) || errors.Is(err, thread.ErrNotFound) {
 		t.Errorf("edit: %v, want throttled and not not_found", err)

@@ -1,6 +1,7 @@
 package mailbox_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func waiting(t *testing.T, tickets ...core.Ticket) (*world, thread.Head) {
 	w := newWorld(t)
 	w.last = w.submit(t, input("one", ""))
 	head := w.waits(t, w.claim(t), tickets...)
-	*w.hints = nil
+	w.queue.Clear()
 	return w, head
 }
 
@@ -198,7 +199,7 @@ func TestDecision(t *testing.T) {
 			if diff := cmp.Diff(want, w.decide(t, tt.d)); diff != "" {
 				t.Errorf("receipt of the same again (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(hints{"t1 0s", "t1 0s"}, *w.hints); diff != "" {
+			if diff := cmp.Diff([]string{"t1 0s", "t1 0s"}, w.queue.Lines()); diff != "" {
 				t.Errorf("hints (-want +got):\n%s", diff)
 			}
 		})
@@ -261,8 +262,8 @@ func TestRefusedDecision(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(before, after); diff != "" || got != (mailbox.Decided{}) || len(*w.hints) != 0 {
-				t.Errorf("receipt %+v, hints %v, head (-before +after):\n%s", got, *w.hints, diff)
+			if diff := cmp.Diff(before, after); diff != "" || got != (mailbox.Decided{}) || len(w.queue.Messages()) != 0 {
+				t.Errorf("receipt %+v, hints %v, head (-before +after):\n%s", got, w.queue.Lines(), diff)
 			}
 		})
 	}
@@ -349,7 +350,7 @@ func TestDuplicateDecisionThatIsNotListedYet(t *testing.T) {
 			w, head := waiting(t, asks(0))
 			w.decide(t, deciding(target, "d"))
 			w.goesOn(t)
-			w.store.empty = true
+			w.store.OnRecords = func(context.Context, core.ThreadKey, string, string, int) ([]store.Record, error) { return nil, nil }
 			want.RunID = head.Run.ID
 			if diff := cmp.Diff(want, w.decide(t, deciding(target, "d"))); diff != "" {
 				t.Errorf("receipt (-want +got):\n%s", diff)
@@ -491,7 +492,7 @@ func TestInlineDecisionHintsAfterALease(t *testing.T) {
 		if err != nil || !head.Ready() {
 			t.Errorf("%v, ready %v", err, head.Ready())
 		}
-		if diff := cmp.Diff(hints{"t1 35s"}, *w.hints); diff != "" {
+		if diff := cmp.Diff([]string{"t1 35s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})

@@ -155,13 +155,13 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 					tt.arrange(t, w)
 					broken := core.Errorf(core.CodeCorrupt, "read %d", n) // is not tried again
 					left := n
-					w.store.read = func() error {
+					w.reading(func() error {
 						if left--; left == -1 {
 							return broken
 						}
 						return nil
-					}
-					*w.hints = nil
+					})
+					w.queue.Clear()
 					claims, err := tt.operation(t, w)
 					if left >= 0 != (n == tt.reads) {
 						t.Fatalf("there is no read %d, or one more than %d", n, tt.reads)
@@ -169,8 +169,8 @@ func TestFailureOfEveryReadIsTheOperations(t *testing.T) {
 					if n == tt.reads {
 						return
 					}
-					if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(*w.hints) != 0 {
-						t.Errorf("read %d fails: %v, %v, and %q was sent; want the failure and nothing else", n, claims, err, *w.hints)
+					if !errors.Is(err, broken) || !strings.HasSuffix(err.Error(), broken.Error()) || errors.Is(err, thread.ErrNotFound) || claims || len(w.queue.Messages()) != 0 {
+						t.Errorf("read %d fails: %v, %v, and %q was sent; want the failure and nothing else", n, claims, err, w.queue.Lines())
 					}
 				})
 			}
@@ -244,7 +244,7 @@ func TestWhatCannotBeDecodedIsCorrupt(t *testing.T) {
 				r.Payload = garbage
 				w.put(t, r)
 			} else {
-				w.store.pointers = []store.Pointer{{Name: tt.pointer(w), Value: garbage}}
+				w.points(store.Pointer{Name: tt.pointer(w), Value: garbage})
 			}
 			claims, err := tt.operation(t, w)
 			if core.CodeOf(err) != core.CodeCorrupt || claims || !strings.HasPrefix(err.Error(), tt.prefix(w)) {

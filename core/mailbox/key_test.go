@@ -26,10 +26,10 @@ func TestPausedFirstTryAndItsRetryStoreTheMessageOnce(t *testing.T) {
 			s := input("two", mailbox.ModeSteer)
 			s.Key = "k"
 			var retry mailbox.Receipt
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-				w.store.commit = nil
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = nil
 				if pointed {
-					w.store.pointers = c.Pointers
+					w.points(c.Pointers...)
 				}
 				retry = w.submit(t, s)
 				w.reads(t, head, retry.DispatchID)
@@ -129,7 +129,7 @@ func TestHowLongThingsAreRemembered(t *testing.T) {
 		s := input("one", "")
 		s.Key = "k"
 		var lives []time.Duration
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			for _, p := range c.Pointers {
 				lives = append(lives, p.TTL)
 			}
@@ -181,7 +181,7 @@ func TestInlineInterruptOfAnIdleThreadIsClaimed(t *testing.T) {
 			t.Errorf("claimed %v under fence %d, %v", claimed, head.Claim.Fence, err)
 		}
 		// Nobody is to take the run from under its stream: lease and 5 s.
-		if diff := cmp.Diff(hints{"t1 35s"}, *w.hints); diff != "" {
+		if diff := cmp.Diff([]string{"t1 35s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 	})
@@ -205,14 +205,18 @@ func TestTryThatAnotherOvertookTwice(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			writes := 0
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				if writes++; writes > 1 && !tt.again {
 					return w.store.Backend.Commit(ctx, key, c)
 				}
-				w.store.read = func() error {
-					w.store.read = nil
+				looked := false
+				w.reading(func() error {
+					if looked {
+						return nil
+					}
+					looked = true
 					return tt.look
-				}
+				})
 				return store.Outcome{Taken: c.Pointers[:1]}, nil
 			}
 			r, err := w.Submit(t.Context(), keyed("one", ""))
@@ -228,8 +232,8 @@ func TestTryThatAnotherOvertookTwice(t *testing.T) {
 func TestRetryThatIsRefusedWhatIsNotThere(t *testing.T) {
 	w := newWorld(t)
 	s := keyed("one", "")
-	w.store.commit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.store.pointers = c.Pointers
+	w.store.OnCommit = func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.points(c.Pointers...)
 		return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}
 	}
 	for range 2 {
@@ -243,8 +247,8 @@ func TestRetryThatIsRefusedWhatIsNotThere(t *testing.T) {
 // the same content under it reads nothing of that try's receipt.
 func TestKeyThatAnotherOwnerTookMeanwhileSaysNothing(t *testing.T) {
 	w := newWorld(t)
-	w.store.commit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.store.commit = nil
+	w.store.OnCommit = func(ctx context.Context, at core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
 		w.submit(t, keyed("one", ""))
 		value, ok, err := w.store.Pointer(ctx, "t", c.Pointers[0].Name)
 		if err != nil || !ok {
@@ -268,11 +272,11 @@ func TestRetryOfInputBehindSteeredInputIsHinted(t *testing.T) {
 	first := w.submit(t, input("two", mailbox.ModeSteer))
 	w.submit(t, keyed("three", mailbox.ModeSteer))
 	w.end(t, head)
-	*w.hints = nil
+	w.queue.Clear()
 	if r := w.submit(t, keyed("three", mailbox.ModeSteer)); !r.Duplicate || r.RunID != first.DispatchID {
 		t.Errorf("again: %+v, want a duplicate of run %s", r, first.DispatchID)
 	}
-	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+	if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }

@@ -32,11 +32,10 @@ type Options struct {
 	Env     *env.Env
 	Store   store.Backend
 	Waker   Waker
-	Logger  *slog.Logger     // nil: slog.Default
-	Due     thread.DuePolicy // as the backend's index wants it; zero: exact
-	Records thread.Records   // the schemas that the program reads and writes
-	Worker  string           // name in claims, 1 to 64 bytes; "": "worker"
-	Lease   time.Duration    // of a claim; 0: 30 s
+	Logger  *slog.Logger   // nil: slog.Default
+	Records thread.Records // the schemas that the program reads and writes
+	Worker  string         // name in claims, 1 to 64 bytes; "": "worker"
+	Lease   time.Duration  // of a claim; 0: 30 s
 	// Fits checks what a decision brings against what its ticket asks for, before
 	// it is taken; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
@@ -64,7 +63,7 @@ func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
-	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Due, records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits}
+	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits}
 	if s.log == nil {
 		s.log = slog.Default()
 	}

@@ -2,7 +2,6 @@ package mailbox_test
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -12,12 +11,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t)
-	full := mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue)}
+	full := mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue}
 	change := func(f func(*mailbox.Options)) mailbox.Options {
 		o := full
 		f(&o)
@@ -48,12 +48,20 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
+// indexed is a backend with another policy for what is due.
+type indexed struct {
+	store.Backend
+	policy thread.DuePolicy
+}
+
+func (i indexed) DuePolicy() thread.DuePolicy { return i.policy }
+
 func TestOptionsAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		box, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler),
-			Due: thread.DuePolicy{Grace: 7_000}, Worker: "me", Lease: time.Minute,
+			Env: env.System(), Store: indexed{w.store, thread.DuePolicy{Grace: 7_000}}, Waker: w.queue, Logger: slog.New(slog.DiscardHandler),
+			Worker: "me", Lease: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +86,7 @@ func TestOptionsAreUsed(t *testing.T) {
 func TestReclaimSaysWhatItCouldNotTakeBack(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t)
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +117,8 @@ func TestLogGoesToTheDefaultLogger(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	w := newWorld(t)
-	w.refuses = errors.New("no queue")
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: waker(w.queue)})
+	w.queue.OnWake = refuse
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {
 		t.Fatal(err)
 	}

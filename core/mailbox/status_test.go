@@ -24,8 +24,8 @@ func TestQueuedRunIsReadFromItsInput(t *testing.T) {
 		ok      bool
 	}{
 		{"as submitted", func(*world, string) {}, "demo", nil, true},
-		{"the input is gone", func(w *world, input string) { w.store.lost = map[string]bool{input: true} }, "", nil, true},
-		{"the input cannot be read", func(w *world, input string) { w.store.failures = map[string]error{input: unreadable} }, "", unreadable, false},
+		{"the input is gone", func(w *world, input string) { w.loses(input) }, "", nil, true},
+		{"the input cannot be read", func(w *world, input string) { w.failing(input, unreadable) }, "", unreadable, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 func TestRecordThatCannotBeReadIsNamed(t *testing.T) {
 	w := newWorld(t)
 	receipt := w.submit(t, input("one", ""))
-	w.store.failures = map[string]error{store.RunName(receipt.RunID): errors.New("read timed out")}
+	w.failing(store.RunName(receipt.RunID), errors.New("read timed out"))
 	_, ok, err := w.Run(t.Context(), key, thread.Head{}, receipt.RunID, receipt.DispatchID)
 	if want := "read run " + receipt.RunID.String() + ": read timed out"; ok || err == nil || err.Error() != want {
 		t.Errorf("run: %v, %v; want %s", ok, err, want)

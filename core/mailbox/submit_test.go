@@ -3,9 +3,8 @@ package mailbox_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,101 +15,69 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// backend is a store whose commits a test may replace, and where records may be
-// lost or unreadable.
-type backend struct {
-	store.Backend
-	lost     map[string]bool  // by name
-	failures map[string]error // of reading a record, by name
-	reading  sync.Mutex       // held over read: a submission reads two things at once
-	read     func() error     // before each read
-	pointers []store.Pointer  // as if they were stored
-	empty    bool             // lists lag behind
-	overdue  func(shard int, until int64, after *store.Overdue, limit int) []store.Overdue
-	commit   func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-}
-
-func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if b.commit != nil {
-		return b.commit(ctx, key, c)
-	}
-	return b.Backend.Commit(ctx, key, c)
-}
-
-func (b *backend) reads() error {
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	if b.read == nil {
-		return nil
-	}
-	return b.read()
-}
-
-func (b *backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	if err := b.reads(); err != nil {
-		return thread.Head{}, err
-	}
-	return b.Backend.Head(ctx, key)
-}
-
-func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	if err := b.reads(); err != nil {
-		return store.Record{}, true, err // beside an error nothing else counts
-	}
-	if err := b.failures[name]; err != nil || b.lost[name] {
-		return store.Record{}, false, err
-	}
-	return b.Backend.Get(ctx, key, name)
-}
-
-func (b *backend) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
-	if err := b.reads(); err != nil {
-		return nil, true, err
-	}
-	for _, p := range b.pointers {
-		if p.Name == name {
-			return p.Value, true, nil
+// reading asks read before each read of the store, one at a time: a submission
+// reads two things at once.
+func (w *world) reading(read func() error) {
+	var mu sync.Mutex
+	w.store.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		if !op.Writes() {
+			mu.Lock()
+			err := read()
+			mu.Unlock()
+			if err != nil {
+				return err
+			}
 		}
+		return do(ctx)
 	}
-	return b.Backend.Pointer(ctx, tenant, name)
 }
 
-func (b *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	if err := b.reads(); err != nil {
-		return func(yield func(store.Record, error) bool) { yield(store.Record{}, err) }
+// loses makes some records unfindable, and only those.
+func (w *world) loses(names ...string) {
+	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+		if slices.Contains(names, name) {
+			return store.Record{}, false, nil
+		}
+		return w.store.Backend.Get(ctx, key, name)
 	}
-	return b.Backend.Log(ctx, key, from, to)
 }
 
-func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
-	if err := b.reads(); err != nil || b.empty {
-		return nil, err
+// failing makes reading one record fail.
+func (w *world) failing(name string, failure error) {
+	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
+		if asked == name {
+			return store.Record{}, false, failure
+		}
+		return w.store.Backend.Get(ctx, key, asked)
 	}
-	return b.Backend.Records(ctx, key, prefix, after, limit)
 }
 
-func (b *backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
-	if err := b.reads(); err != nil {
-		return nil, err
+// points makes pointers findable as if they were stored.
+func (w *world) points(pointers ...store.Pointer) {
+	w.store.OnPointer = func(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+		for _, p := range pointers {
+			if p.Name == name {
+				return p.Value, true, nil
+			}
+		}
+		return w.store.Backend.Pointer(ctx, tenant, name)
 	}
-	if b.overdue != nil {
-		return b.overdue(shard, until, after, limit), nil
-	}
-	return b.Backend.Overdue(ctx, shard, until, after, limit)
 }
 
 // lose makes the next commit lose its answer: it is applied, then happens comes,
 // and the caller reads an error.
 func (w *world) lose(t *testing.T, happens func(next thread.Head)) {
 	t.Helper()
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.store.commit = nil
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
 		if outcome, err := w.store.Backend.Commit(ctx, key, c); err != nil || !outcome.Written {
 			t.Errorf("write: %+v, %v", outcome, err)
 		}
@@ -122,51 +89,33 @@ func (w *world) lose(t *testing.T, happens func(next thread.Head)) {
 // before lets something happen between the next commit's look at the head and
 // its write.
 func (w *world) before(happens func()) {
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		w.store.commit = nil
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = nil
 		happens()
 		return w.store.Backend.Commit(ctx, key, c)
 	}
 }
 
-// hints remembers what was sent, as thread and delay.
-type hints []string
-
 type world struct {
 	*mailbox.Service
-	store   *backend
-	hints   *hints
-	sent    []core.WakeUp
-	delays  []time.Duration
-	refuses error // of the queue
-	last    mailbox.Receipt
+	store *storetest.Faulty
+	queue *mailboxtest.Queue
+	last  mailbox.Receipt
 }
 
-// queue is the Waker.
-func (w *world) queue(hint core.WakeUp, delay time.Duration) error {
-	if w.refuses != nil {
-		return w.refuses
-	}
-	*w.hints = append(*w.hints, fmt.Sprint(hint.Thread, " ", delay))
-	w.sent, w.delays = append(w.sent, hint), append(w.delays, delay)
-	return nil
-}
+var errNoQueue = errors.New("no queue")
 
-type waker func(hint core.WakeUp, delay time.Duration) error
-
-// Wake implements mailbox.Waker.
-func (f waker) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	return f(hint, delay)
-}
+// refuse is a queue that takes no hint.
+func refuse(core.WakeUp, time.Duration) error { return errNoQueue }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
+	w := &world{store: &storetest.Faulty{Backend: memory.New()}, queue: &mailboxtest.Queue{}}
 	var err error
 	w.Service, err = mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Waker: waker(w.queue), Logger: slog.New(slog.DiscardHandler), Fits: tool.CheckDecision,
+		Env: env.System(), Store: w.store, Waker: w.queue, Logger: slog.New(slog.DiscardHandler), Fits: tool.CheckDecision,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -275,10 +224,10 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	first := w.submit(t, s)
 	again := func(when string, sent int) {
 		t.Helper()
-		*w.hints = nil
+		w.queue.Clear()
 		r, err := w.Submit(t.Context(), s)
-		if len(*w.hints) != sent {
-			t.Errorf("%s: hints %q, want %d", when, *w.hints, sent)
+		if len(w.queue.Messages()) != sent {
+			t.Errorf("%s: hints %q, want %d", when, w.queue.Lines(), sent)
 		}
 		if err != nil || !r.Duplicate || r.RunID != head.Run.ID {
 			t.Errorf("%s: %+v, %v; want a duplicate of run %s", when, r, err, head.Run.ID)
@@ -361,9 +310,9 @@ func TestRetryHintsAgain(t *testing.T) {
 	s := input("one", "")
 	s.Key = "k"
 	w.submit(t, s)
-	*w.hints = nil
+	w.queue.Clear()
 	w.submit(t, s)
-	if diff := cmp.Diff(hints{"t1 0s"}, *w.hints); diff != "" {
+	if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -409,9 +358,9 @@ func TestCancel(t *testing.T) {
 	if id, err := w.Cancel(t.Context(), key, core.ID{}); err != nil || id != first.RunID || w.status(t, first) != "done cancelled" {
 		t.Errorf("open: %s is %s, %v", id, w.status(t, first), err)
 	}
-	*w.hints = nil
+	w.queue.Clear()
 	woken, err := w.Rewake(t.Context(), core.WakeUp{Tenant: "t", Thread: "t1"})
-	if diff := cmp.Diff(hints{"t1 1m0s"}, *w.hints); !woken || err != nil || diff != "" {
+	if diff := cmp.Diff([]string{"t1 1m0s"}, w.queue.Lines()); !woken || err != nil || diff != "" {
 		t.Errorf("a closing run is woken: %v, %v, %s", woken, err, diff)
 	}
 }

@@ -16,16 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
 )
-
-// refusing is a queue that takes no hint.
-type refusing struct{ asked int }
-
-func (r *refusing) Wake(context.Context, core.WakeUp, time.Duration) error {
-	r.asked++
-	return errors.New("no queue")
-}
 
 // The sweep is the last resort, so that a hint which it loses is an error and
 // does not count.
@@ -35,7 +28,7 @@ func TestASweepSaysWhatItCouldNotWake(t *testing.T) {
 	if woken, err := w.Sweep(t.Context()); woken != 1 || err != nil {
 		t.Fatalf("woken %d, error %v", woken, err)
 	}
-	queue := &refusing{}
+	queue := &mailboxtest.Queue{OnWake: refuse}
 	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: queue, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -46,15 +39,16 @@ func TestASweepSaysWhatItCouldNotWake(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	queue.asked = 0
-	if woken, err = box.Sweep(over); woken != 0 || !errors.Is(err, context.Canceled) || queue.asked != 0 {
-		t.Errorf("with no time left: woken %d, error %v, the queue was asked %d times", woken, err, queue.asked)
+	asked := queue.Asked()
+	if woken, err = box.Sweep(over); woken != 0 || !errors.Is(err, context.Canceled) || queue.Asked() != asked {
+		t.Errorf("with no time left: woken %d, error %v, the queue was asked %d times", woken, err, queue.Asked()-asked)
 	}
 }
 
-// together is a queue that takes hints in batches, but for the last of each.
+// together is a queue that takes hints in batches, but for the last of each, and
+// no single one.
 type together struct {
-	refusing
+	mailboxtest.Queue
 	batches []int
 }
 
@@ -79,7 +73,7 @@ func TestASweepWakesAShardTogether(t *testing.T) {
 		s.Thread.Thread = id
 		w.submit(t, s)
 	}
-	queue := &together{}
+	queue := &together{Queue: mailboxtest.Queue{OnWake: refuse}}
 	outside := env.System()
 	outside.Random = func(b []byte) { clear(b) } // the sweep begins at shard 0
 	box, err := mailbox.New(mailbox.Options{Env: outside, Store: w.store, Waker: queue, Logger: slog.New(slog.DiscardHandler)})
@@ -106,15 +100,15 @@ func TestSweepWakesEveryOverdueThreadPastItsPages(t *testing.T) {
 			s.Thread.Thread = strconv.Itoa(i)
 			w.submit(t, s)
 		}
-		w.sent = nil
+		w.queue.Clear()
 		woken, err := w.Sweep(t.Context())
 		if woken != 1600 || err != nil {
 			t.Errorf("woken %d, %v; want 1600", woken, err)
 		}
 		threads := map[string]bool{}
-		for _, h := range w.sent {
-			if threads[h.Thread] = true; !h.Sweep {
-				t.Errorf("the hint of %s does not say that it is the sweep's", h.Thread)
+		for _, m := range w.queue.Messages() {
+			if threads[m.Hint.Thread] = true; !m.Hint.Sweep {
+				t.Errorf("the hint of %s does not say that it is the sweep's", m.Hint.Thread)
 			}
 		}
 		if len(threads) != 1600 {
@@ -127,19 +121,19 @@ func TestSweepWakesEveryOverdueThreadPastItsPages(t *testing.T) {
 func TestSweepPagesBehindTheLastThreadOfAPage(t *testing.T) {
 	w := newWorld(t)
 	var pages []string
-	w.store.overdue = func(shard int, until int64, after *store.Overdue, limit int) (page []store.Overdue) {
+	w.store.OnOverdue = func(_ context.Context, shard int, _ int64, after *store.Overdue, limit int) (page []store.Overdue, err error) {
 		first := 0
 		if after != nil {
 			first = int(after.At)
 		}
 		if shard != 3 {
-			return nil
+			return nil, nil
 		}
 		pages = append(pages, fmt.Sprintf("%d from %d", limit, first))
 		for i := first + 1; i <= min(first+limit, 250); i++ {
 			page = append(page, store.Overdue{Key: core.ThreadKey{Tenant: "t", Thread: strconv.Itoa(i)}, At: int64(i)})
 		}
-		return page
+		return page, nil
 	}
 	if woken, err := w.Sweep(t.Context()); woken != 250 || err != nil {
 		t.Errorf("woken %d, %v; want 250", woken, err)
@@ -157,11 +151,11 @@ func TestRewakeOfAThreadWithNothingToDo(t *testing.T) {
 		}
 	}
 	w.submit(t, input("one", ""))
-	*w.hints = nil
+	w.queue.Clear()
 	if woken, err := w.Rewake(t.Context(), hint); !woken || err != nil {
 		t.Errorf("a queued run: woken %v, %v", woken, err)
 	}
-	if diff := cmp.Diff(hints{"t1 1m0s"}, *w.hints); diff != "" {
+	if diff := cmp.Diff([]string{"t1 1m0s"}, w.queue.Lines()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
@@ -175,16 +169,15 @@ func TestSweepEndsInTheMiddleOfAPage(t *testing.T) {
 		w.submit(t, s)
 	}
 	over, cancel := context.WithCancel(t.Context())
-	asked := 0
+	queue := &mailboxtest.Queue{OnWake: func(core.WakeUp, time.Duration) error { cancel(); return nil }}
 	box, err := mailbox.New(mailbox.Options{
-		Env: env.System(), Store: w.store, Logger: slog.New(slog.DiscardHandler),
-		Waker: waker(func(core.WakeUp, time.Duration) error { asked++; cancel(); return nil }),
+		Env: env.System(), Store: w.store, Logger: slog.New(slog.DiscardHandler), Waker: queue,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if woken, err := box.Sweep(over); woken != 1 || !errors.Is(err, context.Canceled) || asked != 1 {
-		t.Errorf("woken %d, %v, the queue was asked %d times; want one", woken, err, asked)
+	if woken, err := box.Sweep(over); woken != 1 || !errors.Is(err, context.Canceled) || queue.Asked() != 1 {
+		t.Errorf("woken %d, %v, the queue was asked %d times; want one", woken, err, queue.Asked())
 	}
 }
 
@@ -192,7 +185,7 @@ func TestSweepEndsInTheMiddleOfAPage(t *testing.T) {
 func TestSweepThatCannotListItsShards(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("hello", ""))
-	w.store.read = func() error { return errors.New("no index") }
+	w.reading(func() error { return errors.New("no index") })
 	woken, err := w.Sweep(t.Context())
 	if woken != 0 || err == nil || strings.Count(err.Error(), ": no index") != 16 || strings.Count(err.Error(), "list overdue threads of shard 15: no index") != 1 {
 		t.Errorf("woken %d, %v; want an error of each of 16 shards", woken, err)
@@ -204,8 +197,8 @@ func TestSweepThatCannotListItsShards(t *testing.T) {
 func TestRewakeThatCannotBeSent(t *testing.T) {
 	w := newWorld(t)
 	w.submit(t, input("hello", ""))
-	w.refuses = errors.New("no queue")
-	if woken, err := w.Rewake(t.Context(), hint); woken || !errors.Is(err, w.refuses) || err.Error() != "wake thread t/t1 again: no queue" {
+	w.queue.OnWake = refuse
+	if woken, err := w.Rewake(t.Context(), hint); woken || !errors.Is(err, errNoQueue) || err.Error() != "wake thread t/t1 again: no queue" {
 		t.Errorf("woken %v, %v; want the queue's error", woken, err)
 	}
 	if woken, err := w.Rewake(t.Context(), core.WakeUp{Tenant: "t", Thread: "a#b"}); woken || err != nil {

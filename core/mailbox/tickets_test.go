@@ -27,16 +27,16 @@ func TestTickets(t *testing.T) {
 		t.Errorf("without tickets: %v, %v", got, err)
 	}
 	lost := store.DecisionName(head.Run.ID, 1, 0, thread.DecisionKey(head.Run.ID, "s0", "d"))
-	w.store.lost = map[string]bool{lost: true}
+	w.loses(lost)
 	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("a lost decision: %v, %v; want corrupt", got, err)
 	}
 	name := store.SuspensionName(head.Run.ID, 1, 1, thread.TicketKey(head.Run.ID, "s1"))
-	w.store.lost = map[string]bool{name: true}
+	w.loses(name)
 	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("a lost record: %v, %v; want corrupt", got, err)
 	}
-	w.store.lost = nil
+	w.loses()
 	w.put(t, store.Record{Name: name, Fence: 9, Payload: encoded(t, thread.TicketRecord{Ticket: asks(0)})})
 	if got, err := w.Tickets(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
 		t.Errorf("another's record: %v, %v; want corrupt", got, err)
@@ -48,17 +48,17 @@ func TestTickets(t *testing.T) {
 func TestDecisionThatCannotBeWritten(t *testing.T) {
 	w, before := waiting(t, asks(0))
 	broken := core.Errorf(core.CodeInvalid, "no")
-	w.store.commit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
 		return store.Outcome{}, broken
 	}
 	got, err := w.Decide(t.Context(), key, deciding("c0", "d"))
-	if !errors.Is(err, broken) || got != (mailbox.Decided{}) || len(*w.hints) != 0 {
-		t.Errorf("%+v, %v, hints %v; want the failure", got, err, *w.hints)
+	if !errors.Is(err, broken) || got != (mailbox.Decided{}) || len(w.queue.Messages()) != 0 {
+		t.Errorf("%+v, %v, hints %v; want the failure", got, err, w.queue.Lines())
 	}
 	if diff := cmp.Diff(before, w.head(t)); diff != "" {
 		t.Errorf("head (-before +after):\n%s", diff)
 	}
-	w.store.commit, w.refuses = nil, errors.New("no queue")
+	w.store.OnCommit, w.queue.OnWake = nil, refuse
 	if got := w.decide(t, deciding("c0", "d")); got.Duplicate || w.head(t).Run.Calls[0] != thread.CallResuming {
 		t.Errorf("%+v, calls %v; want it taken", got, w.head(t).Run.Calls)
 	}

@@ -18,8 +18,10 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -36,40 +38,39 @@ type transcript struct {
 
 func (r *transcript) line(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
 
-func (r *transcript) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	r.line("  head of %s", key)
-	return r.Backend.Head(ctx, key)
-}
-
-func (r *transcript) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	record, ok, err := r.Backend.Get(ctx, key, name)
-	r.line("  get %s: %v", name, ok)
-	return record, ok, err
-}
-
-func (r *transcript) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
-	value, ok, err := r.Backend.Pointer(ctx, tenant, name)
-	r.line("  pointer %s of %s: %v", name, tenant, ok)
-	return value, ok, err
-}
-
-func (r *transcript) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	outcome, err := r.Backend.Commit(ctx, key, c)
-	r.line("  commit %s version %d: written %v, %d taken, error %v", key, c.Head.Version, outcome.Written, len(outcome.Taken), err)
-	for _, p := range c.Pointers {
-		r.line("    %s for %s: %s", p.Name, p.TTL, p.Value)
+// listen writes down what goes by. Only what the service asks comes this way.
+func (r *transcript) listen() (store.Backend, mailbox.Waker) {
+	way := &storetest.Faulty{Backend: r.Backend}
+	way.OnHead = func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		r.line("  head of %s", key)
+		return r.Backend.Head(ctx, key)
 	}
-	for _, p := range c.Records {
-		r.line("    %s fence %d version %d until %d: %s", p.Name, p.Fence, p.Version, p.Expires, p.Payload)
+	way.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+		record, ok, err := r.Backend.Get(ctx, key, name)
+		r.line("  get %s: %v", name, ok)
+		return record, ok, err
 	}
-	return outcome, err
-}
-
-// Wake is the queue.
-func (r *transcript) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	b, err := json.Marshal(hint)
-	r.line("  wake %s after %s", b, delay)
-	return err
+	way.OnPointer = func(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+		value, ok, err := r.Backend.Pointer(ctx, tenant, name)
+		r.line("  pointer %s of %s: %v", name, tenant, ok)
+		return value, ok, err
+	}
+	way.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		outcome, err := r.Backend.Commit(ctx, key, c)
+		r.line("  commit %s version %d: written %v, %d taken, error %v", key, c.Head.Version, outcome.Written, len(outcome.Taken), err)
+		for _, p := range c.Pointers {
+			r.line("    %s for %s: %s", p.Name, p.TTL, p.Value)
+		}
+		for _, p := range c.Records {
+			r.line("    %s fence %d version %d until %d: %s", p.Name, p.Fence, p.Version, p.Expires, p.Payload)
+		}
+		return outcome, err
+	}
+	return way, &mailboxtest.Queue{OnWake: func(hint core.WakeUp, delay time.Duration) error {
+		b, err := json.Marshal(hint)
+		r.line("  wake %s after %s", b, delay)
+		return err
+	}}
 }
 
 // do writes down an operation, and the runs that look different after it.
@@ -139,8 +140,9 @@ func TestTranscript(t *testing.T) {
 			}
 		}
 		outside.Start = func(f func()) { f() }
+		backend, waker := r.listen()
 		var err error
-		r.box, err = mailbox.New(mailbox.Options{Env: outside, Store: r, Waker: r, Logger: slog.New(slog.DiscardHandler)})
+		r.box, err = mailbox.New(mailbox.Options{Env: outside, Store: backend, Waker: waker, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func TestKeepHoldsTheClaim(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.hints.lines = nil
+		w.queue.Clear()
 		time.Sleep(time.Second)
 		var outcomes []string
 		for {
@@ -126,8 +126,8 @@ func TestKeepHoldsTheClaim(t *testing.T) {
 		if diff := cmp.Diff([]string{"continue", "done"}, outcomes); diff != "" {
 			t.Error(diff)
 		}
-		if head.Fence != 1 || len(w.hints.lines) != 0 {
-			t.Errorf("fence %d and hints %q, want 1 and none", head.Fence, w.hints.lines)
+		if head.Fence != 1 || len(w.queue.Messages()) != 0 {
+			t.Errorf("fence %d and hints %q, want 1 and none", head.Fence, w.queue.Lines())
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestKeepYieldsToANewerProgram(t *testing.T) {
 		w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		head := w.take(t, key)
 		newer, err := mailbox.New(mailbox.Options{
-			Env: env.System(), Store: w.store, Waker: w.hints, Logger: quiet,
+			Env: env.System(), Store: w.store, Waker: w.queue, Logger: quiet,
 			Records: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}},
 		})
 		if err != nil {

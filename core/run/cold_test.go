@@ -255,7 +255,7 @@ func TestTornSnapshotIsReadKeyByKey(t *testing.T) {
 		w := newWorld(t, o)
 		manifests, values := 0, 0
 		var mu sync.Mutex
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -394,7 +394,7 @@ func TestStateIsStoredAtTheStartOfARunThatFindsItChanged(t *testing.T) {
 				o := options{plugins: plugins, model: sequence(func(int) []model.Delta { return text("ok") })}
 				w := newWorld(t, o)
 				var put []string
-				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					var v struct {
 						AsOf uint64 `json:"as_of"`
 					}
@@ -438,7 +438,7 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 		var saw []string
 		w := newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)}})
 		var put []string
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if put = append(put, r.Name); len(put) <= 1 {
 				return core.Errorf(core.CodeInvalid, "no such table")
 			}

@@ -58,7 +58,7 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 			}
 			continue
 		}
-		if errors.Is(err, store.ErrTooLarge) { // the same turn would come to the same size again
+		if core.CodeOf(err) == core.CodeTooLarge { // a record or the head: the same turn would come to the same size again
 			return result, endWith("too_large", err)
 		}
 		if err != nil {

@@ -39,7 +39,7 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		for range 2 { // two attempts at the same end leave their records, run record included
 			head := w.take(t, key)
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				if err := w.store.partly(ctx, key, c); err != nil {
 					t.Error(err)
 				}
@@ -50,7 +50,7 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 				t.Fatal("the step did not crash")
 			}
 			w.store.dead.Store(false)
-			w.store.commit = nil
+			w.store.OnCommit = nil
 			w.reclaim(t)
 			w.stepper = w.other(t, o)
 		}
@@ -75,9 +75,9 @@ func TestLostAnswerAtCommitBKeepsTheHint(t *testing.T) {
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.hints.lines = nil
+		w.queue.Clear()
 		writes := 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			outcome, err := w.store.Backend.Commit(ctx, key, c)
 			if writes++; writes == commitB {
 				return store.Outcome{}, errors.New("connection reset by peer")
@@ -89,7 +89,7 @@ func TestLostAnswerAtCommitBKeepsTheHint(t *testing.T) {
 		if err != nil || stepped.Outcome != thread.Yield || stepped.Retry || time.Since(began) != 0 {
 			t.Fatalf("the step is %+v, %v after %s; want it to yield at once", stepped, err, time.Since(began))
 		}
-		if diff := cmp.Diff([]string{"t1 in 0s"}, w.hints.lines); diff != "" {
+		if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 		w.finish(t, key, nil)
@@ -110,8 +110,8 @@ func TestHolderRefencesWhereItsOwnOtherBytesStand(t *testing.T) {
 		}}}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-			w.store.commit = nil
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = nil
 			if err := w.store.partly(ctx, key, c); err != nil {
 				t.Error(err)
 			}
@@ -174,8 +174,8 @@ func TestStaleInputIsAnUncountedNack(t *testing.T) {
 		w.step(t, key)
 		steered := w.submit(t, key, "old", mailbox.ModeSteer)
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-			w.store.commit = nil
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = nil
 			if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("m", "new")}); err != nil {
 				t.Error(err)
 			}
@@ -201,12 +201,12 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			puts = append(puts, r.Name)
 			return w.store.Backend.Put(ctx, key, r)
 		}
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes == commitB {
 				if len(puts) != 0 || len(c.Records) != 1 || c.Records[0].Name != store.LogName(3) {
 					t.Errorf("before commit B stand %q, with it come %d records", puts, len(c.Records))
@@ -225,7 +225,7 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 		if h := w.head(t, key); len(h.Run.Calls) != 1 || h.Run.Calls[0] != thread.CallDone {
 			t.Errorf("calls %v, want it done", h.Run.Calls)
 		}
-		w.store.commit = nil
+		w.store.OnCommit = nil
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); ran != 1 || got != `done 2 {"type":"natural_end"} "ok"` {
 			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
@@ -244,8 +244,8 @@ func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		refused := core.Errorf(core.CodeInvalid, "no such table")
-		w.store.put = func(context.Context, core.ThreadKey, store.Record) error { return refused }
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnPut = func(context.Context, core.ThreadKey, store.Record) error { return refused }
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes == commitB+1 { // the claim was the first
 				return store.Outcome{}, refused
 			}
@@ -254,7 +254,7 @@ func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
 		if stepped := w.step(t, key); !stepped.Retry || !slices.Equal(stepped.Head.Run.Calls, []thread.CallStatus{thread.CallNew}) {
 			t.Errorf("the step is %+v, want it given back with the call as new", stepped)
 		}
-		w.store.put = nil
+		w.store.OnPut = nil
 		w.finish(t, key, nil)
 		if got := w.end(t, key, receipt); ran != 2 || got != `done 2 {"type":"natural_end"} "ok"` {
 			t.Errorf("the tool ran %d times, and the run is %s", ran, got)
@@ -277,7 +277,7 @@ func TestCallsAreDoneAfterHooksHaveSeenThem(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head, writes := w.take(t, key), 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes == commitB {
 				return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
 			}
@@ -434,7 +434,7 @@ func TestTimeOfACommit(t *testing.T) {
 				defer cancel()
 				ctx = within
 			}
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				if until, _ := ctx.Deadline(); until.Sub(began) != want {
 					t.Errorf("a commit of a step of %s has %s, want %s", step, until.Sub(began), want)
 				}

@@ -26,7 +26,7 @@ func (w *world) crash(t *testing.T, n int) {
 	t.Helper()
 	head := w.take(t, key)
 	writes := 0
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		if writes++; writes >= n {
 			w.store.dead.Store(true)
 			return store.Outcome{}, errDead
@@ -37,7 +37,7 @@ func (w *world) crash(t *testing.T, n int) {
 		t.Fatalf("the step did not crash: %v", err)
 	}
 	w.store.dead.Store(false)
-	w.store.commit = nil
+	w.store.OnCommit = nil
 	w.reclaim(t)
 }
 
@@ -87,7 +87,7 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 		}
 		w.stepper = w.other(t, o)
 		var puts []string
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			puts = append(puts, r.Name)
 			return w.store.Backend.Put(ctx, key, r)
 		}

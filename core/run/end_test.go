@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -281,13 +282,13 @@ func (gone) Resolve(id string) (*agent.Resolved, error) {
 
 // limit refuses records of more bytes, as a backend does before it sends them.
 func (w *world) limit(bytes int) {
-	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 		if len(r.Payload) > bytes {
 			return store.ErrTooLarge
 		}
 		return w.store.Backend.Put(ctx, key, r)
 	}
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		for _, r := range c.Records {
 			if len(r.Payload) > bytes {
 				return store.Outcome{}, store.ErrTooLarge
@@ -383,14 +384,14 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 					}
 					w.stepper = w.other(t, options{})
 				}
-				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 					if strings.HasPrefix(name, tt.lost) {
 						return store.Record{}, false, nil
 					}
 					return w.store.Backend.Get(ctx, key, name)
 				}
 				w.finish(t, key, nil)
-				w.store.get = nil
+				w.store.OnGet = nil
 				if got := w.end(t, key, receipt); !strings.HasPrefix(got, tt.end) {
 					t.Errorf("the run is %s, want %s", got, tt.end)
 				}
@@ -402,4 +403,29 @@ func TestRunWithLostRecordsEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The head has a limit of its own, and an error of its own: another step of the
+// run would come to the same head.
+func TestTurnTooLargeForTheHeadEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inferences := 0
+		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+			inferences++
+			return answers(text("ok"))(ctx, r)
+		})})
+		refused := false
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Kind() == store.KindLog }) && !refused {
+				refused = true
+				return store.Outcome{}, thread.ErrTooLarge
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 0 {"type":"error","code":"too_large"`) || inferences != 1 {
+			t.Errorf("the run is %s after %d inferences, want an error too_large after one", got, inferences)
+		}
+	})
 }

@@ -254,10 +254,10 @@ func (w *world) turnOnly(t *testing.T) {
 	t.Helper()
 	head := w.take(t, key)
 	ctx, stop := context.WithCancel(t.Context())
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		outcome, err := w.store.Backend.Commit(ctx, key, c)
 		stop()
-		w.store.commit = nil
+		w.store.OnCommit = nil
 		return outcome, err
 	}
 	if stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: head}, nil); err != nil || !stepped.Retry {

@@ -199,7 +199,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if refused++; refused <= 2 { // at once, and when the run fails
 				return core.Errorf(core.CodeInvalid, "no such table")
 			}
@@ -296,7 +296,7 @@ func TestPutIsTriedSevenTimes(t *testing.T) {
 				tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
-			w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 				if puts++; puts <= failures {
 					return errPassing
 				}
@@ -320,7 +320,7 @@ func TestEndThatDoesNotFitIsGivenBack(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head, tried := w.take(t, key), 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) > 0 {
 				tried++
 				return store.Outcome{}, store.ErrTooLarge
@@ -340,7 +340,7 @@ func TestCommitTakesEightMoreFences(t *testing.T) {
 		w := newWorld(t, options{})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head, tried := w.take(t, key), 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) > 0 {
 				tried++
 				return store.Outcome{}, &store.RefusedError{Name: c.Records[0].Name, Cause: store.ErrConflict}

@@ -390,7 +390,7 @@ func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
 		head := w.take(t, key)
 		var renewed []time.Duration
 		began := time.Now()
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) == 0 {
 				renewed = append(renewed, time.Since(began))
 				if left := c.Head.Claim.Lease - time.Now().UnixMilli(); left != 30_000 {

@@ -61,9 +61,9 @@ func TestEditedInputIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		steered := w.submit(t, key, "old", mailbox.ModeSteer)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(4) }) { // the step has read the old text
-				w.store.commit = nil
+				w.store.OnCommit = nil
 				if err := w.box.Edit(ctx, key, steered.DispatchID, []core.Message{core.UserMessage("m", "new")}); err != nil {
 					t.Error(err)
 				}
@@ -84,8 +84,8 @@ func TestInputAtTheEndContinuesTheRun(t *testing.T) {
 		w := newWorld(t, options{})
 		receipt := w.submit(t, key, "one", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-			if w.store.commit = nil; len(c.Records) > 0 {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if w.store.OnCommit = nil; len(c.Records) > 0 {
 				w.submit(t, key, "two", mailbox.ModeSteer)
 			}
 			return w.store.Backend.Commit(ctx, key, c)

@@ -78,7 +78,7 @@ func TestRetryAfterIsWaitedInTheMailbox(t *testing.T) {
 		w := newWorld(t, options{model: failing(1, &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: 5 * time.Minute}, &called)})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.hints.lines = nil
+		w.queue.Clear()
 		began := time.Now()
 		stepped, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 		if err != nil || !stepped.Retry || time.Since(began) != 0 {
@@ -87,7 +87,7 @@ func TestRetryAfterIsWaitedInTheMailbox(t *testing.T) {
 		if h := w.head(t, key); h.Run.Attempts != 0 || h.Run.ModelFailed != 1 || h.Run.AvailableAt != began.Add(5*time.Minute).UnixMilli() {
 			t.Errorf("the run is %+v; want one failed model call, no attempt, available in 5m", h.Run)
 		}
-		if diff := cmp.Diff([]string{"t1 in 5m0s"}, w.hints.lines); diff != "" {
+		if diff := cmp.Diff([]string{"t1 5m0s"}, w.queue.Lines()); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 		w.finish(t, key, nil)

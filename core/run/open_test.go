@@ -237,7 +237,7 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 				w.finish(t, key, nil)
 				name := store.RoundName(receipt.RunID, w.head(t, key).Run.Round)
 				w.mustDecide(t, 1, deny)
-				w.store.get = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, asked string) (store.Record, bool, error) {
 					r, ok, err := w.store.Backend.Get(ctx, key, asked)
 					if asked == name {
 						r.Payload, ok = tt.payload, tt.payload != nil

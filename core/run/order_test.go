@@ -40,7 +40,7 @@ func TestCallsThatEndTogetherAreTakenInCallOrder(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var put []string
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			time.Sleep(5 * time.Second) // that of the call that takes 1 s ends at 6 s
 			put = append(put, r.Name)
 			return w.store.Backend.Put(ctx, key, r)
@@ -147,7 +147,7 @@ func TestLargeTicketIsPutBeforeItCounts(t *testing.T) {
 			return v, nil
 		})}})
 		var put []string
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			head := w.head(t, key)
 			put = append(put, fmt.Sprintf("%s %t %t %d", r.Name[:2], r.Fence == head.Claim.Fence, r.Version == head.Version, len(head.Tickets)))
 			return w.store.Backend.Put(ctx, key, r)

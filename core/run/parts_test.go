@@ -71,7 +71,7 @@ func TestFinishedPartIsNotRepeated(t *testing.T) {
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				head := w.take(t, key)
 				puts := 0
-				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if puts++; puts >= tt.put {
 						w.store.dead.Store(true)
 						return errDead
@@ -82,7 +82,7 @@ func TestFinishedPartIsNotRepeated(t *testing.T) {
 					t.Fatal("the step did not crash")
 				}
 				w.store.dead.Store(false)
-				w.store.put = nil
+				w.store.OnPut = nil
 				w.reclaim(t)
 				w.stepper = w.other(t, o)
 				w.finish(t, key, nil)
@@ -118,7 +118,7 @@ func TestLaterPartGivesWayToTheStoredOne(t *testing.T) {
 		w := newWorld(t, options{model: answers(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		name := store.PartName(receipt.RunID, 2, 0, "flight")
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if r.Name == name {
 				other := store.Record{Name: name, Payload: []byte(`{"schema":1,"value":"theirs"}`)}
 				if err := w.store.Backend.Put(ctx, key, other); err != nil {
@@ -156,14 +156,14 @@ func TestStoreThatFailsAPart(t *testing.T) {
 				w := newWorld(t, options{model: answers(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				part := store.PartName(receipt.RunID, 2, 0, name)
-				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if err := tt.put; r.Name == part && err != nil {
 						tt.put = nil
 						return err
 					}
 					return w.store.Backend.Put(ctx, key, r)
 				}
-				w.store.get = func(ctx context.Context, key core.ThreadKey, n string) (store.Record, bool, error) {
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, n string) (store.Record, bool, error) {
 					if err := tt.get; n == part && err != nil {
 						tt.get = nil
 						return store.Record{}, false, err

@@ -77,7 +77,7 @@ func TestRunRecordIsWrittenTwice(t *testing.T) {
 		w := newWorld(t, options{model: answers(calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), text("ok"))})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var wrote []bool
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if len(c.Records) > 0 { // no claim
 				wrote = append(wrote, slices.ContainsFunc(c.Records, func(r store.Record) bool { return strings.HasPrefix(r.Name, "R#") }))
 			}

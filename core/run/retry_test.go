@@ -139,6 +139,8 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 			want: "claim 1 at 0s", end: `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m1s, at most 5m0s are waited: no"} ""`},
 		{name: "a quota that waiting does not cure", failure: failure(model.KindQuota, 301*s),
 			want: "claim 1 at 0s", end: exhausted},
+		{name: "no model error, with the code of a stream that was cut", failure: core.Errorf(core.CodeUnavailable, "no"),
+			want: "claim 1 at 0s", end: exhausted},
 		{name: "time enough behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10400 * ms,
 			want: "claim 1 at 0s, claim 1 at 400ms", end: exhausted},
 		{name: "too little time behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10399 * ms,
@@ -240,7 +242,7 @@ func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 		w := newWorld(t, options{env: drawing(0), agents: spec(t, m, agent.Spec{})})
 		m.world = w
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if c.Head.Run.ID.IsZero() {
 				return store.Outcome{}, errors.New("connection reset by peer")
 			}
@@ -252,7 +254,7 @@ func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 		if r := w.head(t, key).Run; r.ModelFailed != 3 {
 			t.Fatalf("the run is %+v; want it given back with 3 failed calls", r)
 		}
-		w.store.commit = nil
+		w.store.OnCommit = nil
 		time.Sleep(time.Minute)
 		w.finish(t, key, listener)
 		const want = `done 0 {"type":"error","code":"model","detail":"the model has failed 3 times"} ""`

@@ -352,7 +352,7 @@ func TestThrottledResultCancelsNobody(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		left := 7 // as often as one put is tried
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if r.Name == store.LogName(3) && left > 0 {
 				left--
 				return store.ErrThrottled

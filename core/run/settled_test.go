@@ -24,12 +24,12 @@ import (
 // another worker has the claim before the holder looks again.
 func (w *world) lose(t *testing.T, n int) {
 	writes := 0
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		outcome, err := w.store.Backend.Commit(ctx, key, c)
 		if writes++; writes < n {
 			return outcome, err
 		}
-		w.store.commit = nil
+		w.store.OnCommit = nil
 		if err := w.box.Reclaim(t.Context(), []core.ThreadKey{key}); err != nil {
 			t.Error(err)
 		}
@@ -77,8 +77,8 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 			}}}})
 			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 			head := w.take(t, key)
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-				w.store.commit = nil
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				w.store.OnCommit = nil
 				if err := w.store.partly(ctx, key, c); err != nil {
 					t.Error(err)
 				}
@@ -86,7 +86,7 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 					t.Error(err)
 				}
 				w.lose(t, 3) // refused, refused for its records, the next fence
-				return w.store.commit(ctx, key, c)
+				return w.store.OnCommit(ctx, key, c)
 			}
 			_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
 			if h := w.head(t, key); !errors.Is(err, thread.ErrFenced) || h.Claim.Fence != 3 || h.Run.ID != receipt.RunID {
@@ -103,8 +103,8 @@ func TestAnswerThatACancelOvertookIsKept(t *testing.T) {
 		w := newWorld(t, options{})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-			w.store.commit = nil
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = nil
 			if _, err := w.box.Cancel(ctx, key, receipt.RunID); err != nil {
 				t.Error(err)
 			}

@@ -358,9 +358,9 @@ func TestDecisionBeforeTheWait(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head := w.take(t, key)
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if c.Head.Run.Status == thread.Waiting {
-				w.store.commit = nil
+				w.store.OnCommit = nil
 				w.mustDecide(t, 0, approve)
 			}
 			return w.store.Backend.Commit(ctx, key, c)
@@ -390,7 +390,7 @@ func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
 				receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 				w.finish(t, key, nil)
 				w.mustDecide(t, 0, approve)
-				w.store.get = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+				w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
 					if strings.HasPrefix(name, lost) {
 						return store.Record{}, false, nil
 					}
@@ -408,7 +408,7 @@ func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
 			w := newWorld(t, options{plugins: []plugin.Plugin{asking("echo")}})
 			w.submit(t, key, "echo: a", mailbox.ModeQueue)
 			w.finish(t, key, nil)
-			w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				return store.Outcome{}, errors.Join(w.store.partly(ctx, key, c), errDead)
 			}
 			refused := deny
@@ -416,7 +416,7 @@ func TestDecisionCountsOnlyAsTheHeadNamesIt(t *testing.T) {
 			if err := w.decide(t.Context(), 0, refused); err == nil {
 				t.Fatal("the decision was accepted")
 			}
-			w.store.commit = nil
+			w.store.OnCommit = nil
 			w.mustDecide(t, 0, approve)
 			w.finish(t, key, nil)
 			if diff := cmp.Diff([]string{`ok: {"text":"a"} after about-gate0`}, w.results(t)); diff != "" {

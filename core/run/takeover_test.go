@@ -193,7 +193,7 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 					})},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
-				w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					if strings.HasPrefix(r.Name, tt.put) {
 						return store.ErrFenced
 					}
@@ -231,8 +231,8 @@ func TestWatchLetsAStepEndItsOwnRun(t *testing.T) {
 				}})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				head := w.take(t, key)
-				w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-					w.store.commit = nil
+				w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+					w.store.OnCommit = nil
 					outcome, err := w.store.Backend.Commit(ctx, key, c)
 					time.Sleep(3 * time.Second) // the watch looks every 2 s
 					return outcome, err
@@ -261,11 +261,11 @@ func TestWorkerThatLostItsClaimGivesNothingBack(t *testing.T) {
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		head, writes := w.take(t, key), 0
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if writes++; writes != commitB {
 				return w.store.Backend.Commit(ctx, key, c)
 			}
-			w.store.commit = nil
+			w.store.OnCommit = nil
 			w.takeOver(t)
 			w.misplace(t, 3, nil)
 			return store.Outcome{}, core.Errorf(core.CodeInvalid, "refused")
@@ -287,7 +287,7 @@ func TestWatchKnowsTheFenceThatItsStepTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wrote []uint64
-		w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			outcome, err := w.store.Backend.Commit(ctx, key, c)
 			if wrote = append(wrote, c.Head.Fence); len(wrote) == 2 {
 				time.Sleep(3 * time.Second) // the watch looks every 2 s

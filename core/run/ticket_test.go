@@ -183,7 +183,7 @@ func (w *world) befall(n int, m mishap) (reached func() bool) {
 		}
 		return errors.New("connection reset by peer")
 	}
-	w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+	w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 		if writes++; writes != n {
 			return w.store.Backend.Put(ctx, key, r)
 		}
@@ -194,7 +194,7 @@ func (w *world) befall(n int, m mishap) (reached func() bool) {
 		}
 		return hit()
 	}
-	w.store.commit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		if writes++; writes != n {
 			return w.store.Backend.Commit(ctx, key, c)
 		}
@@ -219,7 +219,7 @@ func (w *world) revive(t *testing.T, o options) {
 	if !w.store.dead.Load() {
 		return
 	}
-	w.store.put, w.store.commit = nil, nil
+	w.store.OnPut, w.store.OnCommit = nil, nil
 	w.store.dead.Store(false)
 	w.reclaim(t)
 	w.stepper = w.other(t, o)
@@ -257,7 +257,7 @@ func TestTicketThatIsTooLarge(t *testing.T) {
 			v.Suspend.Message = large
 			return v, nil
 		})}})
-		w.store.put = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if len(r.Payload) > 100_000 {
 				return store.ErrTooLarge
 			}

@@ -17,89 +17,60 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
-// hints remembers what was sent: these tests step by hand.
-type hints struct{ lines []string }
-
-func (h *hints) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	h.lines = append(h.lines, fmt.Sprint(hint.Thread, " in ", delay))
-	return nil
-}
-
-// backend is a store that counts what is read and whose operations a test may
-// replace.
+// backend is the stepper's way to its store, which counts what is read and lets a
+// test spoil it.
 type backend struct {
-	store.Backend
+	*storetest.Faulty
 	mu      sync.Mutex
-	reads   int                     // records that Get, Log, LogBackwards and Records returned
+	reads   int                     // records that Get, Log, LogBackwards and Records returned; a Get counts always
 	read    func(what string) error // is asked before each of these
 	takes   time.Duration           // how long each of them takes
-	put     func(ctx context.Context, key core.ThreadKey, r store.Record) error
-	get     func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error)
-	commit  func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-	spoiled []string    // names of records that cannot be read any more
-	dead    atomic.Bool // the process has died: nothing of it reaches the store any more
+	spoiled []string                // names of records that cannot be read any more
+	dead    atomic.Bool             // the process has died: nothing of it reaches the store any more
 }
 
 var errDead = fmt.Errorf("the process is gone: %w", context.Canceled)
 
-func (b *backend) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if b.dead.Load() {
-		return errDead
-	}
-	if b.put != nil {
-		return b.put(ctx, key, r)
-	}
-	return b.Backend.Put(ctx, key, r)
+func newBackend() *backend {
+	b := &backend{Faulty: &storetest.Faulty{Backend: memory.New()}}
+	b.Around, b.OnRecord = b.around, b.found
+	return b
 }
 
-func (b *backend) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	b.count(1)
-	if err := b.mayRead(name); err != nil {
-		return store.Record{}, false, err
+func (b *backend) around(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	var err error
+	switch op.Method {
+	case "Commit", "Put":
+		if b.dead.Load() {
+			return errDead
+		}
+	case "Get":
+		b.count(1)
+		err = b.mayRead(op.Name)
+	case "Records":
+		err = b.mayRead(op.Name)
+	case "Log":
+		err = b.mayRead("log")
+	case "LogBackwards":
+		err = b.mayRead("log backwards")
 	}
-	if b.get != nil {
-		return b.get(ctx, key, name)
+	if err != nil {
+		return err
 	}
-	r, ok, err := b.Backend.Get(ctx, key, name)
-	return b.damaged(r), ok, err
-}
-
-func (b *backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if b.dead.Load() {
-		return store.Outcome{}, errDead
-	}
-	if b.commit != nil {
-		return b.commit(ctx, key, c)
-	}
-	return b.Backend.Commit(ctx, key, c)
-}
-
-func (b *backend) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return b.counted("log", b.Backend.Log(ctx, key, from, to))
-}
-
-func (b *backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return b.counted("log backwards", b.Backend.LogBackwards(ctx, key, from, to))
-}
-
-func (b *backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
-	if err := b.mayRead(prefix); err != nil {
-		return nil, err
-	}
-	records, err := b.Backend.Records(ctx, key, prefix, after, limit)
-	b.count(len(records))
-	return records, err
+	return do(ctx)
 }
 
 func (b *backend) mayRead(what string) error {
@@ -112,22 +83,10 @@ func (b *backend) mayRead(what string) error {
 	return b.read(what)
 }
 
-func (b *backend) counted(what string, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := b.mayRead(what); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		for record, err := range records {
-			b.count(1)
-			if !yield(b.damaged(record), err) {
-				return
-			}
-		}
+func (b *backend) found(op storetest.Op, r store.Record) store.Record {
+	if op.Method != "Get" {
+		b.count(1)
 	}
-}
-
-func (b *backend) damaged(r store.Record) store.Record {
 	if slices.Contains(b.spoiled, r.Name) {
 		r.Payload = []byte("\x00")
 	}
@@ -242,7 +201,7 @@ type world struct {
 	box     *mailbox.Service
 	stepper *run.Stepper
 	store   *backend
-	hints   *hints
+	queue   *mailboxtest.Queue // these tests step by hand
 }
 
 var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
@@ -250,9 +209,9 @@ var key = core.ThreadKey{Tenant: "t", Thread: "t1"}
 func newWorld(tb testing.TB, o options) *world {
 	tb.Helper()
 	o = o.complete(tb)
-	w := &world{store: &backend{Backend: memory.New()}, hints: &hints{}}
+	w := &world{store: newBackend(), queue: &mailboxtest.Queue{}}
 	var err error
-	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.hints, Logger: quiet, Records: o.records}); err != nil {
+	if w.box, err = mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records}); err != nil {
 		tb.Fatal(err)
 	}
 	w.stepper = newStepper(tb, w, o)
@@ -269,7 +228,7 @@ func (w *world) other(tb testing.TB, o options) *run.Stepper {
 func (w *world) withRecords(tb testing.TB, o options) {
 	tb.Helper()
 	o = o.complete(tb)
-	box, err := mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.hints, Logger: quiet, Records: o.records})
+	box, err := mailbox.New(mailbox.Options{Env: o.env, Store: w.store, Waker: w.queue, Logger: quiet, Records: o.records})
 	if err != nil {
 		tb.Fatal(err)
 	}

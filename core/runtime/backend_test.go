@@ -2,15 +2,18 @@ package runtime_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"iter"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -39,164 +42,134 @@ var faults = []fault{
 	{name: "crash after", crash: true, applied: true, err: errReset},
 }
 
-// faulty is a process's way to a store: operation at fails. It counts every
+// way is a process's way to a store: operation at fails. It counts every
 // operation, also by kind.
-type faulty struct {
-	store.Backend
+type way struct {
+	*storetest.Faulty
 	fault fault
 	at    int    // 0: never
 	act   func() // instead of a fault: what somebody else does just before
 
 	mu     sync.Mutex
 	count  int
-	kinds  map[string]int
+	kinds  map[string]int // "record": of the log
 	dead   bool
 	late   func() error // what the fault has left undone
 	lateAt int
 	asleep time.Time // nothing goes on before
 }
 
-func (f *faulty) do(kind string, operation func() error) error {
-	f.mu.Lock()
-	if f.kinds == nil {
-		f.kinds = map[string]int{}
+// kinds are those that are not the method in lower case.
+var kinds = map[string]string{"LogBackwards": "log", "Records": "list"}
+
+func newWay(to store.Backend) *way {
+	w := &way{Faulty: &storetest.Faulty{Backend: to}}
+	w.Around, w.OnRecord = w.around, w.countRecord
+	return w
+}
+
+// around is the way's [storetest.Faulty.Around]. A write that has begun is seen
+// through: a context that ends stops the caller, not the store.
+func (w *way) around(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	if op.Writes() {
+		ctx = context.WithoutCancel(ctx)
 	}
-	f.count++
-	f.kinds[kind]++
-	hit, dead := f.count == f.at && f.act == nil, f.dead
-	acts := f.count == f.at && f.act != nil
-	f.dead = f.dead || hit && f.fault.crash
-	if hit && f.fault.pause {
-		f.asleep = time.Now().Add(pauseTime)
+	return w.do(cmp.Or(kinds[op.Method], strings.ToLower(op.Method)), func() error { return do(ctx) })
+}
+
+func (w *way) countRecord(op storetest.Op, record store.Record) store.Record {
+	if strings.HasPrefix(op.Method, "Log") {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.kinds["record"]++
 	}
-	wait, late := time.Until(f.asleep), func() error { return nil }
-	if hit && f.fault.late {
-		f.late, f.lateAt = operation, f.count+2
-	} else if f.late != nil && f.count >= f.lateAt {
-		late, f.late = f.late, nil
+	return record
+}
+
+func (w *way) do(kind string, operation func() error) error {
+	w.mu.Lock()
+	if w.kinds == nil {
+		w.kinds = map[string]int{}
 	}
-	f.mu.Unlock()
+	w.count++
+	w.kinds[kind]++
+	hit, dead := w.count == w.at && w.act == nil, w.dead
+	acts := w.count == w.at && w.act != nil
+	w.dead = w.dead || hit && w.fault.crash
+	if hit && w.fault.pause {
+		w.asleep = time.Now().Add(pauseTime)
+	}
+	wait, late := time.Until(w.asleep), func() error { return nil }
+	if hit && w.fault.late {
+		w.late, w.lateAt = operation, w.count+2
+	} else if w.late != nil && w.count >= w.lateAt {
+		late, w.late = w.late, nil
+	}
+	w.mu.Unlock()
 	if dead {
 		return errReset
 	}
 	if acts {
-		f.act()
+		w.act()
 	}
 	_ = late()
 	if wait > 0 {
 		time.Sleep(wait)
 	}
-	if hit && !f.fault.applied && !f.fault.pause {
-		return f.fault.err
+	if hit && !w.fault.applied && !w.fault.pause {
+		return w.fault.err
 	}
 	err := operation()
 	if hit && err == nil {
-		return f.fault.err
+		return w.fault.err
 	}
 	return err
 }
 
 // kill ends the process: nothing that it does from now on is carried out.
-func (f *faulty) kill() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dead = true
+func (w *way) kill() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
 }
 
-func (f *faulty) isDead() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.dead
+func (w *way) isDead() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dead
 }
 
-func (f *faulty) isAsleep() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return time.Now().Before(f.asleep)
+func (w *way) isAsleep() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Before(w.asleep)
 }
 
-func (f *faulty) reached() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.at != 0 && f.count >= f.at
-}
-
-func (f *faulty) Head(ctx context.Context, key core.ThreadKey) (h thread.Head, err error) {
-	err = f.do("head", func() (err error) { h, err = f.Backend.Head(ctx, key); return err })
-	return h, err
-}
-
-func (f *faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (o store.Outcome, err error) {
-	err = f.do("commit", func() (err error) { o, err = f.Backend.Commit(context.WithoutCancel(ctx), key, c); return err })
-	if err != nil {
-		o = store.Outcome{}
-	}
-	return o, err
-}
-
-func (f *faulty) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	return f.do("put", func() error { return f.Backend.Put(context.WithoutCancel(ctx), key, r) })
-}
-
-func (f *faulty) Get(ctx context.Context, key core.ThreadKey, name string) (r store.Record, ok bool, err error) {
-	err = f.do("get", func() (err error) { r, ok, err = f.Backend.Get(ctx, key, name); return err })
-	return r, ok, err
-}
-
-func (f *faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return f.read("log", f.Backend.Log(ctx, key, from, to))
-}
-
-func (f *faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	return f.read("log", f.Backend.LogBackwards(ctx, key, from, to))
-}
-
-// read counts a reading of the log, and the records that the caller takes.
-func (f *faulty) read(kind string, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := f.do(kind, func() error { return nil }); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		for record, err := range records {
-			f.mu.Lock()
-			f.kinds["record"]++
-			f.mu.Unlock()
-			if !yield(record, err) {
-				return
-			}
-		}
-	}
-}
-
-func (f *faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (list []store.Record, err error) {
-	err = f.do("list", func() (err error) {
-		list, err = f.Backend.Records(ctx, key, prefix, after, limit)
-		return err
-	})
-	return list, err
-}
-
-func (f *faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
-	err = f.do("pointer", func() (err error) { value, ok, err = f.Backend.Pointer(ctx, tenant, name); return err })
-	return value, ok, err
-}
-
-func (f *faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
-	err = f.do("overdue", func() (err error) { due, err = f.Backend.Overdue(ctx, shard, until, after, limit); return err })
-	return due, err
+func (w *way) reached() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at != 0 && w.count >= w.at
 }
 
 // watched is a store that checks every transition of a head.
 type watched struct {
-	store.Backend
+	*storetest.Faulty
 	t    testing.TB
 	mu   sync.Mutex
 	last map[core.ThreadKey]thread.Head
 	logs map[core.ThreadKey][][]byte // committed payloads, from sequence 1
 }
 
-func (w *watched) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+func newWatched(t testing.TB) *watched {
+	w := &watched{
+		Faulty: &storetest.Faulty{Backend: memory.New()}, t: t,
+		last: map[core.ThreadKey]thread.Head{}, logs: map[core.ThreadKey][][]byte{},
+	}
+	w.OnCommit = w.commit
+	return w
+}
+
+func (w *watched) commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	outcome, err := w.Backend.Commit(ctx, key, c)
@@ -224,14 +197,4 @@ func (w *watched) Commit(ctx context.Context, key core.ThreadKey, c store.Commit
 		w.t.Errorf("log ends at %d, the head says %d", seq, next.Seq)
 	}
 	return outcome, err
-}
-
-// hooked is a store whose commits a test replaces.
-type hooked struct {
-	store.Backend
-	commit func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-}
-
-func (h *hooked) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	return h.commit(ctx, key, c)
 }

@@ -24,15 +24,15 @@ import (
 // the log is read, "record" how many of its records.
 type counts map[string]int
 
-func (f *faulty) counts() counts {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.kinds
-	f.kinds = nil
+func (w *way) counts() counts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.kinds
+	w.kinds = nil
 	return c
 }
 
-func wantCounts(t *testing.T, what string, way *faulty, want counts) {
+func wantCounts(t *testing.T, what string, way *way, want counts) {
 	t.Helper()
 	if diff := cmp.Diff(want, way.counts()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -42,7 +42,7 @@ func wantCounts(t *testing.T, what string, way *faulty, want counts) {
 // workNext works on the hint that is due.
 func workNext(t *testing.T, r *rig, process *runtime.Runtime) {
 	t.Helper()
-	hint, ok := r.queue.take()
+	hint, ok := r.queue.Take()
 	if !ok {
 		t.Fatal("no hint is due")
 	}
@@ -56,7 +56,7 @@ func workNext(t *testing.T, r *rig, process *runtime.Runtime) {
 func TestOperationsOfAWarmRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		way := &faulty{Backend: r.store}
+		way := newWay(r.store)
 		process := r.process("w", way)
 		submit := func(key string) {
 			s := submission("t1", "echo: hello")
@@ -81,7 +81,7 @@ func TestOperationsOfAWarmRun(t *testing.T) {
 		wantCounts(t, "submission with a key", way, counts{"pointer": 1, "head": 1, "commit": 1})
 		workNext(t, r, process)
 		way.counts()
-		other := &faulty{Backend: r.store}
+		other := newWay(r.store)
 		workNext(t, r, r.process("cold", other))
 		wantCounts(t, "text step of a process that does not know the thread", other,
 			counts{"head": 1, "get": 1, "list": 1, "log": 1, "record": 11, "commit": 2})
@@ -92,7 +92,7 @@ func TestOperationsOfAWarmRun(t *testing.T) {
 func TestOperationsOfAnInlineRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		way := &faulty{Backend: r.store}
+		way := newWay(r.store)
 		process := r.process("w", way)
 		if _, err := process.Stream(t.Context(), submission("t1", "echo: hello"), runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestOperationsOfAPage(t *testing.T) {
 		}
 		page := func(what string, after uint64, limit int, want counts) {
 			t.Helper()
-			way := &faulty{Backend: r.store}
+			way := newWay(r.store)
 			if _, err := r.process("r", way).Messages(t.Context(), local, "t1", runtime.MessageQuery{After: after, Limit: limit}); err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +261,7 @@ func TestOperationsOfAColdStepAtTenThousandMessages(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			way := &faulty{Backend: backend}
+			way := newWay(backend)
 			process := r.process("w", way, agent)
 			work(process)
 			wantCounts(t, "cold step", way, tt.cold)

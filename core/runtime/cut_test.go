@@ -84,12 +84,12 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 				go func() { // the queue
 					defer close(worked)
 					for ctx.Err() == nil {
-						if hint, ok := r.queue.take(); ok {
+						if hint, ok := r.queue.Take(); ok {
 							if err := process.WorkLocal(ctx, hint); err != nil && ctx.Err() == nil {
 								t.Error(err)
 							}
 						}
-						time.Sleep(r.queue.next())
+						time.Sleep(r.untilNext())
 					}
 				}()
 				began := time.Now()

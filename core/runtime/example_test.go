@@ -3,25 +3,21 @@ package runtime_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// nobody is a queue for a process that runs everything inline: no hint is read.
-type nobody struct{}
-
-func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
-
 // An agent with one tool, on the memory store and the scripted model, which
-// calls the tool and says what it answered.
+// calls the tool and says what it returned. The process runs everything inline:
+// no hint is read.
 func ExampleBuild() {
 	type arguments struct {
 		Text string `json:"text"`
@@ -34,7 +30,7 @@ func ExampleBuild() {
 	}
 	world := env.System()
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: memory.New(), Waker: nobody{},
+		Env: world, Store: memory.New(), Waker: &mailboxtest.Queue{},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{echo},

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 )
@@ -109,7 +110,8 @@ func TestFaultAtEveryOperation(t *testing.T) {
 func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) {
 	r := newRig(t)
 	began := time.Now()
-	way := &faulty{Backend: r.store, fault: fault, at: k}
+	way := newWay(r.store)
+	way.fault, way.at = fault, k
 	process := r.process("first", way, func(c *runtime.Config) { c.Steps = steps }, parallel)
 	s := submission("t1", "parallel: a, b")
 	s.Key = "once"
@@ -123,7 +125,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 		} else {
 			receipt, refused = process.Submit(t.Context(), s)
 		}
-		for hint, ok := r.queue.take(); ok && !way.isDead(); hint, ok = r.queue.take() {
+		for hint, ok := r.queue.Take(); ok && !way.isDead(); hint, ok = r.queue.Take() {
 			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				_ = r.queue.Wake(t.Context(), hint, time.Minute) // it comes again
 			}
@@ -151,7 +153,7 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	took := over.Sub(began) + time.Since(again)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return cost{int(took.Round(time.Second).Seconds()), r.queue.sent, r.inferences, r.runs["t1 a"] + r.runs["t1 b"]}, way.reached()
+	return cost{int(took.Round(time.Second).Seconds()), r.queue.Asked(), r.inferences, r.runs["t1 a"] + r.runs["t1 b"]}, way.reached()
 }
 
 // checkParallel checks what a run of "parallel: a, b" leaves behind.
@@ -197,22 +199,25 @@ func (s *stream) check(t *testing.T, k int) {
 	}
 }
 
+// losing is a queue on which every hint gets lost.
+func losing(core.WakeUp, time.Duration) error { return mailboxtest.ErrLost }
+
 func TestLostHintsAreFoundBySweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store)
 		s := submission("t1", "parallel: a, b")
-		r.queue.lost = true
+		r.queue.OnWake = losing
 		if _, err := process.Submit(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // a step each
-			r.queue.lost = false
+			r.queue.OnWake = nil
 			if n, err := process.Sweep(t.Context()); n != 1 || err != nil {
 				t.Fatalf("sweep woke %d threads, %v; want 1", n, err)
 			}
-			r.queue.lost = true
-			hint, _ := r.queue.take()
+			r.queue.OnWake = losing
+			hint, _ := r.queue.Take()
 			if err := process.WorkLocal(t.Context(), hint); err != nil {
 				t.Fatal(err)
 			}
@@ -278,7 +283,7 @@ func doubledHints(t *testing.T, random *rand.Rand) {
 // deliver gives every queued hint to the workers three times.
 func deliver(t *testing.T, r *rig, workers []*runtime.Runtime, random *rand.Rand) {
 	var hints []core.WakeUp
-	for hint, ok := r.queue.take(); ok; hint, ok = r.queue.take() {
+	for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
 		hints = append(hints, hint, hint, hint)
 	}
 	random.Shuffle(len(hints), func(i, j int) { hints[i], hints[j] = hints[j], hints[i] })

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // replayed is the stream of a finished "parallel: a, b": the live one but for
@@ -161,7 +162,7 @@ func TestStreamGoesOnAfterAFailedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		commits := 0
-		broken := &hooked{Backend: r.store, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		broken := &storetest.Faulty{Backend: r.store, OnCommit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if slices.ContainsFunc(c.Records, func(r store.Record) bool { return r.Name == store.LogName(5) }) {
 				if commits++; commits == 1 {
 					return store.Outcome{}, core.Errorf(core.CodeInvalid, "no") // the second step fails at its turn

@@ -120,7 +120,8 @@ func interfereAt(t *testing.T, in interference, k int, listens, inline bool) boo
 		}
 	}
 	other := r.process("other", r.store, listen)
-	way := &faulty{Backend: r.store, at: k}
+	way := newWay(r.store)
+	way.at = k
 	worker := r.process("worker", way, listen)
 	s := submission("t1", "parallel: a, b")
 	var first core.ID

@@ -40,14 +40,14 @@ func (m poison) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 // carried out.
 type sandbox struct {
 	*runtime.Runtime
-	way  *faulty
+	way  *way
 	ctx  context.Context
 	work sync.WaitGroup
 }
 
 func (r *rig) sandbox(name string) *sandbox {
 	ctx, cancel := context.WithCancel(r.t.Context())
-	s := &sandbox{way: &faulty{Backend: r.store}, ctx: ctx}
+	s := &sandbox{way: newWay(r.store), ctx: ctx}
 	die := func() {
 		s.way.kill()
 		cancel()
@@ -94,7 +94,7 @@ func (h host) run(t *testing.T, r *rig, keys []core.ThreadKey) (deaths int) {
 				}
 			}
 			for len(free) < h.invocations {
-				hints := r.queue.batch(h.batch)
+				hints := r.queue.Batch(h.batch)
 				if len(hints) == 0 {
 					break
 				}
@@ -202,7 +202,7 @@ func suspicious(t *testing.T, r *rig, name string) core.ThreadKey {
 	if head := r.head(s.Thread); !head.Suspect() || head.Run.Attempts != 2 {
 		t.Fatalf("the run is no suspect: %+v", head)
 	}
-	r.queue.batch(1000)
+	r.queue.Batch(1000)
 	return s.Thread
 }
 
@@ -225,7 +225,7 @@ func TestASuspectOfABatchGoesAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.queue.batch(1000)
+		r.queue.Batch(1000)
 		began := time.Now()
 		errs := process.WorkBatch(t.Context(), wakeUps("t0", "t1", "t2", "t3", "t4", "forged"))
 		for i, err := range errs {
@@ -242,8 +242,8 @@ func TestASuspectOfABatchGoesAlone(t *testing.T) {
 			}
 		}
 		again := map[string]time.Duration{}
-		for _, it := range r.queue.items {
-			again[it.hint.Thread] = it.at.Sub(began)
+		for _, it := range r.queue.Messages() {
+			again[it.Hint.Thread] = it.At.Sub(began)
 		}
 		want := map[string]time.Duration{"t0": time.Second, "t1": time.Second, "t3": time.Second, "t4": time.Second, "forged": time.Second}
 		if diff := cmp.Diff(want, again); diff != "" {
@@ -324,7 +324,7 @@ func TestGracefulRestartsAreNoAttempts(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			done := make(chan error)
 			go func() {
-				hint, ok := r.queue.take()
+				hint, ok := r.queue.Take()
 				if !ok {
 					t.Error("no hint is due")
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -24,7 +25,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.take()
+			hint, _ := r.queue.Take()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(7 * time.Second)
@@ -61,7 +62,7 @@ func TestLeaseOfALongStepIsRenewed(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			hint, _ := r.queue.take()
+			hint, _ := r.queue.Take()
 			done <- process.WorkLocal(t.Context(), hint)
 		}()
 		time.Sleep(time.Second)
@@ -152,7 +153,7 @@ func TestFailedModelCallsBackOff(t *testing.T) {
 // has to wait then, in milliseconds.
 func workOnce(t *testing.T, r *rig, process *runtime.Runtime, key core.ThreadKey) int64 {
 	t.Helper()
-	hint, ok := r.queue.take()
+	hint, ok := r.queue.Take()
 	if !ok {
 		t.Fatalf("no hint is due: %+v", r.head(key))
 	}
@@ -162,22 +163,17 @@ func workOnce(t *testing.T, r *rig, process *runtime.Runtime, key core.ThreadKey
 	return r.head(key).Run.AvailableAt - time.Now().UnixMilli()
 }
 
-// unreadable is a store whose queued inputs cannot be read.
-type unreadable struct{ store.Backend }
-
-func (u unreadable) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	if strings.HasPrefix(name, "Q#") {
-		return store.Record{}, false, errReset
-	}
-	return u.Backend.Get(ctx, key, name)
-}
-
 // A step that fails comes again after a growing pause, five times in all; then
 // the run is dead-lettered, by a process that can.
 func TestFailedStepsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		process := r.process("w", unreadable{r.store})
+		process := r.process("w", &storetest.Faulty{Backend: r.store, OnGet: func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+			if strings.HasPrefix(name, "Q#") { // no queued input can be read
+				return store.Record{}, false, errReset
+			}
+			return r.store.Get(ctx, key, name)
+		}})
 		s := submission("t1", "hi")
 		receipt, err := process.Submit(t.Context(), s)
 		if err != nil {

@@ -2,8 +2,8 @@ package runtime_test
 
 import (
 	"context"
-	"iter"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,14 +14,28 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // readings counts what is read of a store.
 type readings struct {
-	store.Backend
+	*storetest.Faulty
 	mu    sync.Mutex
-	count map[string]int
+	count map[string]int // of heads, of the log, and of other records by their first letter
+}
+
+func newReadings(of store.Backend) *readings {
+	r := &readings{Faulty: &storetest.Faulty{Backend: of}, count: map[string]int{}}
+	r.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		switch op.Method {
+		case "Head", "Log":
+			r.note(strings.ToLower(op.Method))
+		case "Get":
+			r.note(op.Name[:1])
+		}
+		return do(ctx)
+	}
+	return r
 }
 
 func (r *readings) note(what string) {
@@ -39,27 +53,12 @@ func (r *readings) take() map[string]int {
 	return taken
 }
 
-func (r *readings) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	r.note("head")
-	return r.Backend.Head(ctx, key)
-}
-
-func (r *readings) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	r.note(name[:1])
-	return r.Backend.Get(ctx, key, name)
-}
-
-func (r *readings) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	r.note("log")
-	return r.Backend.Log(ctx, key, from, to)
-}
-
 // A stream that only follows reads the head each time it looks. It reads a
 // queued input once, and the rest when the head has moved.
 func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		counting := &readings{Backend: r.store, count: map[string]int{}}
+		counting := newReadings(r.store)
 		worker, reader := r.process("w", r.store), r.process("r", counting)
 		if _, err := worker.Submit(t.Context(), submission("t1", "slow: 20")); err != nil {
 			t.Fatal(err)
@@ -82,7 +81,7 @@ func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 		want("at first", map[string]int{"head": 2, "R": 1, "Q": 1}) // one head to see whose run it is
 		time.Sleep(5 * time.Second)
 		want("in 5 s of a queue that stands still", map[string]int{"head": 10})
-		hint, _ := r.queue.take()
+		hint, _ := r.queue.Take()
 		worked := make(chan error)
 		go func() { worked <- worker.WorkLocal(t.Context(), hint) }()
 		time.Sleep(5 * time.Second)
@@ -104,7 +103,7 @@ func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 func TestBatchReadsEachHeadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		counting := &readings{Backend: r.store, count: map[string]int{}}
+		counting := newReadings(r.store)
 		process := r.process("w", counting)
 		for _, id := range []string{"t1", "t2", "t3"} {
 			if _, err := process.Submit(t.Context(), submission(id, "hello")); err != nil {
@@ -112,7 +111,7 @@ func TestBatchReadsEachHeadOnce(t *testing.T) {
 			}
 		}
 		counting.take()
-		for _, err := range process.WorkBatch(t.Context(), r.queue.batch(3)) {
+		for _, err := range process.WorkBatch(t.Context(), r.queue.Batch(3)) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -13,85 +13,26 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// queue keeps hints until they are due.
-type queue struct {
-	mu    sync.Mutex
-	items []item
-	sent  int  // hints that were sent, lost ones included
-	lost  bool // every hint is dropped
-}
-
-type item struct {
-	hint core.WakeUp
-	at   time.Time
-}
-
-func (q *queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.sent++
-	if !q.lost {
-		q.items = append(q.items, item{hint, time.Now().Add(delay)})
-	}
-	return nil
-}
-
-// take returns a hint that is due.
-func (q *queue) take() (core.WakeUp, bool) {
-	hints := q.batch(1)
-	if len(hints) == 0 {
-		return core.WakeUp{}, false
-	}
-	return hints[0], true
-}
-
-// batch returns at most n hints that are due.
-func (q *queue) batch(n int) (hints []core.WakeUp) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var later []item
-	for _, it := range q.items {
-		if len(hints) < n && !it.at.After(time.Now()) {
-			hints = append(hints, it.hint)
-		} else {
-			later = append(later, it)
-		}
-	}
-	q.items = later
-	return hints
-}
-
-// next is how long the first hint has still to wait, at most a second.
-func (q *queue) next() time.Duration {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	wait := time.Second
-	for _, it := range q.items {
-		wait = min(wait, max(time.Until(it.at), time.Millisecond))
-	}
-	return wait
-}
-
 // mortal is a process's way to the queue, which ends with it.
 type mortal struct {
-	*queue
-	way *faulty
+	*mailboxtest.Queue
+	way *way
 }
 
 func (m mortal) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	if m.way.isDead() {
 		return errReset
 	}
-	return m.queue.Wake(ctx, hint, delay)
+	return m.Queue.Wake(ctx, hint, delay)
 }
 
 // rig is processes on one store and queue, with tools and models that are
@@ -99,7 +40,7 @@ func (m mortal) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration)
 type rig struct {
 	t     testing.TB
 	store *watched
-	queue *queue
+	queue *mailboxtest.Queue
 
 	mu         sync.Mutex
 	inside     map[core.ThreadKey]int // workers in a tool or model, by thread
@@ -109,8 +50,8 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	return &rig{
-		t: t, queue: &queue{}, inside: map[core.ThreadKey]int{}, runs: map[string]int{},
-		store: &watched{Backend: memory.New(), t: t, last: map[core.ThreadKey]thread.Head{}, logs: map[core.ThreadKey][][]byte{}},
+		t: t, queue: &mailboxtest.Queue{}, inside: map[core.ThreadKey]int{}, runs: map[string]int{},
+		store: newWatched(t),
 	}
 }
 
@@ -142,7 +83,7 @@ func (r *rig) process(name string, over store.Backend, change ...func(*runtime.C
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
 		},
 	}
-	if way, ok := over.(*faulty); ok {
+	if way, ok := over.(*way); ok {
 		config.Waker = mortal{r.queue, way}
 	}
 	for _, c := range change {
@@ -216,6 +157,15 @@ func (r *rig) enter(key core.ThreadKey, by int) {
 	}
 }
 
+// untilNext is how long the first hint has still to wait, at most a second.
+func (r *rig) untilNext() time.Duration {
+	at, ok := r.queue.Next()
+	if !ok {
+		return time.Second
+	}
+	return min(time.Second, max(time.Until(at), time.Millisecond))
+}
+
 // sweepEvery is how often a rig sweeps.
 const sweepEvery = time.Minute
 
@@ -226,7 +176,7 @@ func (r *rig) settle(by *runtime.Runtime, keys ...core.ThreadKey) {
 	start := time.Now()
 	sweep := start.Add(sweepEvery)
 	for time.Since(start) < 10*time.Minute {
-		for hint, ok := r.queue.take(); ok; hint, ok = r.queue.take() {
+		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
 			if err := by.WorkLocal(r.t.Context(), hint); err != nil {
 				_ = r.queue.Wake(r.t.Context(), hint, time.Minute)
 			}
@@ -239,7 +189,7 @@ func (r *rig) settle(by *runtime.Runtime, keys ...core.ThreadKey) {
 		if idle {
 			return
 		}
-		time.Sleep(r.queue.next())
+		time.Sleep(r.untilNext())
 		if !time.Now().Before(sweep) {
 			sweep = time.Now().Add(sweepEvery)
 			_, _ = by.Sweep(r.t.Context()) // a faulty one finds the rest the next time

@@ -29,11 +29,10 @@ type Config struct {
 	Registry *agent.Registry
 	Logger   *slog.Logger // nil: slog.Default
 
-	Due     thread.DuePolicy // as the backend's index wants it
-	Records thread.Records   // the schemas that the program reads and writes; zero: 1
-	Worker  string           // this process's name in claims
-	Lease   time.Duration    // of a claim; 0: 30 s
-	Poll    time.Duration    // interval between looks for a cancel; capped at Lease/6; 0: 2 s
+	Records thread.Records // the schemas that the program reads and writes; zero: 1
+	Worker  string         // this process's name in claims
+	Lease   time.Duration  // of a claim; 0: 30 s
+	Poll    time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 
 	// Window is how much of the conversation a model is shown, in tokens; 0:
 	// window.DefaultBudget. CacheSize bounds the conversations that are kept in
@@ -83,7 +82,7 @@ func Build(c Config) (*Runtime, error) {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
 	box, err := mailbox.New(mailbox.Options{
-		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Due: c.Due, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: tool.CheckDecision,
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -22,38 +22,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// hints is a queue that the test empties by hand.
-type hints struct {
-	mu     sync.Mutex
-	queued []core.WakeUp
-	later  int // hints with a delay
-}
-
-func (h *hints) Wake(_ context.Context, w core.WakeUp, delay time.Duration) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if delay > 0 {
-		h.later++
-		return nil
-	}
-	h.queued = append(h.queued, w)
-	return nil
-}
-
-func (h *hints) take() (w core.WakeUp, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.queued) == 0 {
-		return w, false
-	}
-	w = h.queued[0]
-	h.queued = h.queued[1:]
-	return w, true
-}
-
 type world struct {
 	*runtime.Runtime
-	hints *hints
+	queue *mailboxtest.Queue
 	store store.Backend
 }
 
@@ -71,9 +42,9 @@ func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 		t.Fatal(err)
 	}
 	e := env.System()
-	w := &world{hints: &hints{}, store: memory.New()}
+	w := &world{queue: &mailboxtest.Queue{}, store: memory.New()}
 	config := runtime.Config{
-		Env: e, Store: w.store, Waker: w.hints, FollowInterval: time.Millisecond,
+		Env: e, Store: w.store, Waker: w.queue, FollowInterval: time.Millisecond,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(e), Name: "scripted"}},
 			Tools:  []tool.Tool{echo},
@@ -93,7 +64,7 @@ func newWorld(t testing.TB, change func(*runtime.Config)) *world {
 func (w *world) drain(t testing.TB) (n int) {
 	t.Helper()
 	for {
-		hint, ok := w.hints.take()
+		hint, ok := w.queue.Take()
 		if !ok {
 			return n
 		}

@@ -68,7 +68,7 @@ func (stuck) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta,
 // killed lets a process claim the thread's run and die in the middle.
 func killed(t *testing.T, r *rig, key core.ThreadKey) {
 	t.Helper()
-	way := &faulty{Backend: r.store}
+	way := newWay(r.store)
 	process := r.process("dying", way, func(c *runtime.Config) { c.Agents.Models["m"] = binding(stuck{}) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -217,7 +217,8 @@ func TestInterruptOfAnIdleThread(t *testing.T) {
 				r := newRig(t)
 				other := r.process("other", r.store)
 				var between mailbox.Receipt
-				way := &faulty{Backend: r.store, at: 2} // after it has looked at the thread
+				way := newWay(r.store)
+				way.at = 2 // after it has looked at the thread
 				way.act = func() {
 					var err error
 					if between, err = other.Submit(t.Context(), submission("t1", "slow: 20")); err != nil {

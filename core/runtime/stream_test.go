@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // positions collects where a stream's events stand, with R for the run.
@@ -106,14 +108,14 @@ func TestPositionsAfterATakeover(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				ctx, die := context.WithCancelCause(t.Context())
-				first := r.process("first", &dying{Backend: r.store, at: tt.dies, die: func() { die(runtime.ErrStopping) }},
+				first := r.process("first", dying(r.store, tt.dies, func() { die(runtime.ErrStopping) }),
 					func(c *runtime.Config) { c.Steps = 2 })
 				s := submission("t1", "parallel: a, b")
 				receipt, err := first.Submit(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
 				}
-				hint, _ := r.queue.take()
+				hint, _ := r.queue.Take()
 				if err := first.WorkLocal(ctx, hint); err == nil {
 					t.Fatal("the first process did not die")
 				}
@@ -135,40 +137,25 @@ func TestPositionsAfterATakeover(t *testing.T) {
 }
 
 // dying is a process's way to a store, which ends with the write of a record:
-// neither that nor anything after it is carried out.
-type dying struct {
-	store.Backend
-	at  string
-	die func()
-
-	mu   sync.Mutex
-	dead bool
-}
-
-func (d *dying) over(records ...store.Record) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, r := range records {
-		if r.Name == d.at {
-			d.dead = true
-			d.die()
+// neither that nor any write after it is carried out.
+func dying(to store.Backend, at string, die func()) store.Backend {
+	var mu sync.Mutex
+	dead := false
+	over := func(op storetest.Op) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if slices.ContainsFunc(op.Records, func(r store.Record) bool { return r.Name == at }) {
+			dead = true
+			die()
 		}
+		return dead
 	}
-	return d.dead
-}
-
-func (d *dying) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if d.over(r) {
-		return errReset
-	}
-	return d.Backend.Put(ctx, key, r)
-}
-
-func (d *dying) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if d.over(c.Records...) {
-		return store.Outcome{}, errReset
-	}
-	return d.Backend.Commit(ctx, key, c)
+	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		if op.Writes() && over(op) {
+			return errReset
+		}
+		return do(ctx)
+	}}
 }
 
 // A stream ends with its run: what comes next on the thread is the queue's.
@@ -202,7 +189,7 @@ func TestTheNextRunIsNotSteppedUnderAStream(t *testing.T) {
 		if head := r.head(next.Thread); r.inferences != 1 || head.Open() || len(head.Pending) != 1 || head.Fence != 1 {
 			t.Errorf("%d inferences, head %+v, want one and the next run queued", r.inferences, head)
 		}
-		if _, ok := r.queue.take(); !ok {
+		if _, ok := r.queue.Take(); !ok {
 			t.Error("no hint was sent for the next run")
 		}
 	})
@@ -218,8 +205,8 @@ func TestTheSafetyHintOfAStreamComesAfterItsLease(t *testing.T) {
 		if _, err := process.Stream(t.Context(), submission("t1", "hi"), runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
-		if len(r.queue.items) != 1 || r.queue.items[0].at.Sub(began) != 35*time.Second {
-			t.Errorf("hints %+v, want one in 35 s", r.queue.items)
+		if len(r.queue.Messages()) != 1 || r.queue.Messages()[0].At.Sub(began) != 35*time.Second {
+			t.Errorf("hints %+v, want one in 35 s", r.queue.Messages())
 		}
 	})
 }
@@ -333,7 +320,7 @@ func TestAStreamThatFollowsHoldsUpNoSuspect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		failures := 0
-		process := r.process("w", &hooked{Backend: r.store, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		process := r.process("w", &storetest.Faulty{Backend: r.store, OnCommit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			if c.Head.Seq > 0 && failures < 3 {
 				failures++
 				return store.Outcome{}, context.Canceled

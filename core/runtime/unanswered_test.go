@@ -9,25 +9,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // unanswered carries the n-th write of a head out, and its answer never comes.
-type unanswered struct {
-	store.Backend
-	n      int32
-	writes atomic.Int32 // the watch writes heads, too
-}
-
-func (u *unanswered) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	outcome, err := u.Backend.Commit(ctx, key, c)
-	if u.writes.Add(1) == u.n {
-		<-ctx.Done()
-		return store.Outcome{}, context.Cause(ctx)
-	}
-	return outcome, err
+func unanswered(to store.Backend, n int32) store.Backend {
+	var writes atomic.Int32 // the watch writes heads, too
+	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		err := do(ctx)
+		if op.Method == "Commit" && writes.Add(1) == n {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		return err
+	}}
 }
 
 // A step whose write was not answered while its lease held finds that the head has
@@ -45,16 +42,16 @@ func TestAWriteWithoutAnAnswerIsFollowedByAHint(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
-				process := r.process("w", &unanswered{Backend: r.store, n: tt.n}, func(c *runtime.Config) { c.Steps = 1 })
+				process := r.process("w", unanswered(r.store, tt.n), func(c *runtime.Config) { c.Steps = 1 })
 				submitAll(t, process, "echo: hello", "t1")
-				hint, _ := r.queue.take()
+				hint, _ := r.queue.Take()
 				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 				defer cancel()
 				if err := process.WorkLocal(ctx, hint); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(tt.wait)
-				for hint, ok := r.queue.take(); ok; hint, ok = r.queue.take() {
+				for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
 					if err := process.WorkLocal(t.Context(), hint); err != nil {
 						t.Fatal(err)
 					}

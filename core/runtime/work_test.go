@@ -49,7 +49,7 @@ func TestOperationsOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		submitAll(t, r.process("sender", r.store), "hi", "t1", "t2", "t3")
-		way := &faulty{Backend: r.store}
+		way := newWay(r.store)
 		process := r.process("w", way)
 		if err := process.WorkBatch(t.Context(), wakeUps("t1"))[0]; err != nil {
 			t.Fatal(err)
@@ -210,7 +210,7 @@ func TestStepsOfADelivery(t *testing.T) {
 				process := r.process("w", r.store, func(c *runtime.Config) { c.Steps = tt.steps })
 				submitAll(t, process, "echo: hello", "t1")
 				hints := 0
-				for hint, ok := r.queue.take(); ok; hint, ok = r.queue.take() {
+				for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
 					hints++
 					ctx, cancel := context.WithCancel(t.Context())
 					if tt.left > 0 {
@@ -259,7 +259,7 @@ func TestAStepThatIsLongerThanAnInvocation(t *testing.T) {
 					if head := r.head(core.ThreadKey{Tenant: "local", Thread: "t1"}); n > 0 && (!head.Open() || head.Run.Step != 1) {
 						t.Errorf("after %d invocations the head is %+v", n, head)
 					}
-					hint, ok := r.queue.take()
+					hint, ok := r.queue.Take()
 					if !ok {
 						t.Fatal("no hint is due")
 					}

@@ -272,6 +272,9 @@ func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte
 	return value, ok && err == nil, err
 }
 
+// DuePolicy implements [store.Due]: the index is exact.
+func (b backend) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
+
 // Overdue implements [store.Due].
 func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
 	ours := func(p *partition) bool { return p.shard == shard }

@@ -194,20 +194,20 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 	mutation := func(key, update string) state.Mutation {
 		return state.Mutation{Key: key, Update: json.RawMessage(update)}
 	}
-	corrupt := &core.Error{Code: core.CodeCorrupt}
 	tests := []struct {
 		name      string
 		mutations []state.Mutation
 		want      string
-		is        error
+		is        error // a sentinel; nil: any of the code
+		code      core.Code
 	}{
-		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, state.ErrUnknownKey},
-		{"an update of another type", []state.Mutation{mutation("total", `"x"`)}, `committing state: decoding the update of state key "total": json: cannot unmarshal string into Go value of type int`, corrupt},
-		{"an element of another type", []state.Mutation{mutation("names", `1`)}, `committing state: decoding the update of state key "names": json: cannot unmarshal number into Go value of type string`, corrupt},
-		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is no list`, corrupt},
-		{"a value that is no object any more", []state.Mutation{mutation("seen", `{"a":1}`)}, `committing state: decoding the value of state key "seen": it is no object`, corrupt},
-		{"a key of the call without one", []state.Mutation{mutation("note", `"x"`)}, `committing state: state key "note" belongs to one tool call: the snapshot is bound to no tool call`, state.ErrNoCall},
-		{"a panic of Apply", []state.Mutation{mutation("total", "1"), mutation("bomb", "1")}, `committing state: applying an update of state key "bomb": panic: boom`, nil},
+		{"a key that is not registered", []state.Mutation{mutation("total", "1"), {Key: "nobody"}}, `committing state: unknown state key "nobody"`, state.ErrUnknownKey, core.CodeInternal},
+		{"an update of another type", []state.Mutation{mutation("total", `"x"`)}, `committing state: decoding the update of state key "total": json: cannot unmarshal string into Go value of type int`, nil, core.CodeCorrupt},
+		{"an element of another type", []state.Mutation{mutation("names", `1`)}, `committing state: decoding the update of state key "names": json: cannot unmarshal number into Go value of type string`, nil, core.CodeCorrupt},
+		{"a value that is no list any more", []state.Mutation{mutation("names", `"x"`)}, `committing state: decoding the value of state key "names": it is no list`, nil, core.CodeCorrupt},
+		{"a value that is no object any more", []state.Mutation{mutation("seen", `{"a":1}`)}, `committing state: decoding the value of state key "seen": it is no object`, nil, core.CodeCorrupt},
+		{"a key of the call without one", []state.Mutation{mutation("note", `"x"`)}, `committing state: state key "note" belongs to one tool call: the snapshot is bound to no tool call`, state.ErrNoCall, core.CodeInternal},
+		{"a panic of Apply", []state.Mutation{mutation("total", "1"), mutation("bomb", "1")}, `committing state: applying an update of state key "bomb": panic: boom`, nil, core.CodeInternal},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -216,8 +216,8 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
-			if test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("%v is not %v", err, test.is)
+			if test.is != nil && !errors.Is(err, test.is) || core.CodeOf(err) != test.code {
+				t.Errorf("the error is %v of code %s, want %v, %s", err, core.CodeOf(err), test.is, test.code)
 			}
 			if !s.Equal(state.Snapshot{}) || patch != nil {
 				t.Errorf("snapshot %v, patch %v, want none", values(s), patch)

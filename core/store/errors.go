@@ -7,7 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// What a backend returns besides success. Anything else is an unknown outcome.
+// What a backend returns, wrapped, besides success: errors.Is finds it, and not
+// another error of the same code. Anything else is an unknown outcome.
 var (
 	// ErrFenced: a later claim, or the same at a later version, wrote the record.
 	// It must not be returned when the write may have happened.
@@ -18,7 +19,9 @@ var (
 	ErrTooLarge = core.Errorf(core.CodeTooLarge, "record is over the size limit")
 	// ErrThrottled: the backend refused for now; nothing was written.
 	ErrThrottled = core.Errorf(core.CodeThrottled, "store is throttling")
-	// ErrCorrupt: what is stored contradicts itself.
+	// ErrCorrupt: what is stored contradicts itself. Who decides by it asks for
+	// core.CodeCorrupt: what does not decode is found by packages, too, that know of
+	// no store.
 	ErrCorrupt = core.Errorf(core.CodeCorrupt, "stored data is corrupt")
 )
 

@@ -102,8 +102,8 @@ func TestReadLogRefusesWhatIsNoEntry(t *testing.T) {
 	if err := s.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: []byte("{")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("ReadLog returns the error %v, want ErrCorrupt", err)
+	if _, err := store.ReadLog(t.Context(), s, thread.Records{}, key, 1, 1); core.CodeOf(err) != core.CodeCorrupt {
+		t.Errorf("ReadLog returns the error %v of code %s, want corrupt", err, core.CodeOf(err))
 	}
 }
 

@@ -99,6 +99,10 @@ type Due interface {
 	// start). It may lag behind the heads: a listed thread may have nothing to
 	// do, and a thread that is due is listed eventually.
 	Overdue(ctx context.Context, shard int, until int64, after *Overdue, limit int) ([]Overdue, error)
+	// DuePolicy is how precisely heads are to be indexed here; the zero value is
+	// exact. It is the backend's own, so that every program on it asks alike; it
+	// is always the same and costs no I/O.
+	DuePolicy() thread.DuePolicy
 }
 
 // Lists returns what a person looks through. It may lag.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
@@ -30,7 +29,7 @@ func Runtime(c *Cloud, models map[string]agent.ModelBinding) (*runtime.Runtime, 
 	}
 	return runtime.Build(runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: parts, Logger: c.Logger,
-		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
-	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/serve"
 )
@@ -21,7 +20,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, Due: dynamo.DuePolicy()})
+	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger})
 	if err != nil {
 		log.Fatal(err)
 	}

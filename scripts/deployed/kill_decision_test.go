@@ -15,11 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )
 
@@ -101,26 +102,21 @@ func decide(t *testing.T, api, call string) (status int, body string) {
 	return response.StatusCode, string(b)
 }
 
-// halfway is a store of a process that dies between the records of a commit and
-// its head.
-type halfway struct{ *dynamo.Store }
-
 var errDied = errors.New("died")
-
-// Commit implements store.Threads.
-func (h halfway) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	for _, r := range c.Records {
-		if err := h.Put(ctx, key, r); err != nil {
-			return store.Outcome{}, err
-		}
-	}
-	return store.Outcome{}, core.Errorf(core.CodeInvalid, "%w", errDied) // not tried again
-}
 
 // decideHalf stores the decision's record alone.
 func (w *world) decideHalf(t *testing.T, call string) {
 	t.Helper()
-	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: halfway{w.store}, Waker: nobody{}, Due: dynamo.DuePolicy()})
+	halfway := &storetest.Faulty{Backend: w.store} // of a process that dies between the records of a commit and its head
+	halfway.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		for _, r := range c.Records {
+			if err := w.store.Put(ctx, key, r); err != nil {
+				return store.Outcome{}, err
+			}
+		}
+		return store.Outcome{}, core.Errorf(core.CodeInvalid, "%w", errDied) // not tried again
+	}
+	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: halfway, Waker: &mailboxtest.Queue{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package deployed
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -13,16 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reveille-run/reveille/adapters/dynamo"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 )
-
-// nobody is a queue that loses every hint.
-type nobody struct{}
-
-func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
 
 // lose makes the world's mailbox one whose hints are lost and whose clock is
 // behind: what it writes was written so long ago.
@@ -30,7 +24,7 @@ func (w *world) lose(tb testing.TB, ago time.Duration) {
 	tb.Helper()
 	past := env.System()
 	past.Now = func() time.Time { return time.Now().Add(-ago) }
-	box, err := mailbox.New(mailbox.Options{Env: past, Store: w.store, Waker: nobody{}, Due: dynamo.DuePolicy()})
+	box, err := mailbox.New(mailbox.Options{Env: past, Store: w.store, Waker: &mailboxtest.Queue{}})
 	if err != nil {
 		tb.Fatal(err)
 	}

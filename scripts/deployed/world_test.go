@@ -18,6 +18,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -65,7 +66,7 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	tables, queues := clients(tb)
 	w := &world{table: fmt.Sprintf("threads-%d", time.Now().UnixNano())}
-	if err := dynamo.CreateTable(tb.Context(), tables, w.table); err != nil {
+	if err := dynamotest.CreateTable(tb.Context(), tables, w.table); err != nil {
 		tb.Fatal(err)
 	}
 	out, err := queues.CreateQueue(tb.Context(), &awssqs.CreateQueueInput{
@@ -82,7 +83,7 @@ func newWorld(tb testing.TB) *world {
 	w.queueURL = *out.QueueUrl
 	w.store = dynamo.New(tables, dynamo.Options{Table: w.table})
 	w.queue = sqs.New(queues, w.queueURL)
-	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue, Due: dynamo.DuePolicy()})
+	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {
 		tb.Fatal(err)
 	}

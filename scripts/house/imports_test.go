@@ -149,6 +149,17 @@ func TestCoreTouchesNothingOutside(t *testing.T) {
 	}
 }
 
+// What is for tests has a room of its own, named ...test, and no program links it.
+func TestOnlyTestsImportTestSupport(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		for _, path := range p.Imports {
+			if strings.HasPrefix(path, module) && strings.HasSuffix(path, "test") && !strings.HasSuffix(p.ImportPath, "test") {
+				t.Errorf("%s imports %s, which is for tests", p.room(), room(path))
+			}
+		}
+	}
+}
+
 func TestWhatEachFunctionLinks(t *testing.T) {
 	tests := []struct{ target, never string }{
 		{"./functions/app", module + "/core/store/"},

@@ -1,14 +1,12 @@
 package template
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/functions/app"
@@ -26,11 +25,6 @@ import (
 )
 
 var quiet = slog.New(slog.DiscardHandler)
-
-// nobody takes wake-ups.
-type nobody struct{}
-
-func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
 
 // deployed is the handler that api and stream serve, as wired there but for the
 // store and the queue. It keeps who asked.
@@ -45,7 +39,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: nobody{}, Agents: parts, Logger: quiet, Worker: "test"})
+	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: &mailboxtest.Queue{}, Agents: parts, Logger: quiet, Worker: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

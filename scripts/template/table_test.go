@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 )
 
 // wire answers like DynamoDB and keeps what it was asked, by operation.
@@ -42,7 +43,7 @@ func TestTableIsWhatTheAdapterMakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := dynamo.CreateTable(t.Context(), client, "any"); err != nil {
+	if err := dynamotest.CreateTable(t.Context(), client, "any"); err != nil {
 		t.Fatal(err)
 	}
 	want := sent["CreateTable"]

@@ -228,12 +228,12 @@ func (o Options) failedStep(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
 	failures := 0
-	s.store.before = func(next thread.Head) error {
-		if failures > 0 || next.Seq == 2 {
-			return nil
+	s.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if failures > 0 || c.Head.Seq == 2 {
+			return s.store.Backend.Commit(ctx, key, c)
 		}
 		failures++
-		return core.Errorf(core.CodeInvalid, "no")
+		return store.Outcome{}, core.Errorf(core.CodeInvalid, "no")
 	}
 	got := events{seen: make(chan string, 100)}
 	ctx, wait := s.beside(func(ctx context.Context) error {
@@ -285,11 +285,11 @@ func (o Options) lateDecision(t *testing.T) {
 func (o Options) overtakenDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
-	s.store.before = func(next thread.Head) error {
-		if next.Claim.Fence == 0 {
-			return nil // the decision
+	s.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if c.Head.Claim.Fence == 0 { // the decision
+			return s.store.Backend.Commit(ctx, key, c)
 		}
-		s.store.before = nil
+		s.store.OnCommit = nil
 		if _, err := s.box.Cancel(t.Context(), theThread, s.receipt.RunID); err != nil {
 			t.Error(err)
 		}
@@ -301,7 +301,7 @@ func (o Options) overtakenDecision(t *testing.T) {
 		}}))
 		s.submit("next")
 		s.takeHints()
-		return nil
+		return s.store.Backend.Commit(ctx, key, c)
 	}
 	s.decide("a run that was cancelled", resume(1), "run_start", "tool_call_done c1", "step_end", "run_finish cancelled")
 	head, err := s.box.Head(t.Context(), theThread)
@@ -333,7 +333,7 @@ func (o Options) brokenStream(t *testing.T) {
 				s.takeHints()
 			}
 			reads := 0
-			s.store.read = func(name string) error {
+			s.reading(func(name string) error {
 				if !strings.HasPrefix(name, tt.prefix) {
 					return nil
 				}
@@ -341,7 +341,7 @@ func (o Options) brokenStream(t *testing.T) {
 					return nil // the ticket, which the decision itself needs
 				}
 				return broken
-			}
+			})
 			var got events
 			decided, err := s.program.StreamDecisions(t.Context(), ann, theThread.Thread, []mailbox.Deciding{decision}, runtime.ListenerFunc(got.sink))
 			if !errors.Is(err, broken) || len(decided) != 1 || got.lines != nil {

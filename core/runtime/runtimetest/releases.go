@@ -17,8 +17,6 @@ type Options struct {
 	// Open returns an empty backend whose clock is now; it registers with
 	// t.Cleanup what must be closed.
 	Open func(t *testing.T, now func() time.Time) store.Backend
-	// Due is as the backend's index wants it. The zero value is exact.
-	Due thread.DuePolicy
 }
 
 // The releases: each reads records up to a schema and writes one. Those that

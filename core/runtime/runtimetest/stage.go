@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"log/slog"
 	"strings"
 	"sync"
@@ -15,9 +14,11 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -27,89 +28,50 @@ import (
 // round is; a runtime over the same store shows it, and goes on with it.
 type stage struct {
 	t       *testing.T
-	store   *breakable
+	store   *storetest.Faulty
+	queue   mailboxtest.Queue
 	box     *mailbox.Service
 	program *runtime.Runtime
 	head    thread.Head
 	receipt mailbox.Receipt
 	calls   []core.ToolCall
 	batch   bool
-
-	mu    sync.Mutex
-	hints []string
-}
-
-// breakable is a store whose reads a test may fail, by the name of the record or
-// what begins it, and where something may happen before a write.
-type breakable struct {
-	store.Backend
-	read   func(name string) error
-	before func(next thread.Head) error // each commit
-}
-
-func (b *breakable) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if b.before != nil {
-		if err := b.before(c.Head); err != nil {
-			return store.Outcome{}, err
-		}
-	}
-	return b.Backend.Commit(ctx, key, c)
-}
-
-func (b *breakable) fails(name string) error {
-	if b.read == nil {
-		return nil
-	}
-	return b.read(name)
-}
-
-func (b *breakable) Get(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
-	if err := b.fails(name); err != nil {
-		return store.Record{}, false, err
-	}
-	return b.Backend.Get(ctx, key, name)
-}
-
-func (b *breakable) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	if err := b.fails(store.LogName(from)); err != nil {
-		return func(yield func(store.Record, error) bool) { yield(store.Record{}, err) }
-	}
-	return b.Backend.Log(ctx, key, from, to)
-}
-
-func (b *breakable) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
-	if err := b.fails(prefix); err != nil {
-		return nil, err
-	}
-	return b.Backend.Records(ctx, key, prefix, after, limit)
 }
 
 // ann owns the thread.
 var ann = core.Identity{Tenant: "acme", User: "ann"}
 
-// Wake implements mailbox.Waker: nothing is delivered.
-func (s *stage) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hints = append(s.hints, fmt.Sprint(hint.Thread, " ", delay.Round(time.Second)))
-	return nil
+// takeHints returns what was sent since the last time, the delays to the second.
+func (s *stage) takeHints() string {
+	var hints []string
+	for _, m := range s.queue.Messages() {
+		hints = append(hints, fmt.Sprint(m.Hint.Thread, " ", m.Delay.Round(time.Second)))
+	}
+	s.queue.Clear()
+	return strings.Join(hints, ", ")
 }
 
-func (s *stage) takeHints() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	hints := strings.Join(s.hints, ", ")
-	s.hints = nil
-	return hints
+// reading makes the stage's reads of records fail with what fails says of the
+// name of the record, or of what it begins with.
+func (s *stage) reading(fails func(name string) error) {
+	s.store.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		switch op.Method {
+		case "Get", "Log", "Records":
+			if err := fails(op.Name); err != nil {
+				return err
+			}
+		}
+		return do(ctx)
+	}
 }
 
 // newStage begins with the turn committed and no call begun.
 func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, store: &breakable{Backend: o.Open(t, env.System().Now)}, batch: batch}
+	s := &stage{t: t, store: &storetest.Faulty{Backend: o.Open(t, env.System().Now)}, batch: batch}
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "holder"})
+	s.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: s.store, Waker: &s.queue, Logger: quiet, Worker: "holder"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +84,7 @@ func newStage(t *testing.T, o Options, batch bool, texts ...string) *stage {
 		t.Fatal(err)
 	}
 	s.program, err = runtime.Build(runtime.Config{
-		Env: env.System(), Store: s.store, Waker: s, Due: o.Due, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
+		Env: env.System(), Store: s.store, Waker: &s.queue, Logger: quiet, Worker: "program", FollowInterval: time.Millisecond,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System()), Name: "scripted"}},
 			Tools:  []tool.Tool{echo}, Specs: []agent.Spec{{ID: "demo", Model: "scripted"}},

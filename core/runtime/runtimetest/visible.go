@@ -160,12 +160,12 @@ func (o Options) failingReads(t *testing.T) {
 	s.submit("next")
 	broken := core.Errorf(core.CodeUnavailable, "no answer")
 	for _, prefix := range []string{"M#000000000001", "M#000000000003", "Q#"} {
-		s.store.read = func(name string) error {
+		s.reading(func(name string) error {
 			if strings.HasPrefix(name, prefix) {
 				return broken
 			}
 			return nil
-		}
+		})
 		page, err := s.program.Messages(t.Context(), ann, theThread.Thread, runtime.MessageQuery{})
 		if !errors.Is(err, broken) || page.Messages != nil {
 			t.Errorf("without %s: %v, %v; want its failure", prefix, page, err)

@@ -1,9 +1,7 @@
 package runtimetest
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -24,26 +23,22 @@ var theThread = core.ThreadKey{Tenant: "acme", Thread: "t1"}
 const longestDelay = 15 * time.Minute
 
 // world is a store, a queue and a clock that programs of several releases share,
-// one at a time. It implements mailbox.Waker.
+// one at a time.
 type world struct {
 	t        *testing.T
 	store    store.Backend
-	due      thread.DuePolicy
 	runtimes map[string]*runtime.Runtime
+
+	queue mailboxtest.Queue
 
 	mu    sync.Mutex
 	clock time.Time
-	queue []message // earliest first
-}
-
-type message struct {
-	at   time.Time
-	hint core.WakeUp
 }
 
 func newWorld(t *testing.T, o Options) *world {
 	t.Helper()
-	w := &world{t: t, due: o.Due, runtimes: map[string]*runtime.Runtime{}, clock: env.System().Now()}
+	w := &world{t: t, runtimes: map[string]*runtime.Runtime{}, clock: env.System().Now()}
+	w.queue.Now, w.queue.Longest = w.now, longestDelay
 	w.store = o.Open(t, w.now)
 	return w
 }
@@ -61,29 +56,16 @@ func (w *world) advance(d time.Duration) {
 	w.clock = w.clock.Add(d)
 }
 
-// Wake implements mailbox.Waker.
-func (w *world) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.queue = append(w.queue, message{w.clock.Add(min(delay, longestDelay)), hint})
-	slices.SortStableFunc(w.queue, func(a, b message) int { return a.at.Compare(b.at) })
-	return nil
-}
-
 // receive returns the next message that comes within a minute, and moves the
 // clock there.
 func (w *world) receive() (hint core.WakeUp, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.queue) == 0 || w.queue[0].at.Sub(w.clock) > time.Minute {
+	at, ok := w.queue.Next()
+	if wait := at.Sub(w.now()); !ok || wait > time.Minute {
 		return hint, false
+	} else if wait > 0 {
+		w.advance(wait)
 	}
-	next := w.queue[0]
-	w.queue = w.queue[1:]
-	if next.at.After(w.clock) {
-		w.clock = next.at
-	}
-	return next.hint, true
+	return w.queue.Take()
 }
 
 // turn lets a release work on the next message, or sweep when none comes within
@@ -123,7 +105,7 @@ func (w *world) build(r release, agents agent.Parts) *runtime.Runtime {
 	e := env.System()
 	e.Now = w.now
 	program, err := runtime.Build(runtime.Config{
-		Env: e, Store: w.store, Waker: w, Due: w.due, Records: r.records, Worker: r.name, Agents: agents,
+		Env: e, Store: w.store, Waker: &w.queue, Records: r.records, Worker: r.name, Agents: agents,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -105,6 +105,9 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 	return copied(value), true, nil
 }
 
+// DuePolicy implements [store.Due]: the index is exact.
+func (s *Store) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
+
 // Overdue implements [store.Due]. Threads that are due at the same time are in
 // the order of their keys.
 func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {

@@ -13,4 +13,7 @@
 // [Options] tells the suite what a backend cannot do exactly: how far it rounds
 // due times, how long its lists lag, how large a payload may be, and how to stop
 // a Commit between two of its writes.
+//
+// [Faulty] is for the tests of what uses a store: a way to a right backend on
+// which things go wrong as the test says.
 package storetest

@@ -20,6 +20,7 @@ var dueClauses = []clause{
 	{"MostOverdueFirst", mostOverdueFirst},
 	{"EveryDueThreadIsInSomeShard", everyDueThreadIsInSomeShard},
 	{"OverdueThreadsArePaged", overdueThreadsArePaged},
+	{"DuePolicyIsTheSameForAll", duePolicyIsTheSameForAll},
 }
 
 // hour is far over what a backend may round; the times of this file are the
@@ -251,6 +252,15 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 		}
 		return nil
 	})
+}
+
+// duePolicyIsTheSameForAll, since the program that writes a head need not be the
+// one that looks for it.
+func duePolicyIsTheSameForAll(p *probe) {
+	first, second := p.b.DuePolicy(), p.b.DuePolicy()
+	if first != second || first.Grace < 0 || first.Round < 0 {
+		p.t.Errorf("DuePolicy() returns %+v, then %+v; it must be the same for all who ask, and nothing below 0", first, second)
+	}
 }
 
 // sameShard returns n keys of shard 0.

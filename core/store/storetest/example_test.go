@@ -3,12 +3,15 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A backend's own test is three lines.
@@ -40,4 +43,27 @@ func ExampleOptions_Run() {
 		}
 		options.Run(t, func(t *testing.T) store.Backend { return memory.New() })
 	}
+}
+
+// The first commit is applied and its answer is lost: who wrote must find out.
+func ExampleFaulty() {
+	commits := 0
+	backend := &storetest.Faulty{Backend: memory.New()}
+	backend.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+		err := do(ctx)
+		if op.Method == "Commit" {
+			if commits++; commits == 1 {
+				return errors.New("connection reset by peer")
+			}
+		}
+		return err
+	}
+	ctx, key := context.Background(), core.ThreadKey{Tenant: "acme", Thread: "t1"}
+	_, err := backend.Commit(ctx, key, store.Commit{Head: thread.Head{Version: 1}})
+	fmt.Println(err)
+	head, err := backend.Head(ctx, key)
+	fmt.Println(head.Version, err)
+	// Output:
+	// connection reset by peer
+	// 1 <nil>
 }

@@ -23,70 +23,9 @@ type fault struct {
 	backend            func(m *memory.Store) store.Backend
 }
 
-// faulty overrides single methods of a right backend.
-type faulty struct {
-	store.Backend
-	head    func(context.Context, core.ThreadKey) (thread.Head, error)
-	commit  func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error)
-	put     func(context.Context, core.ThreadKey, store.Record) error
-	log     func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error]
-	back    func(context.Context, core.ThreadKey, uint64, uint64) iter.Seq2[store.Record, error]
-	overdue func(context.Context, int, int64, *store.Overdue, int) ([]store.Overdue, error)
-	records func(context.Context, core.ThreadKey, string, string, int) ([]store.Record, error)
-}
-
-func (f faulty) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
-	if f.head != nil {
-		return f.head(ctx, key)
-	}
-	return f.Backend.Head(ctx, key)
-}
-
-func (f faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-	if f.commit != nil {
-		return f.commit(ctx, key, c)
-	}
-	return f.Backend.Commit(ctx, key, c)
-}
-
-func (f faulty) Put(ctx context.Context, key core.ThreadKey, r store.Record) error {
-	if f.put != nil {
-		return f.put(ctx, key, r)
-	}
-	return f.Backend.Put(ctx, key, r)
-}
-
-func (f faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	if f.log != nil {
-		return f.log(ctx, key, from, to)
-	}
-	return f.Backend.Log(ctx, key, from, to)
-}
-
-func (f faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
-	if f.back != nil {
-		return f.back(ctx, key, from, to)
-	}
-	return f.Backend.LogBackwards(ctx, key, from, to)
-}
-
-func (f faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
-	if f.overdue != nil {
-		return f.overdue(ctx, shard, until, after, limit)
-	}
-	return f.Backend.Overdue(ctx, shard, until, after, limit)
-}
-
-func (f faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
-	if f.records != nil {
-		return f.records(ctx, key, prefix, after, limit)
-	}
-	return f.Backend.Records(ctx, key, prefix, after, limit)
-}
-
 var faults = []fault{
 	{name: "absent head is an error", clause: "AbsentHeadIsZero", text: "not found", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, head: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		return &storetest.Faulty{Backend: m, OnHead: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 			h, err := m.Head(ctx, key)
 			if err == nil && !h.Exists() {
 				err = thread.ErrNotFound
@@ -95,7 +34,7 @@ var faults = []fault{
 		}}
 	}},
 	{name: "lost race does not return the head", clause: "WrongVersionReturnsTheStoredHead", text: "must return the stored head", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		return &storetest.Faulty{Backend: m, OnCommit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 			got, err := m.Commit(ctx, key, c)
 			got.Head = thread.Head{}
 			return got, err
@@ -104,7 +43,7 @@ var faults = []fault{
 	{name: "compare and set are two steps", clause: "OneOfRacingWritersWins", text: "16 of 16 racing writers got Written=true, want exactly 1: the comparison and the write must be one atomic step", backend: twoSteps},
 	{name: "heads are cached", clause: "HeadIsReadBackAtOnce", text: "must be strongly consistent", backend: func(m *memory.Store) store.Backend {
 		var first thread.Head
-		return faulty{Backend: m, head: func(ctx context.Context, key core.ThreadKey) (h thread.Head, err error) {
+		return &storetest.Faulty{Backend: m, OnHead: func(ctx context.Context, key core.ThreadKey) (h thread.Head, err error) {
 			if !first.Exists() {
 				first, err = m.Head(ctx, key)
 			}
@@ -112,19 +51,19 @@ var faults = []fault{
 		}}
 	}},
 	{name: "tickets are lost", clause: "FullHeadRoundTrips", text: "Tickets:", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, head: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+		return &storetest.Faulty{Backend: m, OnHead: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 			h, err := m.Head(ctx, key)
 			h.Tickets = nil
 			return h, err
 		}}
 	}},
 	{name: "context is ignored", clause: "CancelledContextIsAnError", text: "Put with a cancelled context returns the error <nil>", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, put: func(_ context.Context, key core.ThreadKey, r store.Record) error {
+		return &storetest.Faulty{Backend: m, OnPut: func(_ context.Context, key core.ThreadKey, r store.Record) error {
 			return m.Put(context.Background(), key, r)
 		}}
 	}},
 	{name: "equal bytes do not raise the fence", clause: "PutOfALogRecord", text: `leaves M#000000000007 fence=2 version=0 expires=0 payload="a"`, backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, put: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		return &storetest.Faulty{Backend: m, OnPut: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if stored, ok, _ := m.Get(ctx, key, r.Name); ok && bytes.Equal(stored.Payload, r.Payload) {
 				return nil
 			}
@@ -132,7 +71,7 @@ var faults = []fault{
 		}}
 	}},
 	{name: "a conflict is silent", clause: "PutOfACreateOnlyRecord", text: "other bytes: ErrConflict", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, put: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		return &storetest.Faulty{Backend: m, OnPut: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			if _, ok, _ := m.Get(ctx, key, r.Name); ok {
 				return nil
 			}
@@ -140,7 +79,7 @@ var faults = []fault{
 		}}
 	}},
 	{name: "versions do not count", clause: "PutOfARewritableRecord", text: "equal fence, lower version stored: written", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, put: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+		return &storetest.Faulty{Backend: m, OnPut: func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 			r.Version = 0
 			return m.Put(ctx, key, r)
 		}}
@@ -148,7 +87,7 @@ var faults = []fault{
 	{name: "limit is not kept", clause: "PutTakesNoMoreThanTheLimit", text: "one over the limit, returns the error <nil>, want ErrTooLarge",
 		options: storetest.Options{MaxPayload: 300 << 10}, backend: func(m *memory.Store) store.Backend { return m }},
 	{name: "log bound is exclusive", clause: "LogIsInOrderWithinItsBounds", text: "WithinItsBounds/t, 1, 3)", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, log: func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+		return &storetest.Faulty{Backend: m, OnLog: func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
 			return m.Log(ctx, key, from, to-1)
 		}}
 	}},
@@ -156,19 +95,19 @@ var faults = []fault{
 		join := func(key core.ThreadKey) core.ThreadKey {
 			return core.ThreadKey{Tenant: "x", Thread: key.Tenant + ":" + key.Thread}
 		}
-		return faulty{
+		return &storetest.Faulty{
 			Backend: m,
-			head:    func(ctx context.Context, key core.ThreadKey) (thread.Head, error) { return m.Head(ctx, join(key)) },
-			commit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			OnHead:  func(ctx context.Context, key core.ThreadKey) (thread.Head, error) { return m.Head(ctx, join(key)) },
+			OnCommit: func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 				return m.Commit(ctx, join(key), c)
 			},
 		}
 	}},
 	{name: "keys are not checked", clause: "KeysThatFailCheckAreInvalid", text: "would reach another partition", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, head: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, nil }}
+		return &storetest.Faulty{Backend: m, OnHead: func(context.Context, core.ThreadKey) (thread.Head, error) { return thread.Head{}, nil }}
 	}},
 	{name: "threads are due in every shard", clause: "DueThreadIsListedInItsShardOnly", text: "store.Shard(key) only", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, _ int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
+		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, _ int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
 			for shard := range store.Shards {
 				due, _ := m.Overdue(ctx, shard, until, after, limit)
 				all = append(all, due...)
@@ -177,13 +116,13 @@ var faults = []fault{
 		}}
 	}},
 	{name: "threads are due before their time", clause: "DueThreadIsListedFromItsTimeOn", text: "true, want false", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 			return m.Overdue(ctx, shard, until+1, after, limit)
 		}}
 	}},
 	{name: "due index forgets nothing", clause: "DueTimeMovesWithTheHead", text: "true, want false", backend: func(m *memory.Store) store.Backend {
 		seen := map[store.Overdue]int{}
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
+		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (all []store.Overdue, err error) {
 			due, err := m.Overdue(ctx, shard, until, after, limit)
 			for _, o := range due {
 				seen[o] = shard
@@ -197,14 +136,14 @@ var faults = []fault{
 		}}
 	}},
 	{name: "least overdue first", clause: "MostOverdueFirst", text: "must return the most overdue first", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
 			due, err := m.Overdue(ctx, shard, until, after, limit)
 			slices.Reverse(due)
 			return due, err
 		}}
 	}},
 	{name: "pages of what is due start by time alone", clause: "OverdueThreadsArePaged", text: "each behind the last thread of the one before", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, overdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (later []store.Overdue, err error) {
+		return &storetest.Faulty{Backend: m, OnOverdue: func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (later []store.Overdue, err error) {
 			due, err := m.Overdue(ctx, shard, until, nil, 1000)
 			for _, o := range due {
 				if after == nil || o.At > after.At {
@@ -214,17 +153,31 @@ var faults = []fault{
 			return later[:min(limit, len(later))], err
 		}}
 	}},
+	{name: "due policy changes", clause: "DuePolicyIsTheSameForAll", text: "the same for all who ask", backend: func(m *memory.Store) store.Backend {
+		return &wavering{Backend: m}
+	}},
 	{name: "log is not reversed", clause: "LogIsReadBackwardsToo", text: "LogBackwards(storetest.", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, back: m.Log}
+		return &storetest.Faulty{Backend: m, OnLogBackwards: m.Log}
 	}},
 	{name: "list starts with the name after", clause: "RecordsArePaged", text: "each after the last name of the one before", backend: func(m *memory.Store) store.Backend {
-		return faulty{Backend: m, records: func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+		return &storetest.Faulty{Backend: m, OnRecords: func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
 			if after == "R#09" {
 				after = "R#08"
 			}
 			return m.Records(ctx, key, prefix, after, limit)
 		}}
 	}},
+}
+
+// wavering has another policy for whoever asks.
+type wavering struct {
+	store.Backend
+	asked int64
+}
+
+func (w *wavering) DuePolicy() thread.DuePolicy {
+	w.asked++
+	return thread.DuePolicy{Grace: w.asked}
 }
 
 // twoSteps compares and writes under one lock each; the 16 racing writers all
@@ -234,7 +187,7 @@ func twoSteps(m *memory.Store) store.Backend {
 	var mu sync.Mutex
 	var stored thread.Head
 	arrived := 0
-	return faulty{Backend: m, commit: func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	return &storetest.Faulty{Backend: m, OnCommit: func(_ context.Context, _ core.ThreadKey, c store.Commit) (store.Outcome, error) {
 		mu.Lock()
 		old := stored
 		round := arrived / writers

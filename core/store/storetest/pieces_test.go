@@ -18,7 +18,8 @@ import (
 
 // pieces is a backend without transactions: a Commit is one write after the
 // other, each of which may be the last one of its process. Its fields are the
-// mistakes that somebody may make who writes one.
+// mistakes that somebody may make who writes one. It is no Faulty: what goes wrong
+// lies inside a Commit, between writes that no other backend has.
 type pieces struct {
 	store.Backend // of the records and heads
 

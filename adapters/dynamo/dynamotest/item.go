@@ -1,4 +1,4 @@
-package dynamo
+package dynamotest
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 // wireItem is an item in DynamoDB's JSON.
 type wireItem map[string]json.RawMessage
 
-// wireValue is one attribute, of the types that this package uses.
+// wireValue is one attribute, of the types that package dynamo writes.
 type wireValue struct {
 	S *string
 	N *string
@@ -50,8 +50,8 @@ func (w wireItem) size() int {
 
 func (w wireItem) seen() seen {
 	due := ""
-	if shard, ok := w.value(attrShard); ok && shard.N != nil {
-		at, _ := w.value(attrDue)
+	if shard, ok := w.value("g"); ok && shard.N != nil {
+		at, _ := w.value("d")
 		if at.N != nil {
 			due = *shard.N + "/" + *at.N
 		}

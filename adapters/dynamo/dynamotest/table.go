@@ -1,4 +1,4 @@
-package dynamo
+package dynamotest
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Schema describes the table: on-demand, string keys pk and sk, and the sparse
+// schema describes the table: on-demand, string keys pk and sk, and the sparse
 // index "due" (g, d; keys only). template.yaml deploys the same, with attribute
 // x as its time to live.
-func Schema(table string) *dynamodb.CreateTableInput {
+func schema(table string) *dynamodb.CreateTableInput {
 	key := func(hash, sorted string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{
 			{AttributeName: aws.String(hash), KeyType: types.KeyTypeHash},
@@ -24,26 +24,26 @@ func Schema(table string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName:   aws.String(table),
 		BillingMode: types.BillingModePayPerRequest,
-		KeySchema:   key(attrPK, attrSK),
+		KeySchema:   key("pk", "sk"),
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String(attrPK), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(attrSK), AttributeType: types.ScalarAttributeTypeS},
-			{AttributeName: aws.String(attrShard), AttributeType: types.ScalarAttributeTypeN},
-			{AttributeName: aws.String(attrDue), AttributeType: types.ScalarAttributeTypeN},
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("g"), AttributeType: types.ScalarAttributeTypeN},
+			{AttributeName: aws.String("d"), AttributeType: types.ScalarAttributeTypeN},
 		},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  aws.String(dueIndex),
-			KeySchema:  key(attrShard, attrDue),
+			IndexName:  aws.String("due"),
+			KeySchema:  key("g", "d"),
 			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 		}},
 	}
 }
 
-// CreateTable makes the table of [Schema] for tests and local endpoints, waits
-// until it serves and turns its time to live on. A table that exists is kept as
-// it is.
+// CreateTable makes a table as template.yaml deploys it, waits until it serves,
+// a minute at most, and turns its time to live on. A table that exists is kept
+// as it is.
 func CreateTable(ctx context.Context, client *dynamodb.Client, table string) error {
-	_, err := client.CreateTable(ctx, Schema(table))
+	_, err := client.CreateTable(ctx, schema(table))
 	var exists *types.ResourceInUseException
 	if errors.As(err, &exists) {
 		return nil
@@ -59,7 +59,7 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, table string) err
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               aws.String(table),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(attrExpires), Enabled: aws.Bool(true)},
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("x"), Enabled: aws.Bool(true)},
 	})
 	if err != nil {
 		return fmt.Errorf("enable time to live of table %s: %w", table, err)

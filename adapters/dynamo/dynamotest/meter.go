@@ -1,4 +1,4 @@
-package dynamo
+package dynamotest
 
 import (
 	"bytes"
@@ -13,9 +13,8 @@ import (
 
 // Meter is an http.RoundTripper that counts the capacity units that requests
 // cost, by DynamoDB's published rules and from the sizes on the wire. It never
-// trusts an endpoint's own figures, since emulators get them wrong. It is meant
-// for budgets in tests and benchmarks: it remembers every item that it saw
-// written. It is safe for concurrent use.
+// trusts an endpoint's own figures, since emulators get them wrong. It remembers
+// every item that it saw written. It is safe for concurrent use.
 //
 // What it counts:
 //
@@ -189,7 +188,7 @@ func (m *Meter) count(operation string, request []byte, status int, answer []byt
 	case "PutItem":
 		m.putItem(in.Item, failed, out.Item)
 	case "GetItem":
-		m.add(kindOf(in.Key.text(attrSK)), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
+		m.add(kindOf(in.Key.text("sk")), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
 	case "Query":
 		kind := "index"
 		if in.IndexName == "" {
@@ -206,7 +205,7 @@ func (m *Meter) count(operation string, request []byte, status int, answer []byt
 }
 
 func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
-	key := itemKey{it.text(attrPK), it.text(attrSK)}
+	key := itemKey{it.text("pk"), it.text("sk")}
 	if stands != nil {
 		m.items[key] = stands.seen()
 	}
@@ -251,7 +250,7 @@ func kindOf(sk string) string {
 }
 
 var kinds = map[string]string{
-	headName: "head", pointerName: "pointer",
+	"H": "head", "N": "pointer",
 	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
 	"R": "run", "S": "snapshot", "C": "suspension", "E": "event",
 }

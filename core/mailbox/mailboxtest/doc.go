@@ -1,0 +1,3 @@
+// Package mailboxtest is for tests of what runs on package mailbox: a [Queue]
+// takes the place of the one that delivers wake-ups.
+package mailboxtest

@@ -1,0 +1,153 @@
+package mailboxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// ErrLost is what [Queue.OnWake] returns for a hint that gets lost on the way:
+// the sender is told that it was sent.
+var ErrLost = errors.New("the hint is lost")
+
+// Queue is a mailbox.Waker that keeps the hints it is sent until a test takes
+// them. The zero value is ready, and safe for concurrent use; its fields are set
+// while nobody else uses it.
+type Queue struct {
+	// Now is the queue's clock; nil: the system's.
+	Now func() time.Time
+	// Longest is the longest delay that the queue can keep; a longer one ends
+	// early, as on SQS. 0: there is no longest.
+	Longest time.Duration
+	// OnWake is asked before a hint is kept. Its error is the sender's, but for
+	// ErrLost, and the hint is not kept then. nil: every hint is kept.
+	OnWake func(hint core.WakeUp, delay time.Duration) error
+
+	mu       sync.Mutex
+	asked    int
+	messages []Message // as they were sent
+}
+
+// Message is a hint on its way.
+type Message struct {
+	Hint  core.WakeUp
+	Delay time.Duration // as the sender asked
+	At    time.Time     // when it is due
+}
+
+// String returns the thread and the delay, such as "t1 1m30s".
+func (m Message) String() string { return fmt.Sprint(m.Hint.Thread, " ", m.Delay) }
+
+// Wake implements mailbox.Waker.
+func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
+	q.mu.Lock()
+	q.asked++
+	q.mu.Unlock()
+	if q.OnWake != nil {
+		if err := q.OnWake(hint, delay); errors.Is(err, ErrLost) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	kept := delay
+	if q.Longest > 0 {
+		kept = min(kept, q.Longest)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages = append(q.messages, Message{hint, delay, q.now().Add(kept)})
+	return nil
+}
+
+// Take removes the hint that is due for the longest time and returns it; ok is
+// false when none is due.
+func (q *Queue) Take() (hint core.WakeUp, ok bool) {
+	hints := q.Batch(1)
+	if len(hints) == 0 {
+		return hint, false
+	}
+	return hints[0], true
+}
+
+// Batch is Take for at most n hints, the longest due first; those that are due
+// at the same time come as they were sent.
+func (q *Queue) Batch(n int) (hints []core.WakeUp) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	for len(hints) < n {
+		i := q.first()
+		if i < 0 || q.messages[i].At.After(now) {
+			break
+		}
+		hints = append(hints, q.messages[i].Hint)
+		q.messages = slices.Delete(q.messages, i, i+1)
+	}
+	return hints
+}
+
+// first is the place of the message that is due first, -1 when there is none;
+// the caller holds the lock.
+func (q *Queue) first() int {
+	first := -1
+	for i, m := range q.messages {
+		if first < 0 || m.At.Before(q.messages[first].At) {
+			first = i
+		}
+	}
+	return first
+}
+
+// Next is when the first hint is due; ok is false when there is none.
+func (q *Queue) Next() (at time.Time, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := q.first()
+	if i < 0 {
+		return at, false
+	}
+	return q.messages[i].At, true
+}
+
+// Messages returns what was sent and not taken, in the order of sending.
+func (q *Queue) Messages() []Message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.messages)
+}
+
+// Lines is Messages, each as its String; nil when there is none.
+func (q *Queue) Lines() (lines []string) {
+	for _, m := range q.Messages() {
+		lines = append(lines, m.String())
+	}
+	return lines
+}
+
+// Clear forgets what was sent.
+func (q *Queue) Clear() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages = nil
+}
+
+// Asked is how often Wake was called; refused and lost hints count.
+func (q *Queue) Asked() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.asked
+}
+
+func (q *Queue) now() time.Time {
+	if q.Now != nil {
+		return q.Now()
+	}
+	return env.System().Now()
+}

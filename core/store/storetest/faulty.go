@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"context"
+	"iter"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Faulty is a way to a backend on which a test lets things go wrong, or watches
+// what goes by. Without a hook it is the backend itself.
+//
+// Around is for what concerns any operation: a fault before it (an error without
+// calling do), a lost answer (do, then an error), throttling, a pause, a count, a
+// record of the calls, the end of the process (an error from then on). The
+// functions named On... are for what concerns one of them: each takes the place
+// of the backend's method, which it may call on Backend.
+//
+// Operations come side by side: a hook locks what it shares, and is set while
+// nobody else uses the Faulty.
+type Faulty struct {
+	store.Backend // where operations go that no hook keeps
+
+	// Around is called instead of every operation, and carries it out by calling
+	// do, at most once, now or later; the context that do gets is the operation's.
+	// Its error is the operation's, and what was found is then withheld. For Log
+	// and LogBackwards it is called when the caller begins to range, and do only
+	// says that the log may be read: what is read comes to the caller afterwards.
+	Around func(ctx context.Context, op Op, do func(context.Context) error) error
+	// OnRecord is given every record that Get, Log, LogBackwards and Records have
+	// found, and returns what the caller finds.
+	OnRecord func(op Op, found store.Record) store.Record
+
+	OnHead         func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
+	OnCommit       func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+	OnPut          func(ctx context.Context, key core.ThreadKey, record store.Record) error
+	OnGet          func(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error)
+	OnLog          func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+	OnLogBackwards func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+	OnPointer      func(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
+	OnRecords      func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
+	OnOverdue      func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
+}
+
+// Op is one operation, as Around sees it.
+type Op struct {
+	Method string         // of store.Backend, such as "Commit"
+	Key    core.ThreadKey // of a pointer the tenant alone; of Overdue nothing
+	// Name is that of the record or pointer, the prefix of Records, and for a log
+	// the name of the record at from. Empty for heads and Overdue.
+	Name    string
+	Records []store.Record // what Put or Commit writes
+	Head    thread.Head    // what Commit writes
+}
+
+// Writes reports whether the operation is a Put or a Commit.
+func (o Op) Writes() bool { return o.Method == "Put" || o.Method == "Commit" }
+
+// around carries an operation out by way of the hook.
+func (f *Faulty) around(ctx context.Context, op Op, do func(context.Context) error) error {
+	if f.Around == nil {
+		return do(ctx)
+	}
+	return f.Around(ctx, op, do)
+}
+
+// Head implements [store.Threads].
+func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head, err error) {
+	method := f.OnHead
+	if method == nil {
+		method = f.Backend.Head
+	}
+	err = f.around(ctx, Op{Method: "Head", Key: key}, func(ctx context.Context) (err error) {
+		head, err = method(ctx, key)
+		return err
+	})
+	if err != nil {
+		return thread.Head{}, err
+	}
+	return head, nil
+}
+
+// Commit implements [store.Threads].
+func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (outcome store.Outcome, err error) {
+	method := f.OnCommit
+	if method == nil {
+		method = f.Backend.Commit
+	}
+	err = f.around(ctx, Op{Method: "Commit", Key: key, Records: c.Records, Head: c.Head}, func(ctx context.Context) (err error) {
+		outcome, err = method(ctx, key, c)
+		return err
+	})
+	if err != nil {
+		return store.Outcome{}, err
+	}
+	return outcome, nil
+}
+
+// Put implements [store.Threads].
+func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Record) error {
+	method := f.OnPut
+	if method == nil {
+		method = f.Backend.Put
+	}
+	op := Op{Method: "Put", Key: key, Name: record.Name, Records: []store.Record{record}}
+	return f.around(ctx, op, func(ctx context.Context) error { return method(ctx, key, record) })
+}
+
+// Get implements [store.Threads]. Beside an error it says that there is a
+// record, since nothing counts there but the error.
+func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error) {
+	method := f.OnGet
+	if method == nil {
+		method = f.Backend.Get
+	}
+	op := Op{Method: "Get", Key: key, Name: name}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+		record, ok, err = method(ctx, key, name)
+		return err
+	})
+	if err != nil {
+		return store.Record{}, true, err
+	}
+	if ok {
+		record = f.found(op, record)
+	}
+	return record, ok, nil
+}
+
+// Log implements [store.Threads].
+func (f *Faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	method := f.OnLog
+	if method == nil {
+		method = f.Backend.Log
+	}
+	return f.log(ctx, Op{Method: "Log", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
+}
+
+// LogBackwards implements [store.Threads].
+func (f *Faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+	method := f.OnLogBackwards
+	if method == nil {
+		method = f.Backend.LogBackwards
+	}
+	return f.log(ctx, Op{Method: "LogBackwards", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
+}
+
+func (f *Faulty) log(ctx context.Context, op Op, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := f.around(ctx, op, func(context.Context) error { return nil }); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		for record, err := range records {
+			if err == nil {
+				record = f.found(op, record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// Pointer implements [store.Pointers]. Beside an error it says that there is
+// one, as Get does.
+func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
+	method := f.OnPointer
+	if method == nil {
+		method = f.Backend.Pointer
+	}
+	op := Op{Method: "Pointer", Key: core.ThreadKey{Tenant: tenant}, Name: name}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+		value, ok, err = method(ctx, tenant, name)
+		return err
+	})
+	if err != nil {
+		return nil, true, err
+	}
+	return value, ok, nil
+}
+
+// Records implements [store.Lists].
+func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (list []store.Record, err error) {
+	method := f.OnRecords
+	if method == nil {
+		method = f.Backend.Records
+	}
+	op := Op{Method: "Records", Key: key, Name: prefix}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+		list, err = method(ctx, key, prefix, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range list {
+		list[i] = f.found(op, record)
+	}
+	return list, nil
+}
+
+// Overdue implements [store.Due].
+func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
+	method := f.OnOverdue
+	if method == nil {
+		method = f.Backend.Overdue
+	}
+	err = f.around(ctx, Op{Method: "Overdue"}, func(ctx context.Context) (err error) {
+		due, err = method(ctx, shard, until, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return due, nil
+}
+
+func (f *Faulty) found(op Op, record store.Record) store.Record {
+	if f.OnRecord == nil {
+		return record
+	}
+	return f.OnRecord(op, record)
+}
