@@ -20,7 +20,10 @@ type pkg struct {
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
+	Deps         []string
 	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
 }
 
 // room is the package's folder in the house, such as "core/thread".
@@ -39,7 +42,7 @@ func root(t *testing.T) string {
 
 func list(t *testing.T, arguments ...string) []pkg {
 	t.Helper()
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles"}, arguments...)...)
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
 	c.Dir = root(t)
 	out, err := c.Output()
 	if err != nil {
