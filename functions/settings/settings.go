@@ -20,7 +20,7 @@ type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
-	Model     string        // REVEILLE_MODEL: the provider's name of the demo agent's model
+	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
