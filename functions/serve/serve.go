@@ -76,14 +76,19 @@ func start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, 
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := runtime.Build(runtime.Config{
-		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: parts, Logger: c.Logger,
-		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
-	})
+	rt, err := build(c, parts)
 	if err != nil {
 		log.Fatal(err)
 	}
 	return c, rt
+}
+
+// build makes the runtime that the function serves.
+func build(c *cloud.Function, agents agent.Parts) (*runtime.Runtime, error) {
+	return runtime.Build(runtime.Config{
+		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
+		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+	})
 }
 
 // worker names this sandbox in claims.
