@@ -22,8 +22,12 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	if err != nil {
 		return agent.Parts{}, err
 	}
+	id := "default" // or whatever package models has been made to bind
+	for bound := range models {
+		id = bound
+	}
 	return agent.Parts{
 		Models: models, Tools: []tool.Tool{add, negate}, Default: "calculator",
-		Specs: []agent.Spec{{ID: "calculator", Model: "default", SystemPrompt: "You calculate."}},
+		Specs: []agent.Spec{{ID: "calculator", Model: id, SystemPrompt: "You calculate."}},
 	}, nil
 }
