@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -45,7 +46,8 @@ type Settings struct {
 }
 
 // Settings reads the environment for a service; endpoint is the name of its
-// variable. A missing variable is an error that names the service and it.
+// variable. A missing variable, or an endpoint that is no URL, is
+// an error that names the service and it.
 func (c Config) Settings(service, endpoint string) (Settings, error) {
 	getenv := c.Getenv
 	if getenv == nil {
@@ -86,8 +88,12 @@ func (c Config) Settings(service, endpoint string) (Settings, error) {
 			o.Backoff = retry.BackoffDelayerFunc(func(retried int, _ error) (time.Duration, error) { return backoff(retried), nil })
 		}),
 	}
-	if url := getenv(endpoint); url != "" {
-		s.BaseEndpoint = aws.String(url)
+	if address := getenv(endpoint); address != "" {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			return Settings{}, core.Errorf(core.CodeInvalid, "%s client: environment variable %s is not an http or https URL", service, endpoint) // not quoted: it may have a password
+		}
+		s.BaseEndpoint = aws.String(address)
 	}
 	return s, nil
 }

@@ -40,6 +40,16 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestAnEndpointThatIsNoURLIsNamed(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:8000", "localhost:8000", "/dynamodb", "ftp://x", "http://", "http://a b"} {
+		pairs := map[string]string{"AWS_REGION": "r", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL_SQS": address}
+		_, err := Config{Getenv: environment(pairs)}.Settings("SQS", "AWS_ENDPOINT_URL_SQS")
+		if want := "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"; err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", address, err, want)
+		}
+	}
+}
+
 func TestBackoffIsShort(t *testing.T) {
 	limits := []time.Duration{25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
 	for retried, limit := range limits {

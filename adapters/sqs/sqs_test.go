@@ -322,7 +322,7 @@ func TestChangeVisibilityIsRoundedUpAndCut(t *testing.T) {
 // TestReceiveWaitsLongerThanTheTimeout: the client's timeout is for an answer,
 // not for a message.
 func TestReceiveWaitsLongerThanTheTimeout(t *testing.T) {
-	client, err := NewClient(awsenv.Config{Getenv: func(string) string { return "x" }, Timeout: 3 * time.Second})
+	client, err := NewClient(awsenv.Config{Getenv: func(string) string { return "http://x" }, Timeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

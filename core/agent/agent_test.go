@@ -193,6 +193,17 @@ func TestResolveOfAnUnknownAgentListsTheKnownOnes(t *testing.T) {
 	}
 }
 
+func TestDefaultIsTheAgentOfRequestsThatNameNone(t *testing.T) {
+	p := parts(agent.Spec{ID: "a", Model: "small"}, agent.Spec{ID: "b", Model: "small"})
+	if got := registry(t, p).Default(); got != "" {
+		t.Errorf("default agent %q where none is given, want none", got)
+	}
+	p.Default = "b"
+	if got := registry(t, p).Default(); got != "b" {
+		t.Errorf("default agent %q, want b", got)
+	}
+}
+
 func TestNewRegistryFindsBrokenParts(t *testing.T) {
 	good := agent.Spec{ID: "a", Model: "small"}
 	with := func(change func(*agent.Spec)) agent.Parts {
@@ -223,6 +234,7 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"a tool without a name", also(func(p *agent.Parts) { p.Tools = []tool.Tool{named{}} }), `tool name is empty`},
 		{"a plugin twice", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}) }), `plugin "search" is given twice`},
 		{"a nil plugin", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{nil} }), `plugin 0 is nil`},
+		{"no such default agent", also(func(p *agent.Parts) { p.Default = "b" }), `default agent "b" not found, known are: a`},
 		{"a binding without a model", also(func(p *agent.Parts) { p.Models = map[string]agent.ModelBinding{"small": {}} }), `model "small" has no id or no Model`},
 	}
 	for _, test := range tests {

@@ -24,22 +24,27 @@ type Parts struct {
 	Models  map[string]ModelBinding // by the id that specs use
 	Tools   []tool.Tool             // open to every agent, as far as its spec allows
 	Plugins []plugin.Plugin
+	// Default is the id of the agent of requests that name none. Empty: there is
+	// none, and such requests are refused.
+	Default string
 }
 
 // Registry resolves agents. It never changes and is safe for concurrent use.
 type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted
+	preset   string   // Parts.Default
 }
 
 // NewRegistry resolves every spec, so that a broken one is an error here and
-// not at the first request. The error says which agent and what is missing.
+// not at the first request. The error says which agent and what is missing; so
+// it does of a Default that is not among the specs.
 func NewRegistry(parts Parts) (*Registry, error) {
 	c, err := newCatalog(parts)
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs))}
+	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs)), preset: parts.Default}
 	for _, spec := range parts.Specs {
 		if err := spec.Check(); err != nil {
 			return nil, err
@@ -54,6 +59,9 @@ func NewRegistry(parts Parts) (*Registry, error) {
 		r.resolved[spec.ID] = resolved
 	}
 	r.ids = slices.Sorted(maps.Keys(r.resolved))
+	if r.preset != "" && !r.Has(r.preset) {
+		return nil, notFound("default agent", r.preset, r.ids)
+	}
 	return r, nil
 }
 
@@ -71,6 +79,10 @@ func (r *Registry) Has(id string) bool {
 	_, ok := r.resolved[id]
 	return ok
 }
+
+// Default returns the id of the agent of requests that name none; empty: there is
+// none.
+func (r *Registry) Default() string { return r.preset }
 
 // IDs returns the ids of all agents, sorted.
 func (r *Registry) IDs() []string { return slices.Clone(r.ids) }

@@ -119,6 +119,10 @@ func maxRounds(a *agent.Resolved, step int, turn core.Message, usage core.Usage)
 // HasAgent reports whether the agent is registered.
 func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
 
+// DefaultAgent returns the id of the agent of requests that name none
+// (agent.Parts.Default); empty: they are to be refused.
+func (r *Runtime) DefaultAgent() string { return r.agents.Default() }
+
 // Submit enqueues a run in the background. When it returns, the submission is
 // durable; its errors are mailbox.Service.Submit's, and core.CodeNotFound for an
 // agent that is not registered.

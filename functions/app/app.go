@@ -1,62 +1,36 @@
 // Package app is the place to edit: the agents of this deployment, their tools
-// and plugins. Everything else finds them through [Parts].
+// and plugins. Every function and the local host get them from [Parts], and
+// nothing else in the repository names what stands here, so that it can all be
+// replaced.
 package app
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/functions/demo"
 )
 
-// DefaultAgent answers requests that name no agent.
-const DefaultAgent = "demo"
-
-// DemoModel is the id of the demo agent's model; package models binds it.
-const DemoModel = "demo-model"
-
-// Parts returns what the deployment consists of. models are bound by id: see
-// package models.
+// Parts returns what the deployment consists of. models are those that package
+// app/models binds, by the id that an agent's spec names ("default").
+//
+// To add to the demo, append before the return:
+//
+//	parts.Tools = append(parts.Tools, weather)          // see tool.Typed
+//	parts.Plugins = append(parts.Plugins, audit{})      // and its ID to the Plugins of a spec
+//	parts.Specs = append(parts.Specs, agent.Spec{ID: "helper", Model: "default", SystemPrompt: "Be brief."})
+//	parts.Default = "helper"                            // the agent of requests that name none
+//
+// To drop it, return parts of your own instead:
+//
+//	return agent.Parts{
+//		Models: models, Tools: []tool.Tool{weather}, Default: "helper",
+//		Specs: []agent.Spec{{ID: "helper", Model: "default", SystemPrompt: "Be brief."}},
+//	}, nil
+//
+// What does not fit together is an error at start that says what is wrong.
 func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
-	echo, err := Echo()
+	parts, err := demo.Parts(models)
 	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool echo: %w", err)
+		return agent.Parts{}, err
 	}
-	danger, err := Danger()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool danger: %w", err)
-	}
-	ask, err := AskUser()
-	if err != nil {
-		return agent.Parts{}, fmt.Errorf("tool ask_user: %w", err)
-	}
-	return agent.Parts{
-		Models:  models,
-		Tools:   []tool.Tool{echo, danger, ask},
-		Plugins: []plugin.Plugin{Confirm{Tools: []string{"danger"}}},
-		Specs: []agent.Spec{{
-			ID:          DefaultAgent,
-			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, call: TOOL {...}, fail.",
-			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
-				"danger when you are asked to do something risky, and ask_user when you need to know something from the user.",
-			Model:   DemoModel,
-			Plugins: []string{"confirm"},
-		}},
-	}, nil
-}
-
-// Echo returns the tool echo, which answers what it is given.
-func Echo() (tool.Tool, error) {
-	type arguments struct {
-		Text string `json:"text" jsonschema:"what to say back"`
-	}
-	type answer struct {
-		Text string `json:"text"`
-	}
-	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
-		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
-			return tool.JSON(answer(a))
-		})
+	return parts, nil
 }

@@ -85,7 +85,7 @@ func TestADamagedFileEndsTheStartWithOneLine(t *testing.T) {
 			}
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second) // for a host that starts
 			defer stop()
-			err = start(ctx, []string{"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA=" + data})
+			err = start(ctx, []string{"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA=" + data}, demonstration)
 			if err == nil {
 				t.Fatal("the host started")
 			}
@@ -125,7 +125,7 @@ func TestAFileThatIsTakenAwayIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(log, nil)))
+	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(log, nil)), demonstration)
 	if err != nil {
 		t.Fatal(err)
 	}

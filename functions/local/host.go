@@ -17,11 +17,9 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
-	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/models"
-	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // localTenant owns everything on the local host.
@@ -45,13 +43,13 @@ type host struct {
 
 // newHost opens the store, takes back the claims of the process before, wakes
 // what is due and starts the queue's workers.
-func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger) (*host, error) {
+func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Logger, d wiring.Deployment) (*host, error) {
 	h := &host{queue: newQueue(e, log), broken: make(chan error, 1), log: log}
 	backend, claimed, err := h.openStore(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.build(e, s, backend, log); err != nil {
+	if err := h.build(e, s, backend, log, d); err != nil {
 		h.close()
 		return nil, err
 	}
@@ -89,16 +87,9 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 	return file, claimed, nil
 }
 
-func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger) error {
-	bound, err := models.Bind(e, models.KeysOf(s))
+func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log *slog.Logger, d wiring.Deployment) error {
+	parts, err := d.Agents(e, s)
 	if err != nil {
-		return err
-	}
-	parts, err := app.Parts(bound)
-	if err != nil {
-		return err
-	}
-	if parts, err = inject.Parts(parts); err != nil {
 		return err
 	}
 	h.runtime, err = runtime.Build(runtime.Config{
@@ -109,7 +100,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
-	h.handler = inject.Handler(e, web.Handler(web.Options{
+	h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
 		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
 	}))
 	return nil

@@ -20,8 +20,16 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
+
+// demonstration is what the hosts of the tests serve: the demo, so that what a
+// user makes of package app changes nothing here.
+var demonstration = wiring.Deployment{Parts: demo.Parts, Models: models.Bind, Web: web.Handler}
 
 // serveHost runs the real host over HTTP on a file; it returns its address.
 func serveHost(tb testing.TB, data string) string {
@@ -37,7 +45,7 @@ func serveOpenHost(tb testing.TB, data string) (string, *host) {
 		tb.Fatal(err)
 	}
 	s.Data = data
-	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler))
+	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -18,14 +18,16 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/killpoints"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
 
-// Main runs the local host until a signal ends it.
-func Main() {
+// Main runs the local host with a deployment's agents, models and protocols until
+// a signal ends it.
+func Main(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := start(ctx, os.Environ()); err != nil {
+	if err := start(ctx, os.Environ(), wiring.Deployment{Parts: parts, Models: models, Web: web}); err != nil {
 		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
 		os.Exit(1)
 	}
@@ -61,7 +63,7 @@ func checkAuth(s settings.Settings) error {
 }
 
 // start runs the host until ctx is done.
-func start(ctx context.Context, environ []string) error {
+func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	s, err := settings.Read(environ, killpoints.Variables()...)
 	if err == nil {
 		err = checkAuth(s)
@@ -72,7 +74,7 @@ func start(ctx context.Context, environ []string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
-	h, err := newHost(ctx, e, s, log)
+	h, err := newHost(ctx, e, s, log, d)
 	if err != nil {
 		return err
 	}

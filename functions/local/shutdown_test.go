@@ -36,7 +36,7 @@ func serveUntilStopped(t *testing.T, data string) served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler))
+	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestAHostEndsWithoutCodeThatDoesNotStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(&log, nil)))
+		h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(&log, nil)), demonstration)
 		if err != nil {
 			t.Fatal(err)
 		}

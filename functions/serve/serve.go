@@ -1,34 +1,91 @@
-// Package serve builds what the functions that take requests or steps share on
-// AWS: the runtime, and who may ask.
+// Package serve is the functions on AWS as a library: a main names the kind of its
+// function and gives it the agents, models and protocols of the deployment.
+//
+//	func main() { serve.Step(app.Parts, models.Bind) }
+//
+// There is a function for each kind: [Step], [Stream] and [API] here, and Main of
+// package serve/sweep, which links no agent. Each reads the environment (package
+// settings), builds what it serves, and hands it to the Lambda runtime; it returns
+// only when that ends. What is wrong with the environment or the agents ends the
+// process at start with one line that says so.
 package serve
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log"
 	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
-	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
 
-// Runtime builds the runtime with the models that agents may use.
-func Runtime(c *Cloud, models map[string]agent.ModelBinding) (*runtime.Runtime, error) {
-	parts, err := app.Parts(models)
+// Step serves the mailbox's queue: one step of a run for each message.
+func Step(parts wiring.Parts, models wiring.Models) {
+	c, rt := start(func(c *cloud.Function) (agent.Parts, error) {
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
+	})
+	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
+	lambda.Start(awslambda.Answered(handler, endAbandoned(rt, c.Logger)))
+}
+
+// reserve is what an invocation of [Stream] keeps for handing its run on.
+const reserve = 5 * time.Second
+
+// Stream serves every route over Lambda response streaming, behind a Function URL
+// or an API Gateway REST API. It takes steps itself while their client listens.
+func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
+	c, rt := start(func(c *cloud.Function) (agent.Parts, error) {
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
+	})
+	handler := web(wiring.WebOptions{Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger})
+	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
+	lambda.Start(awslambda.Answered(stream, endAbandoned(rt, c.Logger)))
+}
+
+// API serves every route buffered, behind API Gateway: a route that starts a run
+// queues it and names its stream's address, below REVEILLE_STREAM_URL. It runs no
+// steps and needs no models.
+func API(parts wiring.Parts, web wiring.Web) {
+	c, rt := start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
+	handler := web(wiring.WebOptions{
+		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger,
+		Buffered: true, StreamURL: c.Settings.StreamURL,
+	})
+	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
+}
+
+// start opens the function and builds its runtime, or ends the process.
+func start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, *runtime.Runtime) {
+	c, err := cloud.Open()
 	if err != nil {
-		return nil, err
+		log.Fatal(err)
 	}
-	if parts, err = inject.Parts(parts); err != nil {
-		return nil, err
+	parts, err := agents(c)
+	if err != nil {
+		log.Fatal(err)
 	}
+	rt, err := build(c, parts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return c, rt
+}
+
+// build makes the runtime that the function serves.
+func build(c *cloud.Function, agents agent.Parts) (*runtime.Runtime, error) {
 	return runtime.Build(runtime.Config{
-		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: parts, Logger: c.Logger,
+		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 	})
 }
@@ -36,10 +93,19 @@ func Runtime(c *Cloud, models map[string]agent.ModelBinding) (*runtime.Runtime, 
 // worker names this sandbox in claims.
 func worker(e *env.Env) string { return "lambda-" + e.NewID().String() }
 
-// Authenticate answers who sent a request, as REVEILLE_AUTH says. Here nothing
-// is open by default: it must be said.
-func Authenticate(c *Cloud) (func(*http.Request) (core.Identity, error), error) {
-	switch c.Settings.Auth {
+// authenticator is [Authenticate], or ends the process.
+func authenticator(c *cloud.Function) func(*http.Request) (core.Identity, error) {
+	authenticate, err := Authenticate(c.Settings)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return authenticate
+}
+
+// Authenticate returns what says who sent a request, as REVEILLE_AUTH wants it.
+// Here nothing is open by default: it must be said.
+func Authenticate(s settings.Settings) (func(*http.Request) (core.Identity, error), error) {
+	switch s.Auth {
 	case settings.AuthNone:
 		return func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "public"}, nil }, nil
 	case settings.AuthGateway:

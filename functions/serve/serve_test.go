@@ -25,7 +25,7 @@ func identity(t *testing.T, authenticate func(*http.Request) (core.Identity, err
 }
 
 func TestGatewayIdentity(t *testing.T) {
-	authenticate, err := Authenticate(&Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}})
+	authenticate, err := Authenticate(settings.Settings{Auth: settings.AuthGateway})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestGatewayIdentity(t *testing.T) {
 }
 
 func TestAuthMustBeSaid(t *testing.T) {
-	_, err := Authenticate(&Cloud{})
+	_, err := Authenticate(settings.Settings{})
 	if want := "environment variable REVEILLE_AUTH is required here, allowed: none, gateway"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -7,6 +7,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
-	Model     string        // REVEILLE_MODEL: the provider's name of the demo agent's model
+	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
@@ -69,15 +70,15 @@ func variables() []variable {
 		{"REVEILLE_SWEEP_INTERVAL", "5s", "a duration from 10ms to 10m", duration(func(s *Settings) *time.Duration { return &s.Sweep }, 10*time.Millisecond, 10*time.Minute)},
 		{"REVEILLE_LOG_LEVEL", "info", "debug, info, warn, error", func(s *Settings, v string) error { return s.LogLevel.UnmarshalText([]byte(v)) }},
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
-		{"REVEILLE_QUEUE_URL", "", "a queue URL", text(func(s *Settings) *string { return &s.QueueURL })},
-		{"REVEILLE_STREAM_URL", "", "a base URL", text(func(s *Settings) *string { return &s.StreamURL })},
+		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
+		{"REVEILLE_STREAM_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.StreamURL })},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
 			megabytes, err := strconv.ParseUint(v, 10, 20)
 			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
 			return err
 		}},
 		{"OPENAI_API_KEY", "", "a key", text(func(s *Settings) *string { return &s.OpenAIKey })},
-		{"OPENAI_BASE_URL", "", "a base URL", text(func(s *Settings) *string { return &s.OpenAIBaseURL })},
+		{"OPENAI_BASE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.OpenAIBaseURL })},
 	}
 }
 
@@ -98,7 +99,7 @@ func Read(environ []string, also ...string) (Settings, error) {
 			value = v.preset
 		}
 		if err := v.set(&s, value); err != nil {
-			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, value, v.allowed)
+			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, harmless(value), v.allowed)
 		}
 	}
 	var unknown []string
@@ -120,6 +121,40 @@ func text(field func(*Settings) *string) func(*Settings, string) error {
 		*field(s) = v
 		return nil
 	}
+}
+
+// addressAllowed is what address takes.
+const addressAllowed = "an http or https URL without user, query and fragment"
+
+// address takes a URL to which paths can be added. A bad one must fail at start:
+// most are used only when somebody asks for what is behind them.
+func address(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if v == "" {
+			return nil
+		}
+		u, err := url.Parse(v)
+		if err != nil {
+			return err
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+			return strconv.ErrRange
+		}
+		*field(s) = v
+		return nil
+	}
+}
+
+// harmless is a value as an error may show it: without the password of a URL.
+func harmless(value string) string {
+	if !strings.Contains(value, "@") {
+		return value
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil {
+		return "..."
+	}
+	return u.Redacted()
 }
 
 func oneOf(field func(*Settings) *string, allowed ...string) func(*Settings, string) error {

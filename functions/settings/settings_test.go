@@ -25,16 +25,16 @@ func TestReadDefaults(t *testing.T) {
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
 		"REVEILLE_ADDR=:8080", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_STEPS_PER_INVOCATION=100",
-		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_QUEUE_URL=q",
-		"REVEILLE_STREAM_URL=s", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=b", "REVEILLE_OWN=1",
+		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_QUEUE_URL=https://q/1",
+		"REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Settings{
 		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Steps: 100,
-		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", QueueURL: "q",
-		StreamURL: "s", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "b",
+		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", QueueURL: "https://q/1",
+		StreamURL: "http://s/", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -42,6 +42,7 @@ func TestReadValues(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
+	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_MODEL, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL"},
@@ -52,6 +53,13 @@ func TestReadRefuses(t *testing.T) {
 		{"a lease too short", "REVEILLE_LEASE=999ms", `environment variable REVEILLE_LEASE is "999ms", allowed: a duration from 1s to 15m`},
 		{"a lease without unit", "REVEILLE_LEASE=30", `environment variable REVEILLE_LEASE is "30", allowed: a duration from 1s to 15m`},
 		{"an unknown level", "REVEILLE_LOG_LEVEL=loud", `environment variable REVEILLE_LOG_LEVEL is "loud", allowed: debug, info, warn, error`},
+		{"an address without scheme", "OPENAI_BASE_URL=localhost:11434/v1", `environment variable OPENAI_BASE_URL is "localhost:11434/v1", ` + address},
+		{"an address that is a path", "OPENAI_BASE_URL=/v1", `environment variable OPENAI_BASE_URL is "/v1", ` + address},
+		{"an address that is none", "REVEILLE_STREAM_URL=http://a b", `environment variable REVEILLE_STREAM_URL is "http://a b", ` + address},
+		{"an address with a query", "REVEILLE_STREAM_URL=https://a/?b=c", `environment variable REVEILLE_STREAM_URL is "https://a/?b=c", ` + address},
+		{"an address of another protocol", "REVEILLE_QUEUE_URL=arn:aws:sqs:us-east-1:1:q", `environment variable REVEILLE_QUEUE_URL is "arn:aws:sqs:us-east-1:1:q", ` + address},
+		{"an address with a password", "OPENAI_BASE_URL=https://ada:secret@a/v1", `environment variable OPENAI_BASE_URL is "https://ada:xxxxx@a/v1", ` + address},
+		{"a password in what is no address", "OPENAI_BASE_URL=http://ada:secret@[a", `environment variable OPENAI_BASE_URL is "...", ` + address},
 		{"a memory that is no number", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1GB", `environment variable AWS_LAMBDA_FUNCTION_MEMORY_SIZE is "1GB", allowed: a number of megabytes`},
 	}
 	for _, test := range tests {

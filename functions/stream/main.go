@@ -3,38 +3,10 @@
 package main
 
 import (
-	"log"
-	"time"
-
-	"github.com/aws/aws-lambda-go/lambda"
-
-	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/serve"
 )
 
-// reserve is what an invocation keeps for handing its run on.
-const reserve = 5 * time.Second
-
-func main() {
-	c, err := serve.Open()
-	if err != nil {
-		log.Fatal(err)
-	}
-	bound, err := models.Bind(c.Env, models.KeysOf(c.Settings))
-	if err != nil {
-		log.Fatal(err)
-	}
-	rt, err := serve.Runtime(c, bound)
-	if err != nil {
-		log.Fatal(err)
-	}
-	authenticate, err := serve.Authenticate(c)
-	if err != nil {
-		log.Fatal(err)
-	}
-	handler := web.Handler(web.Options{Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger})
-	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
-	lambda.Start(awslambda.Answered(stream, serve.EndAbandoned(rt, c.Logger)))
-}
+func main() { serve.Stream(app.Parts, models.Bind, web.Handler) }

@@ -31,7 +31,7 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder
 	h := &host{binary: filepath.Join(folder, "dev"), data: filepath.Join(folder, "data.db")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", h.binary, "./scripts/dev")
+	build := exec.CommandContext(ctx, "go", "build", "-o", h.binary, "./scripts/demo")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the host: %w\n%s", err, out)
 	}

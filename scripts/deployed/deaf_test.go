@@ -22,9 +22,9 @@ import (
 func TestADeafToolEndsWithItsProcess(t *testing.T) {
 	w := newWorld(t)
 	keys := filepath.Join(t.TempDir(), "keys")
-	deaf := w.function("stream", build(t, "functions/stream", "killpoints"), time.Minute, "REVEILLE_KEY_FILE="+keys)
+	deaf := w.function("stream", build(t, "scripts/deployed/stream", "killpoints"), time.Minute, "REVEILLE_KEY_FILE="+keys)
 	deaf.Concurrency = 1 // who comes next waits until the process is done, or gone
-	w.run(t, deaf, w.function("api", build(t, "functions/api", ""), 30*time.Second))
+	w.run(t, deaf, w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second))
 	stream := w.front(t, host.Front{Function: "stream"})
 	api := w.front(t, host.Front{Function: "api", Shape: host.ShapeREST})
 	var cancelled time.Time
@@ -65,9 +65,9 @@ func TestADeafToolEndsWithItsProcess(t *testing.T) {
 func TestADeafToolOfAStepEndsWithItsProcess(t *testing.T) {
 	w := newWorld(t)
 	keys := filepath.Join(t.TempDir(), "keys")
-	deaf := w.function("step", build(t, "functions/step", "killpoints"), time.Minute, "REVEILLE_KEY_FILE="+keys)
+	deaf := w.function("step", build(t, "scripts/deployed/step", "killpoints"), time.Minute, "REVEILLE_KEY_FILE="+keys)
 	deaf.Concurrency = 1
-	w.run(t, deaf, w.function("api", build(t, "functions/api", ""), 30*time.Second))
+	w.run(t, deaf, w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second))
 	api := w.front(t, host.Front{Function: "api", Shape: host.ShapeREST})
 	receipt := w.submit(t, "t1", "call: deaf")
 	w.take(t)

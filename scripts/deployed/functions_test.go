@@ -51,7 +51,7 @@ func eventWith(t *testing.T, sample string, hint core.WakeUp) []byte {
 
 func TestAnEventAdvancesARunByOneStep(t *testing.T) {
 	w := newWorld(t)
-	w.run(t, w.function("step", build(t, "functions/step", ""), 30*time.Second))
+	w.run(t, w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
 	receipt := w.submit(t, "t1", "parallel: a, b")
 	w.take(t) // the submission's own wake-up: the sample event comes in its place
 
@@ -108,7 +108,7 @@ func TestAChatArrivesWhileItsRunGoesOn(t *testing.T) {
 	for _, shape := range []host.Shape{host.ShapeURL, host.ShapeREST} {
 		t.Run(string(shape), func(t *testing.T) {
 			w := newWorld(t)
-			w.run(t, w.function("stream", build(t, "functions/stream", ""), time.Minute))
+			w.run(t, w.function("stream", build(t, "scripts/deployed/stream", ""), time.Minute))
 			server := httptest.NewServer(w.host.Handler(host.Front{Function: "stream", Shape: shape}))
 			defer server.Close()
 			response := chat(t, server.URL, "t1", "slow: 20")
@@ -140,7 +140,7 @@ func TestAChatArrivesWhileItsRunGoesOn(t *testing.T) {
 
 func TestAPanicEndsTheStreamWithAnError(t *testing.T) {
 	w := newWorld(t)
-	w.run(t, w.function("stream", build(t, "functions/stream", "killpoints"), time.Minute))
+	w.run(t, w.function("stream", build(t, "scripts/deployed/stream", "killpoints"), time.Minute))
 	server := httptest.NewServer(w.host.Handler(host.Front{Function: "stream"}))
 	defer server.Close()
 	body := readAll(t, chat(t, server.URL, "t1", "panic in the middle").Body)
@@ -159,8 +159,8 @@ func TestAPanicEndsTheStreamWithAnError(t *testing.T) {
 func TestAStreamNearItsDeadlineYields(t *testing.T) {
 	w := newWorld(t)
 	w.run(t,
-		w.function("stream", build(t, "functions/stream", ""), 8*time.Second), // a step's time is over after 3 s or so
-		w.function("step", build(t, "functions/step", ""), 30*time.Second))
+		w.function("stream", build(t, "scripts/deployed/stream", ""), 8*time.Second), // a step's time is over after 3 s or so
+		w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
 	server := httptest.NewServer(w.host.Handler(host.Front{Function: "stream"}))
 	defer server.Close()
 	body := readAll(t, chat(t, server.URL, "t1", "slow: 60").Body)
@@ -181,7 +181,7 @@ func TestAStreamNearItsDeadlineYields(t *testing.T) {
 func TestAStepFunctionStopsSteppingNearItsDeadline(t *testing.T) {
 	w := newWorld(t)
 	// 20 s must be left to begin another step: 15 s are too few.
-	w.run(t, w.function("step", build(t, "functions/step", ""), 15*time.Second, "REVEILLE_STEPS_PER_INVOCATION=10"))
+	w.run(t, w.function("step", build(t, "scripts/deployed/step", ""), 15*time.Second, "REVEILLE_STEPS_PER_INVOCATION=10"))
 	receipt := w.submit(t, "t1", "echo: a")
 	if _, err := w.host.Invoke(t.Context(), "step", eventFor(t, core.WakeUp{Tenant: tenant, Thread: "t1", Dispatch: receipt.DispatchID})); err != nil {
 		t.Fatal(err)
@@ -198,8 +198,8 @@ func TestAStepFunctionStopsSteppingNearItsDeadline(t *testing.T) {
 func TestTheBufferedFunctionQueuesAndTheSweepAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.run(t,
-		w.function("api", build(t, "functions/api", ""), 30*time.Second),
-		w.function("step", build(t, "functions/step", ""), 30*time.Second),
+		w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second),
+		w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second),
 		w.function("sweep", build(t, "functions/sweep", ""), 30*time.Second))
 	server := httptest.NewServer(w.host.Handler(host.Front{Function: "api", Shape: host.ShapeREST}))
 	defer server.Close()

@@ -45,8 +45,8 @@ func TestAKilledDecisionIsSentAgain(t *testing.T) {
 			w := newWorld(t)
 			marker, keys := filepath.Join(t.TempDir(), "killed"), filepath.Join(t.TempDir(), "keys")
 			w.run(t,
-				w.function("api", build(t, "functions/api", "killpoints"), 30*time.Second, "REVEILLE_KILL_AT="+tt.at, "REVEILLE_KILL_ONCE="+marker),
-				w.function("step", build(t, "functions/step", "killpoints"), 30*time.Second, "REVEILLE_KEY_FILE="+keys))
+				w.function("api", build(t, "scripts/deployed/api", "killpoints"), 30*time.Second, "REVEILLE_KILL_AT="+tt.at, "REVEILLE_KILL_ONCE="+marker),
+				w.function("step", build(t, "scripts/deployed/step", "killpoints"), 30*time.Second, "REVEILLE_KEY_FILE="+keys))
 			api := w.front(t, host.Front{Function: "api", Shape: host.ShapeREST})
 			w.submit(t, "t1", "approve: ship it")
 			if n := w.deliver(t, 3*time.Second); n != 1 || len(w.head(t, "t1").Tickets) != 1 {

@@ -30,7 +30,7 @@ var passed = []struct {
 }
 
 func TestAKilledStepIsRedelivered(t *testing.T) {
-	bootstrap := build(t, "functions/step", "killpoints")
+	bootstrap := build(t, "scripts/deployed/step", "killpoints")
 	for _, p := range passed {
 		for _, side := range []env.Side{env.Before, env.After} {
 			for count := 1; count <= p.times; count++ {

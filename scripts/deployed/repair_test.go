@@ -65,7 +65,7 @@ func TestTheSweepFindsWhatNobodyWoke(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(t,
-				w.function("step", build(t, "functions/step", ""), 30*time.Second),
+				w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second),
 				w.function("sweep", build(t, "functions/sweep", ""), 30*time.Second))
 			w.lose(t, tt.ago)
 			w.submit(t, "t1", "parallel: a, b")

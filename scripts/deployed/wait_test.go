@@ -34,9 +34,9 @@ func newWaiting(t *testing.T) *waitingCall {
 	t.Helper()
 	w := &waitingCall{world: newWorld(t)}
 	w.run(t,
-		w.function("stream", build(t, "functions/stream", ""), time.Minute, "REVEILLE_LEASE=1s"),
-		w.function("api", build(t, "functions/api", ""), 30*time.Second, "REVEILLE_LEASE=1s"),
-		w.function("step", build(t, "functions/step", ""), 30*time.Second, "REVEILLE_LEASE=1s"))
+		w.function("stream", build(t, "scripts/deployed/stream", ""), time.Minute, "REVEILLE_LEASE=1s"),
+		w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second, "REVEILLE_LEASE=1s"),
+		w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second, "REVEILLE_LEASE=1s"))
 	w.stream = w.front(t, host.Front{Function: "stream"})
 	w.api = w.front(t, host.Front{Function: "api", Shape: host.ShapeREST})
 	for _, c := range chunks(t, readAll(t, chat(t, w.stream, "t1", "approve: ship it").Body)) {

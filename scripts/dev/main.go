@@ -4,6 +4,11 @@
 //	go run ./scripts/dev
 package main
 
-import "github.com/reveille-run/reveille/functions/local"
+import (
+	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/local"
+)
 
-func main() { local.Main() }
+func main() { local.Main(app.Parts, models.Bind, web.Handler) }

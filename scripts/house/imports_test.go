@@ -3,6 +3,8 @@ package house
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/token"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +22,10 @@ type pkg struct {
 	Imports      []string
 	TestImports  []string
 	XTestImports []string
+	Deps         []string
 	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
 }
 
 // room is the package's folder in the house, such as "core/thread".
@@ -39,7 +44,7 @@ func root(t *testing.T) string {
 
 func list(t *testing.T, arguments ...string) []pkg {
 	t.Helper()
-	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,GoFiles"}, arguments...)...)
+	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles"}, arguments...)...)
 	c.Dir = root(t)
 	out, err := c.Output()
 	if err != nil {
@@ -161,29 +166,68 @@ func TestOnlyTestsImportTestSupport(t *testing.T) {
 }
 
 func TestWhatEachFunctionLinks(t *testing.T) {
-	tests := []struct{ target, never string }{
-		{"./functions/app", module + "/core/store/"},
-		{"./functions/app", module + "/adapters/"},
-		{"./scripts/dev", "github.com/aws/aws-sdk-go-v2"},
-		{"./functions/sweep", module + "/functions/serve"},
-		{"./functions/sweep", module + "/core/run"},
-		{"./functions/sweep", module + "/core/tool"},
-		{"./functions/sweep", "github.com/google/jsonschema-go"},
-		{"./functions/api", module + "/adapters/openai"},
-		{"./functions/api", module + "/core/model/scripted"},
-		{"./functions/step", module + "/adapters/httpapi"},
-		{"./functions/step", module + "/adapters/aisdk"},
+	const sdk = "github.com/aws/aws-sdk-go-v2"
+	app := module + "/functions/app"
+	tests := []struct {
+		target string
+		never  []string // packages, and those below them
+	}{
+		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
+		{"./functions/demo", []string{module + "/core/store", module + "/adapters", app}},
+		{"./functions/serve", []string{app, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt"}},
+		{"./functions/local", []string{app, sdk}},
+		{"./functions/wiring", []string{app, sdk, module + "/adapters"}},
+		{"./functions/settings", []string{module + "/core", module + "/adapters"}},
+		{"./scripts/dev", []string{sdk}},
+		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", "github.com/google/jsonschema-go"}},
+		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted"}},
+		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk"}},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-deps", test.target) {
-			if strings.HasPrefix(p.ImportPath, test.never) {
-				t.Errorf("%s links %s", test.target, p.ImportPath)
+			for _, never := range test.never {
+				if p.ImportPath == never || strings.HasPrefix(p.ImportPath, never+"/") {
+					t.Errorf("%s links %s", test.target, p.ImportPath)
+				}
 			}
 		}
 	}
-	for _, p := range list(t, "./functions/app") {
-		if slices.Contains(p.Imports, module+"/core/store") {
-			t.Error("functions/app imports core/store")
+}
+
+// TestOnlyMainsNameApp: what a user edits is named by the mains that start it, and
+// by nothing that would break with it.
+func TestOnlyMainsNameApp(t *testing.T) {
+	mains := []string{"functions/api", "functions/step", "functions/stream", "scripts/dev", "functions/app"}
+	for _, p := range list(t, "./...") {
+		if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), module+"/functions/app") && !slices.Contains(mains, p.room()) {
+			t.Errorf("%s imports functions/app", p.room())
 		}
+		if p.room() != "functions/app" {
+			continue
+		}
+		for _, path := range p.Imports {
+			if to := room(path); strings.HasPrefix(path, module) && floor(to) != floor("core") && to != "functions/demo" {
+				t.Errorf("functions/app imports %s, want core and functions/demo alone", to)
+			}
+		}
+	}
+}
+
+func TestMainsAreTenLines(t *testing.T) {
+	for _, pattern := range []string{"./functions/...", "./scripts/dev", "./scripts/demo", "./scripts/deployed/..."} {
+		sources(t, pattern, func(room, name string, fset *token.FileSet, file *ast.File, text []byte) {
+			if name != "main.go" || room == "scripts/deployed/floor" {
+				return
+			}
+			lines := 0
+			for line := range strings.Lines(string(text)) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+					lines++
+				}
+			}
+			if lines > 10 || len(file.Decls) != 2 {
+				t.Errorf("%s/main.go has %d lines and %d declarations, want the imports and main in ten lines", room, lines, len(file.Decls))
+			}
+		})
 	}
 }

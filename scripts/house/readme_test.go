@@ -1,9 +1,11 @@
 package house
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,14 +21,93 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestTheReadmesSampleIsAnExample: the sample is what functions/app runs as a test.
-func TestTheReadmesSampleIsAnExample(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "README.md"), "```go\n")
-	sample, _, found := strings.Cut(rest, "```")
-	indented := "\t" + strings.ReplaceAll(strings.TrimSpace(sample), "\n", "\n\t")
-	if !found || !strings.Contains(read(t, "functions/app/example_test.go"), indented) {
-		t.Errorf("functions/app/example_test.go does not have the sample\n%s", sample)
+// samples are README.md's blocks of Go, without their fences.
+func samples(t *testing.T) (blocks []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		blocks = append(blocks, m[1])
 	}
+	return blocks
+}
+
+// TestTheReadmesSamplesAreExamples: what it shows runs as a test, but for whole
+// files, which begin with their name.
+func TestTheReadmesSamplesAreExamples(t *testing.T) {
+	tests := []struct{ file, indent string }{
+		{"functions/app/example_test.go", "\t"},
+		{"functions/app/web/example_test.go", ""},
+	}
+	blocks := slices.DeleteFunc(samples(t), func(s string) bool { return strings.HasPrefix(s, "// ") })
+	if len(blocks) != len(tests) {
+		t.Fatalf("README.md has %d samples, want %d", len(blocks), len(tests))
+	}
+	for i, test := range tests {
+		var indented strings.Builder
+		for line := range strings.Lines(blocks[i]) {
+			if line != "\n" {
+				indented.WriteString(test.indent)
+			}
+			indented.WriteString(line)
+		}
+		if !strings.Contains(read(t, test.file), indented.String()) {
+			t.Errorf("%s does not have the sample\n%s", test.file, blocks[i])
+		}
+	}
+}
+
+// TestTheReadmesModuleBuilds makes the module of one's own that the README shows.
+func TestTheReadmesModuleBuilds(t *testing.T) {
+	here, folder := root(t), t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var dev string
+	for _, s := range samples(t) {
+		if first, text, _ := strings.Cut(s, "\n"); strings.HasPrefix(first, "// ") {
+			write(strings.TrimPrefix(first, "// "), text)
+			dev = text // the last one
+		}
+	}
+	mains := 0
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| `((?:serve|sweep)\\.[^`]+)` \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		write(m[1]+"/main.go", mainOf(dev, m[2]))
+		mains++
+	}
+	if mains != 4 {
+		t.Errorf("README.md has the mains of %d functions, want 4", mains)
+	}
+	write("go.mod", "module example.com/mine\n\n"+strings.Replace(goMod(t), "require (", "require "+module+" v0.0.0\n\nreplace "+module+" => "+here+"\n\nrequire (", 1))
+	write("go.sum", read(t, "go.sum"))
+	watch(t)
+	goes(t, folder, "vet", "-mod=mod", "./...")
+}
+
+// goMod is this module's go.mod without its name.
+func goMod(t *testing.T) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(read(t, "go.mod"), "\n")
+	return rest
+}
+
+// mainOf is the main of the local host with another call, and the imports for it.
+func mainOf(dev, call string) string {
+	var lines []string
+	for line := range strings.Lines(dev) {
+		name := strings.Trim(line[strings.LastIndexAny(line, "/\t ")+1:], "\"\n")
+		if !strings.HasPrefix(line, "\t\"") || strings.Contains(call, name+".") {
+			lines = append(lines, line)
+		}
+	}
+	room, _, _ := strings.Cut(call, ".")
+	if room == "sweep" {
+		room = "serve/sweep"
+	}
+	text := strings.Replace(strings.Join(lines, ""), "\n)", "\n\t\""+module+"/functions/"+room+"\"\n)", 1)
+	return regexp.MustCompile(`local\.Main\(.*\)`).ReplaceAllLiteralString(text, call)
 }
 
 // TestTheReadmeListsTheVariables compares its table with package settings: names

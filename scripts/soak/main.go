@@ -31,7 +31,7 @@ func main() {
 	flag.IntVar(&o.threads, "threads", 50, "threads in use at a time")
 	flag.Uint64Var(&o.seed, "seed", 0, "of everything random; 0: a new one")
 	flag.DurationVar(&o.pace, "pace", time.Second, "mean time between two requests of a thread's client")
-	flag.StringVar(&o.target, "host", "./scripts/dev", "the package of the host")
+	flag.StringVar(&o.target, "host", "./scripts/demo", "the package of the host")
 	flag.BoolVar(&o.keep, "keep", false, "keep the host's files though nothing was found")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

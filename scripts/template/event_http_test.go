@@ -17,9 +17,9 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store/memory"
-	"github.com/reveille-run/reveille/functions/app"
-	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/serve"
 	"github.com/reveille-run/reveille/functions/settings"
 )
@@ -31,11 +31,11 @@ var quiet = slog.New(slog.DiscardHandler)
 func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity) {
 	t.Helper()
 	e := env.System()
-	bound, err := models.Bind(e, models.Keys{})
+	bound, err := models.Bind(e, settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := app.Parts(bound)
+	parts, err := demo.Parts(bound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := serve.Cloud{Settings: settings.Settings{Auth: settings.AuthGateway}}
-	verified, err := serve.Authenticate(&c)
+	verified, err := serve.Authenticate(settings.Settings{Auth: settings.AuthGateway})
 	if err != nil {
 		t.Fatal(err)
 	}

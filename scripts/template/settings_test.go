@@ -40,7 +40,7 @@ func TestEverySettingIsDeployed(t *testing.T) {
 // known reads the names out of the source of package settings.
 func known(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "app", "settings", "settings.go"), nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), path("functions", "settings", "settings.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,8 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 	}
 }
 
+const queueURL = "https://sqs.us-east-1.amazonaws.com/123456789012/queue"
+
 // environ resolves the global variables with the parameters' defaults, but for
 // those given.
 func environ(of template, given map[string]string) []string {
@@ -96,6 +98,9 @@ func environ(of template, given map[string]string) []string {
 		text := fmt.Sprint(value)
 		if id, ok := strings.CutPrefix(text, "!Ref "); ok {
 			text = "of-" + id
+			if id == "Queue" { // a reference to a queue is its URL
+				text = queueURL
+			}
 			if p, ok := of.Parameters[id]; ok {
 				text = fmt.Sprint(p.Default)
 			}
@@ -114,7 +119,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Auth != "gateway" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
-		got.Table != "of-Threads" || got.QueueURL != "of-Queue" {
+		got.Table != "of-Threads" || got.QueueURL != queueURL {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,5 +1,5 @@
-// Package models binds the model ids that agent specs use to providers. Only
-// the functions that run steps link it.
+// Package models is the place to edit for models: it binds the ids that agent
+// specs use to providers. Only the functions that run steps link it.
 package models
 
 import (
@@ -9,32 +9,23 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// Keys is what the environment says about providers.
-type Keys struct {
-	OpenAIKey     string // OPENAI_API_KEY; empty: the scripted model
-	OpenAIBaseURL string // OPENAI_BASE_URL; empty: the provider's own
-	Model         string // REVEILLE_MODEL: the provider's name of the model
-}
+// Default is the id of the one model that [Bind] binds. Add others beside it.
+const Default = "default"
 
-// KeysOf takes the keys out of a process's settings.
-func KeysOf(s settings.Settings) Keys {
-	return Keys{OpenAIKey: s.OpenAIKey, OpenAIBaseURL: s.OpenAIBaseURL, Model: s.Model}
-}
-
-// Bind returns the models by id: a provider's if its key is set, else the
-// scripted model.
-func Bind(e *env.Env, k Keys) (map[string]agent.ModelBinding, error) {
+// Bind returns the models by the id that specs use: an OpenAI-compatible provider
+// where the environment says so, by OPENAI_API_KEY, OPENAI_BASE_URL (a local
+// server needs no key) or both, else the scripted model.
+func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error) {
 	binding := agent.ModelBinding{Model: scripted.New(e), Name: "scripted"}
-	if k.OpenAIKey != "" {
-		provider, err := openai.New(openai.Options{APIKey: k.OpenAIKey, BaseURL: k.OpenAIBaseURL})
+	if s.OpenAIKey != "" || s.OpenAIBaseURL != "" {
+		provider, err := openai.New(openai.Options{APIKey: s.OpenAIKey, BaseURL: s.OpenAIBaseURL})
 		if err != nil {
-			return nil, fmt.Errorf("model provider openai: %w", err)
+			return nil, fmt.Errorf("model provider of OPENAI_API_KEY and OPENAI_BASE_URL: %w", err)
 		}
-		binding = agent.ModelBinding{Model: provider, Name: k.Model}
+		binding = agent.ModelBinding{Model: provider, Name: s.Model}
 	}
-	return map[string]agent.ModelBinding{app.DemoModel: binding}, nil
+	return map[string]agent.ModelBinding{Default: binding}, nil
 }

@@ -2,34 +2,42 @@ package models_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/openai"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
+	"github.com/reveille-run/reveille/functions/settings"
 )
 
-func TestBind(t *testing.T) {
-	bound, err := models.Bind(env.System(), models.Keys{Model: "m"})
-	if err != nil {
-		t.Fatal(err)
+func TestBindTakesTheProviderThatTheEnvironmentNames(t *testing.T) {
+	const invalid = "model provider of OPENAI_API_KEY and OPENAI_BASE_URL: openai: "
+	tests := []struct {
+		name          string
+		key, url      string
+		model, failed string
+	}{
+		{name: "nothing", model: "*scripted.Model scripted"},
+		{name: "a key", key: "sk-secret", model: "*openai.Model m"},
+		{name: "an address without a key, as local servers have it", url: "http://127.0.0.1:11434/v1", model: "*openai.Model m"},
+		{name: "both", key: "sk-secret", url: "https://models.example/v1", model: "*openai.Model m"},
+		{name: "an address that is none", key: "sk-secret", url: "ftp://x", failed: invalid + `base URL "ftp://x" is not an absolute http or https URL`},
+		{name: "a key with a line end", key: "sk-secret\n", failed: invalid + "API key has a space, a line end or another character that a header cannot carry"},
 	}
-	if _, ok := bound[app.DemoModel].Model.(*scripted.Model); !ok {
-		t.Errorf("without a key the model is %T", bound[app.DemoModel].Model)
-	}
-	bound, err = models.Bind(env.System(), models.Keys{OpenAIKey: "sk-secret", Model: "m"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := bound[app.DemoModel]
-	if _, ok := b.Model.(*openai.Model); !ok || b.Name != "m" {
-		t.Errorf("with a key the model is %T, its name %q", b.Model, b.Name)
-	}
-	_, err = models.Bind(env.System(), models.Keys{OpenAIKey: "sk-secret", OpenAIBaseURL: "ftp://x"})
-	if err == nil || !strings.Contains(err.Error(), "ftp://x") || strings.Contains(fmt.Sprint(err), "sk-secret") {
-		t.Errorf("a bad base URL answers %v", err)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bound, err := models.Bind(env.System(), settings.Settings{OpenAIKey: test.key, OpenAIBaseURL: test.url, Model: "m"})
+			var model, failed string
+			if b, ok := bound["default"]; ok {
+				model = fmt.Sprintf("%T %s", b.Model, b.Name)
+			}
+			if err != nil {
+				failed = err.Error()
+			}
+			if diff := cmp.Diff([]string{test.model, test.failed}, []string{model, failed}); diff != "" {
+				t.Errorf("model and error (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

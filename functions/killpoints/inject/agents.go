@@ -22,6 +22,9 @@ var modes = []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval,
 // parts, whose calls of echo also wait when they are asked to, and the tool deaf
 // for all of them.
 func addAgents(parts *agent.Parts) error {
+	if len(parts.Specs) == 0 {
+		return nil // the runtime refuses parts without an agent
+	}
 	deaf, err := newDeaf()
 	if err != nil {
 		return err

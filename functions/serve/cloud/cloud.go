@@ -1,4 +1,6 @@
-package serve
+// Package cloud opens what every function on AWS has: its settings and its
+// clients. It links nothing of the runtime, so that the sweep stays small.
+package cloud
 
 import (
 	"fmt"
@@ -13,8 +15,8 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// Cloud is a function's way to AWS.
-type Cloud struct {
+// Function is what a function on AWS has.
+type Function struct {
 	Settings settings.Settings
 	Env      *env.Env
 	Store    *dynamo.Store
@@ -24,7 +26,7 @@ type Cloud struct {
 
 // Open reads the environment and makes the clients. It calls nothing yet. An
 // error names the variable that is missing or wrong.
-func Open() (*Cloud, error) {
+func Open() (*Function, error) {
 	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func Open() (*Cloud, error) {
 	}
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
-	return &Cloud{
+	return &Function{
 		Settings: s, Env: e,
 		Store: dynamo.New(table, dynamo.Options{Table: s.Table}), Queue: sqs.New(queue, s.QueueURL),
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),

@@ -1,4 +1,4 @@
-package app_test
+package demo_test
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/functions/app"
+	"github.com/reveille-run/reveille/functions/demo"
 )
 
 func TestDangerCountsItsExecutionsByText(t *testing.T) {
-	danger, err := app.Danger()
+	danger, err := demo.Danger()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 }
 
 func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
-	engine, err := plugin.New([]plugin.Plugin{app.Confirm{Tools: []string{"danger"}}}, nil)
+	engine, err := plugin.New([]plugin.Plugin{demo.Confirm{Tools: []string{"danger"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
 }
 
 func TestAskUserWaitsForTheClient(t *testing.T) {
-	ask, err := app.AskUser()
+	ask, err := demo.AskUser()
 	if err != nil {
 		t.Fatal(err)
 	}

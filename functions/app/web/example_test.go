@@ -1,0 +1,70 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/demo/models"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// site is a page of one's own before the routes, as README.md shows it.
+func site(o web.Options) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", web.Handler(o))
+	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
+		id, err := o.Authenticate(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprintf(w, "Hello, %s. Ask %s something.", id.Tenant, o.Runtime.DefaultAgent())
+	})
+	return mux
+}
+
+// nobody is a queue whose hints nobody reads.
+type nobody struct{}
+
+func (nobody) Wake(context.Context, core.WakeUp, time.Duration) error { return nil }
+
+// A page of one's own, and the routes behind it.
+func Example() {
+	e := env.System()
+	bound, err := models.Bind(e, settings.Settings{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parts, err := demo.Parts(bound)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	rt, err := runtime.Build(runtime.Config{Env: e, Store: memory.New(), Waker: nobody{}, Agents: parts, Logger: quiet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	handler := site(web.Options{Runtime: rt, Env: e, Authenticate: httpapi.Anonymous("acme"), Logger: quiet})
+	for _, path := range []string{"/hello", "/v1/threads/t9"} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		fmt.Println(answer.Code, answer.Body)
+	}
+	// Output:
+	// 200 Hello, acme. Ask demo something.
+	// 404 {"error":"thread t9 not found","code":"not_found"}
+}

@@ -1,0 +1,65 @@
+// Package demo is the agent that a fresh copy of this repository has: it shows
+// what the runtime does, and the tests of the hosts and scripts use it. An agent
+// of your own goes into package app, which starts from this one.
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// ID is the agent's.
+const ID = "demo"
+
+// Model is the id of the model that the agent uses, as package app/models binds it.
+const Model = "default"
+
+// Parts returns the demo agent, its tools echo, danger and ask_user, and the
+// plugin that lets danger wait for a person. Requests that name no agent are the
+// demo's.
+func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
+	echo, err := Echo()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool echo: %w", err)
+	}
+	danger, err := Danger()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool danger: %w", err)
+	}
+	ask, err := AskUser()
+	if err != nil {
+		return agent.Parts{}, fmt.Errorf("tool ask_user: %w", err)
+	}
+	return agent.Parts{
+		Models:  models,
+		Tools:   []tool.Tool{echo, danger, ask},
+		Plugins: []plugin.Plugin{Confirm{Tools: []string{"danger"}}},
+		Specs: []agent.Spec{{
+			ID:          ID,
+			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, call: TOOL {...}, fail.",
+			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
+				"danger when you are asked to do something risky, and ask_user when you need to know something from the user.",
+			Model:   Model,
+			Plugins: []string{"confirm"},
+		}},
+		Default: ID,
+	}, nil
+}
+
+// Echo returns the tool echo, which returns what it is given.
+func Echo() (tool.Tool, error) {
+	type arguments struct {
+		Text string `json:"text" jsonschema:"what to say back"`
+	}
+	type answer struct {
+		Text string `json:"text"`
+	}
+	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+			return tool.JSON(answer(a))
+		})
+}

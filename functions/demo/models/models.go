@@ -1,0 +1,16 @@
+// Package models gives the demo its scripted model, whatever the environment
+// says: what it comes to is known, so tests use it.
+package models
+
+import (
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// Bind returns the scripted model under the demo agent's id of it.
+func Bind(e *env.Env, _ settings.Settings) (map[string]agent.ModelBinding, error) {
+	return map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted"}}, nil
+}

@@ -1,0 +1,81 @@
+package wiring
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+type (
+	// Parts makes the agents, such as app.Parts. models are those that agents may
+	// use, by the id that specs name; it is never nil, but empty where no step runs.
+	Parts func(models map[string]agent.ModelBinding) (agent.Parts, error)
+	// Models makes the models, such as Bind of package app/models.
+	Models func(*env.Env, settings.Settings) (map[string]agent.ModelBinding, error)
+	// Web mounts the protocols on one handler, such as Handler of package app/web.
+	Web func(WebOptions) http.Handler
+)
+
+// Deployment is what a main gives. A nil field is one that the kind of function
+// does not need.
+type Deployment struct {
+	Parts  Parts
+	Models Models
+	Web    Web
+}
+
+// WebOptions is what a [Web] mounts its handlers with. Runtime, Env and
+// Authenticate are never nil.
+type WebOptions struct {
+	Runtime *runtime.Runtime
+	Env     *env.Env
+	// Authenticate says who sent a request. A handler of one's own that needs to
+	// know calls it.
+	Authenticate func(*http.Request) (core.Identity, error)
+	Buffered     bool         // the transport cannot stream
+	StreamURL    string       // base address of the function that can; empty: a path alone
+	Logger       *slog.Logger // nil: slog.Default
+}
+
+// Agents makes the models and of them the agents, for a process that runs steps.
+// What is missing or broken is found when the runtime is built.
+func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error) {
+	models, err := d.Models(e, s)
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	if models == nil {
+		models = map[string]agent.ModelBinding{}
+	}
+	parts, err := d.Parts(models)
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	return inject.Parts(parts)
+}
+
+// Idle makes the agents for a process that runs no steps, so that it links no
+// provider: whatever model a spec names is bound to model.None.
+func (d Deployment) Idle() (agent.Parts, error) {
+	parts, err := d.Parts(map[string]agent.ModelBinding{})
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	models := map[string]agent.ModelBinding{}
+	maps.Copy(models, parts.Models)
+	for _, spec := range parts.Specs {
+		if _, bound := models[spec.Model]; !bound && spec.Model != "" {
+			models[spec.Model] = agent.ModelBinding{Model: model.None{}}
+		}
+	}
+	parts.Models = models
+	return inject.Parts(parts)
+}

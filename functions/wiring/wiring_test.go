@@ -1,0 +1,75 @@
+package wiring_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/functions/demo"
+	demomodels "github.com/reveille-run/reveille/functions/demo/models"
+	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
+)
+
+// two are agents that name a model each.
+func two(models map[string]agent.ModelBinding) (agent.Parts, error) {
+	return agent.Parts{Models: models, Specs: []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "large"}}}, nil
+}
+
+func TestAnIdleProcessNeedsNoModel(t *testing.T) {
+	for name, parts := range map[string]wiring.Parts{
+		"models as they are given": two,
+		"no models": func(map[string]agent.ModelBinding) (agent.Parts, error) {
+			p, err := two(nil)
+			return p, err
+		},
+	} {
+		got, err := wiring.Deployment{Parts: parts}.Idle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, err := agent.NewRegistry(got)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, id := range []string{"a", "b"} {
+			resolved, err := registry.Resolve(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, none := resolved.Model.(model.None); !none {
+				t.Errorf("%s: agent %s has the model %T, want none", name, id, resolved.Model)
+			}
+		}
+	}
+}
+
+func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
+	parts, err := wiring.Deployment{Parts: two, Models: demomodels.Bind}.Agents(env.System(), settings.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = agent.NewRegistry(parts)
+	if got, want := fmt.Sprint(err), `resolving agent "a": model "small" not found, known are: default`; got != want {
+		t.Errorf("error %s, want %s", got, want)
+	}
+}
+
+func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
+	broken := errors.New("broken")
+	parts := func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }
+	models := func(*env.Env, settings.Settings) (map[string]agent.ModelBinding, error) { return nil, broken }
+	if _, err := (wiring.Deployment{Parts: parts, Models: demomodels.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
+		t.Errorf("parts: error %v, want %v", err, broken)
+	}
+	if _, err := (wiring.Deployment{Parts: demo.Parts, Models: models}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
+		t.Errorf("models: error %v, want %v", err, broken)
+	}
+	if _, err := (wiring.Deployment{Parts: parts}).Idle(); !errors.Is(err, broken) {
+		t.Errorf("idle: error %v, want %v", err, broken)
+	}
+}

@@ -1,0 +1,11 @@
+// Command api is the function of that name with the demo agent, whatever package
+// app has become.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/serve"
+)
+
+func main() { serve.API(demo.Parts, web.Handler) }

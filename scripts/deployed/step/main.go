@@ -1,0 +1,11 @@
+// Command step is the function of that name with the demo agent, whatever package
+// app has become.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/demo/models"
+	"github.com/reveille-run/reveille/functions/serve"
+)
+
+func main() { serve.Step(demo.Parts, models.Bind) }
