@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/adapters/caller"
 )
 
 func FuzzHTTPEvent(f *testing.F) {
@@ -24,7 +26,7 @@ func FuzzHTTPEvent(f *testing.F) {
 			panic("a request that net/http would not have made")
 		}
 		_, _ = io.ReadAll(r.Body)
-		_, _ = AuthorizerFrom(r.Context())
+		_ = caller.From(r.Context())
 	}), HTTPOptions{Logger: quiet})
 	f.Fuzz(func(t *testing.T, event []byte) {
 		response, err := handle(t.Context(), json.RawMessage(event))

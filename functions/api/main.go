@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/identity"
 )
 
 func main() {
@@ -25,7 +26,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	authenticate, err := serve.Authenticate(c)
+	authenticate, err := identity.Authenticate(c.Settings, c.Env)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,5 +34,5 @@ func main() {
 		Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger,
 		Buffered: true, StreamURL: c.Settings.StreamURL,
 	})
-	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
+	lambda.Start(awslambda.Buffered(identity.AllowOrigins(c.Settings, handler), awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
 }

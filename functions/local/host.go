@@ -109,9 +109,9 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
-	h.handler = inject.Handler(e, web.Handler(web.Options{
+	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, web.Handler(web.Options{
 		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
-	}))
+	})))
 	return nil
 }
 

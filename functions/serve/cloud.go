@@ -22,8 +22,8 @@ type Cloud struct {
 	Logger   *slog.Logger
 }
 
-// Open reads the environment and makes the clients. It calls nothing yet. An
-// error names the variable that is missing or wrong.
+// Open reads the environment, limits Go's memory and makes the clients. It calls
+// nothing yet. An error names the variable that is missing or wrong.
 func Open() (*Cloud, error) {
 	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
 	if err != nil {
@@ -40,6 +40,7 @@ func Open() (*Cloud, error) {
 	if err != nil {
 		return nil, err
 	}
+	LimitMemory()
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	return &Cloud{

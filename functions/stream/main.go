@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/identity"
 )
 
 // reserve is what an invocation keeps for handing its run on.
@@ -30,11 +31,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	authenticate, err := serve.Authenticate(c)
+	authenticate, err := identity.Authenticate(c.Settings, c.Env)
 	if err != nil {
 		log.Fatal(err)
 	}
 	handler := web.Handler(web.Options{Runtime: rt, Env: c.Env, Authenticate: authenticate, Logger: c.Logger})
-	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
+	stream := awslambda.Stream(identity.AllowOrigins(c.Settings, handler), awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
 	lambda.Start(awslambda.Answered(stream, serve.EndAbandoned(rt, c.Logger)))
 }

@@ -86,7 +86,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocol", "adapters/egress", "adapters/awsenv"}
+var shared = []string{"adapters/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {
@@ -162,6 +162,9 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/api", module + "/core/model/scripted"},
 		{"./functions/step", module + "/adapters/httpapi"},
 		{"./functions/step", module + "/adapters/aisdk"},
+		{"./functions/step", module + "/adapters/bearer"},
+		{"./functions/sweep", module + "/adapters/bearer"},
+		{"./scripts/dev", module + "/adapters/bearer"},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-deps", test.target) {
