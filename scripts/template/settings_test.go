@@ -69,12 +69,21 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 	want := map[string]map[string]any{
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
+			"REVEILLE_CLIENTS":              "!Ref Clients",
+			"REVEILLE_ISSUER":               "!Ref Issuer",
+			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_MODEL":                "!Ref Model",
+			"REVEILLE_ORIGINS":              "!Ref Origins",
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
 			"REVEILLE_TABLE":                "!Ref Threads",
+			"REVEILLE_TENANT":               "!Ref Tenant",
+			"REVEILLE_TENANT_CLAIM":         "!Ref TenantClaim",
+			"REVEILLE_TENANTS":              `!If ["HasTenants","!Ref Tenants","!If [\"Signed\",\"!Sub ${AWS::AccountId}=default\",\"\"]"]`,
+			"REVEILLE_TOKEN_USE":            "!Ref TokenUse",
+			"REVEILLE_USER_CLAIM":           "!Ref UserClaim",
 		},
 		"ApiFunction": {
 			"REVEILLE_STREAM_URL": `!Sub ["https://${Host}",{"Host":"!Select [2,\"!Split [\\\"/\\\",\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\"]\"]"}]`,
@@ -89,11 +98,15 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 }
 
 // environ resolves the global variables with the parameters' defaults, but for
-// those given.
+// the parameters and variables given. A variable that is a function of several
+// parameters is empty then.
 func environ(of template, given map[string]string) []string {
 	var pairs []string
 	for name, value := range of.Globals.Function.Environment.Variables {
 		text := fmt.Sprint(value)
+		if strings.HasPrefix(text, "!If ") {
+			text = given[name]
+		}
 		if id, ok := strings.CutPrefix(text, "!Ref "); ok {
 			text = "of-" + id
 			if p, ok := of.Parameters[id]; ok {
@@ -113,7 +126,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Auth != "gateway" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
+	if got.Auth != "iam" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
 		got.Table != "of-Threads" || got.QueueURL != "of-Queue" {
 		t.Errorf("got %+v", got)
 	}
@@ -121,7 +134,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 
 func TestParametersAllowWhatTheCodeAllows(t *testing.T) {
 	of := read(t)
-	for _, id := range []string{"Auth", "LogLevel"} {
+	for _, id := range []string{"Auth", "LogLevel", "TokenUse"} {
 		for _, value := range of.Parameters[id].AllowedValues {
 			if _, err := settings.Read(environ(of, map[string]string{id: fmt.Sprint(value)})); err != nil {
 				t.Errorf("%s %v: %v", id, value, err)
