@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -14,8 +15,12 @@ import (
 )
 
 func FuzzHTTPEvent(f *testing.F) {
-	for _, name := range []string{"function-url.json", "rest.json", "http-api.json"} {
-		data, err := os.ReadFile("testdata/" + name)
+	names, err := filepath.Glob("testdata/callers/*.json")
+	if err != nil || len(names) == 0 {
+		f.Fatal(names, err)
+	}
+	for _, name := range append(names, "testdata/function-url.json", "testdata/rest.json", "testdata/http-api.json") {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}

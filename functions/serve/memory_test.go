@@ -1,6 +1,9 @@
 package serve
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+)
 
 func TestGoUses85PercentOfTheFunctionsMemory(t *testing.T) {
 	tests := []struct {
@@ -22,5 +25,16 @@ func TestGoUses85PercentOfTheFunctionsMemory(t *testing.T) {
 				t.Errorf("limit %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+func TestTheLimitIsTold(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(before)
+	t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1024")
+	t.Setenv("GOMEMLIMIT", "")
+	LimitMemory()
+	if got := debug.SetMemoryLimit(-1); got != 912680550 {
+		t.Errorf("limit %d, want 912680550", got)
 	}
 }
