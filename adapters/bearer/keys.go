@@ -53,7 +53,9 @@ func newKeys(e *env.Env, url string, t http.RoundTripper) *keys {
 func (k *keys) set() *oidc.RemoteKeySet {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now := k.env.Now(); k.current == nil || now.Sub(k.made) >= renewal {
+	now := k.env.Now()
+	expired := k.body != nil && now.Sub(k.fetched) >= maximumAge
+	if k.current == nil || now.Sub(k.made) >= renewal || expired {
 		client := &http.Client{Transport: k}
 		// The context carries the client; its end is ignored by the library, since
 		// several tokens may wait for one fetch.

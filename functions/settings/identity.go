@@ -3,7 +3,6 @@ package settings
 import (
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -41,30 +40,12 @@ func name(field func(*Settings) *string) func(*Settings, string) error {
 	}
 }
 
-// list reads values between commas; spaces around them are not part of them.
-func list(field func(*Settings) *[]string, allowed func(string) bool) func(*Settings, string) error {
-	return func(s *Settings, v string) error {
-		if v == "" {
-			return nil
-		}
-		for item := range strings.SplitSeq(v, ",") {
-			item = strings.TrimSpace(item)
-			if !allowed(item) {
-				return strconv.ErrSyntax
-			}
-			*field(s) = append(*field(s), item)
-		}
-		return nil
+// given refuses an empty item, which a comma too many makes.
+func given(v string) (string, error) {
+	if v == "" {
+		return "", errForm
 	}
-}
-
-func isGiven(item string) bool { return item != "" }
-
-// isOrigin accepts what browsers send in the header Origin, exactly: "*" is not
-// among it, nor "null", which every sandboxed page is.
-func isOrigin(item string) bool {
-	u, err := url.Parse(item)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && item == u.Scheme+"://"+strings.ToLower(u.Host)
+	return v, nil
 }
 
 func address(field func(*Settings) *string) func(*Settings, string) error {
@@ -75,7 +56,7 @@ func address(field func(*Settings) *string) func(*Settings, string) error {
 		}
 		u, err := url.Parse(v)
 		if err == nil && (u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(v, "?#")) {
-			err = strconv.ErrSyntax
+			err = errForm
 		}
 		return err
 	}
@@ -94,7 +75,7 @@ func tenants(s *Settings, v string) error {
 		id, tenant, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		_, twice := s.Identity.Tenants[id]
 		if !principal.MatchString(id) || twice || core.CheckName("tenant", tenant) != nil {
-			return strconv.ErrSyntax
+			return errForm
 		}
 		s.Identity.Tenants[id] = tenant
 	}

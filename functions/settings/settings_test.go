@@ -54,8 +54,8 @@ func TestReadValues(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	tests := []struct{ name, pair, want string }{
-		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_ORIGINS, REVEILLE_MODEL, " +
+		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_ORIGINS, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL"},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
@@ -99,10 +99,10 @@ func TestCacheIsAQuarterOfTheMemory(t *testing.T) {
 func TestNamesOfCallersAreChecked(t *testing.T) {
 	const (
 		tenant  = "a name of A-Z a-z 0-9 . _ : -"
-		tenants = "ID=TENANT, separated by commas; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits"
+		tenants = "ID=TENANT, with commas between them; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits"
 		address = "an https address without query"
-		clients = "client ids or audiences, separated by commas"
-		origins = "origins such as https://app.example, separated by commas"
+		clients = "client ids or audiences, with commas between them"
+		origins = "scheme://host[:port] as browsers write it, with commas between them"
 	)
 	tests := []struct{ name, variable, value, allowed string }{
 		{"a tenant that reaches another's records", "REVEILLE_TENANT", "a#b", tenant},
@@ -126,6 +126,7 @@ func TestNamesOfCallersAreChecked(t *testing.T) {
 		{"the null origin", "REVEILLE_ORIGINS", "null", origins},
 		{"an origin with a path", "REVEILLE_ORIGINS", "https://app.example/", origins},
 		{"an origin in capitals", "REVEILLE_ORIGINS", "https://App.example", origins},
+		{"an origin with its default port", "REVEILLE_ORIGINS", "https://app.example:443", origins},
 		{"no scheme", "REVEILLE_ORIGINS", "app.example", origins},
 		{"no host", "REVEILLE_ORIGINS", "https://", origins},
 	}
