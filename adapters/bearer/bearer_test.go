@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +168,24 @@ func TestExactlyOneTokenIsRead(t *testing.T) {
 	}
 	if len(i.asked) > 0 {
 		t.Errorf("asked %q for them", i.asked)
+	}
+}
+
+func TestTokensThatComeTogetherWaitForOneFetch(t *testing.T) {
+	i := newIssuer(t)
+	v := New(Options{Env: env.System(), Issuer: issuer, Transport: i})
+	token := "Bearer " + i.token("k1")
+	var wait sync.WaitGroup
+	for range 32 {
+		wait.Go(func() {
+			if _, err := ask(v, token); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if len(i.asked) != 1 {
+		t.Errorf("%d fetches, want 1", len(i.asked))
 	}
 }
 

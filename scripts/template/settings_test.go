@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/serve/identity"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -145,6 +147,31 @@ func TestParametersAllowWhatTheCodeAllows(t *testing.T) {
 	for value, ok := range map[int]bool{*steps.MinValue: true, *steps.MaxValue: true, *steps.MinValue - 1: false, *steps.MaxValue + 1: false} {
 		if _, err := settings.Read(environ(of, map[string]string{"Steps": strconv.Itoa(value)})); ok != (err == nil) {
 			t.Errorf("Steps %d: %v", value, err)
+		}
+	}
+}
+
+// TestEachWayToAuthenticateCanBeDeployed: with the parameters that belong to it,
+// and the defaults of the others.
+func TestEachWayToAuthenticateCanBeDeployed(t *testing.T) {
+	of := read(t)
+	for way, given := range map[string]map[string]string{
+		"iam":     {"REVEILLE_TENANTS": "123456789012=default"},
+		"jwt":     {"Issuer": "https://issuer.example", "Clients": "app", "TenantClaim": "custom:tenant"},
+		"gateway": {"TenantClaim": "custom:tenant"},
+		"lambda":  {"Tenant": "acme", "UserClaim": "principalId"},
+		"none":    {},
+	} {
+		given["Auth"] = way
+		if !slices.Contains(of.Parameters["Auth"].AllowedValues, any(way)) {
+			t.Errorf("Auth cannot be %s", way)
+		}
+		s, err := settings.Read(environ(of, given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := identity.Authenticate(s, env.System()); err != nil {
+			t.Errorf("%s: %v", way, err)
 		}
 	}
 }
