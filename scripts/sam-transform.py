@@ -11,6 +11,21 @@ from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
 
 
+def open_doors(resources):
+    """Permissions by which others than meant could invoke a function, with any event."""
+    for name, resource in sorted(resources.items()):
+        if resource["Type"] != "AWS::Lambda::Permission":
+            continue
+        properties = resource["Properties"]
+        principal, action = properties["Principal"], properties["Action"]
+        if principal.endswith(".amazonaws.com") and "SourceArn" not in properties:
+            yield f"{name}: {principal} may invoke it for any account"
+        if principal == "*" and action == "lambda:InvokeFunction" and not properties.get("InvokedViaFunctionUrl"):
+            yield f"{name}: everybody may invoke it without the function URL"
+    if "arn:aws:iam::*:user/*" in json.dumps(resources):
+        yield "an API calls functions with the caller's own permissions"
+
+
 def main(source, target):
     logging.disable(logging.WARNING)  # about switches of the service
     with open(source, encoding="utf-8") as file:
@@ -22,6 +37,8 @@ def main(source, target):
         plain = Translator({}, Parser(), boto_session=session).translate(template, {})
     except InvalidDocumentException as error:
         sys.exit("\n".join([f"{source}: {error.message}", *(cause.message for cause in error.causes)]))
+    if found := list(open_doors(plain["Resources"])):
+        sys.exit("\n".join(found))
     with open(target, "w", encoding="utf-8") as file:
         json.dump(plain, file, indent=1)
 

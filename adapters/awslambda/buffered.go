@@ -21,7 +21,7 @@ func Buffered(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessa
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		ctx, cancel := endBefore(ctx, o.Env.Now(), o.Reserve)
 		defer cancel()
-		x, err := o.newExchange(ctx, payload, h)
+		x, err := o.newExchange(ctx, payload, DoorHTTP, h)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,9 @@
 //   - [Buffered] serves one behind API Gateway without streaming;
 //   - [Answered] tells when a response is out and the process may end.
 //
+// What a front end verified about the sender of a request is in its context, as
+// a caller.Caller: caller.go says what of an event counts, door by door.
+//
 // A handler keeps nothing between invocations and may run several times at
 // once in one process. No goroutine that it starts outlives its invocation.
 package awslambda

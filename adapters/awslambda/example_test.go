@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/caller"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -38,7 +39,7 @@ func ExampleStepHandler() {
 func ExampleStream() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
-		a, _ := awslambda.AuthorizerFrom(r.Context())
+		a, _ := caller.From(r.Context()).(caller.Context)
 		fmt.Fprintf(w, "hello %s of %s", a.Claims["principalId"], a.Claims["tenant"])
 	})
 	handle := awslambda.Stream(mux, awslambda.HTTPOptions{})

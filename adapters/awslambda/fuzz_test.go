@@ -6,14 +6,21 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/reveille-run/reveille/adapters/caller"
 )
 
 func FuzzHTTPEvent(f *testing.F) {
-	for _, name := range []string{"function-url.json", "rest.json", "http-api.json"} {
-		data, err := os.ReadFile("testdata/" + name)
+	names, err := filepath.Glob("testdata/callers/*.json")
+	if err != nil || len(names) == 0 {
+		f.Fatal(names, err)
+	}
+	for _, name := range append(names, "testdata/function-url.json", "testdata/rest.json", "testdata/http-api.json") {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -24,7 +31,7 @@ func FuzzHTTPEvent(f *testing.F) {
 			panic("a request that net/http would not have made")
 		}
 		_, _ = io.ReadAll(r.Body)
-		_, _ = AuthorizerFrom(r.Context())
+		_ = caller.From(r.Context())
 	}), HTTPOptions{Logger: quiet})
 	f.Fuzz(func(t *testing.T, event []byte) {
 		response, err := handle(t.Context(), json.RawMessage(event))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/caller"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -43,13 +44,16 @@ type exchange struct {
 
 // newExchange returns an error only when the payload is no HTTP event, which no
 // HTTP client can cause.
-func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, h http.Handler) (exchange, error) {
-	event, err := readHTTPEvent(payload)
+//
+// v2 is the door of events in payload format 2.0.
+func (o HTTPOptions) newExchange(ctx context.Context, payload json.RawMessage, v2 Door, h http.Handler) (exchange, error) {
+	event, err := readHTTPEvent(payload, v2)
 	if err != nil {
 		return exchange{}, err
 	}
-	if a, ok := event.authorizer(); ok {
-		ctx = context.WithValue(ctx, authorizerKey{}, a)
+	ctx = context.WithValue(ctx, doorKey{}, event.door())
+	if c := event.caller(); c != nil {
+		ctx = caller.With(ctx, c)
 	}
 	request, err := event.request(ctx)
 	if err != nil {

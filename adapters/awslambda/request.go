@@ -20,6 +20,8 @@ import (
 // HTTP APIs). Fields of one shape are empty in the other; what we do not use is
 // left out.
 type httpEvent struct {
+	v2Door Door // what stands before the function when the event has format 2.0
+
 	Version         string            `json:"version"`
 	Headers         map[string]string `json:"headers"`
 	Body            string            `json:"body"`
@@ -50,17 +52,20 @@ type httpEvent struct {
 
 type identityV1 struct {
 	SourceIP  string `json:"sourceIp"`
-	AccessKey string `json:"accessKey"`
 	AccountID string `json:"accountId"`
-	Caller    string `json:"caller"`
 	User      string `json:"user"`
 	UserARN   string `json:"userArn"`
+
+	// Of users of a Cognito identity pool.
+	PoolID             string `json:"cognitoIdentityPoolId"`
+	IdentityID         string `json:"cognitoIdentityId"`
+	AuthenticationType string `json:"cognitoAuthenticationType"`
 }
 
 var errNoHTTPEvent = errors.New("the event is neither an HTTP request of payload format 1.0 (REST API) nor 2.0 (Function URL, HTTP API)")
 
-func readHTTPEvent(payload json.RawMessage) (*httpEvent, error) {
-	var e httpEvent
+func readHTTPEvent(payload json.RawMessage, v2 Door) (*httpEvent, error) {
+	e := httpEvent{v2Door: v2}
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoHTTPEvent, err)
 	}
@@ -71,6 +76,13 @@ func readHTTPEvent(payload json.RawMessage) (*httpEvent, error) {
 }
 
 func (e *httpEvent) v2() bool { return e.Version == "2.0" }
+
+func (e *httpEvent) door() Door {
+	if e.v2() {
+		return e.v2Door
+	}
+	return DoorREST
+}
 
 func (e *httpEvent) method() string {
 	if e.v2() {
@@ -158,12 +170,13 @@ func (e *httpEvent) queryV1() string {
 // handler knows whether its commas separate.
 func (e *httpEvent) header() http.Header {
 	header := http.Header{}
-	for name, value := range e.Headers {
-		header.Set(name, value)
-	}
 	for name, values := range e.MultiValueHeaders {
-		header.Del(name)
 		for _, value := range values {
+			header.Add(name, value) // two spellings of a name are one header
+		}
+	}
+	if len(header) == 0 {
+		for name, value := range e.Headers {
 			header.Add(name, value)
 		}
 	}

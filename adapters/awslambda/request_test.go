@@ -66,7 +66,7 @@ func TestRequestOfEveryShape(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			event, err := readHTTPEvent(readEvent[json.RawMessage](t, tt.file))
+			event, err := readHTTPEvent(readEvent[json.RawMessage](t, tt.file), DoorURL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestRequestPaths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			event, err := readHTTPEvent(json.RawMessage(tt.event))
+			event, err := readHTTPEvent(json.RawMessage(tt.event), DoorURL)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,45 +119,5 @@ func TestEventThatIsNoRequestIsAnError(t *testing.T) {
 				t.Errorf("%s of %q answered %v", name, event, response)
 			}
 		}
-	}
-}
-
-func TestAuthorizerOfEveryKind(t *testing.T) {
-	tests := []struct {
-		name, event string
-		want        Authorizer
-	}{
-		{"none", `{"httpMethod":"GET","requestContext":{"authorizer":null}}`, Authorizer{}},
-		{"none, 2.0", `{"version":"2.0","requestContext":{"http":{"method":"GET"},"authorizer":{}}}`, Authorizer{}},
-		{"REST, Cognito", `{"httpMethod":"GET","requestContext":{"authorizer":{"claims":{"sub":"ada"}}}}`,
-			Authorizer{AuthorizerCognito, map[string]string{"sub": "ada"}}},
-		{"REST, function", `{"httpMethod":"GET","requestContext":{"authorizer":{"principalId":"ada","tenant":"acme","admin":true,"level":3,"none":null}}}`,
-			Authorizer{AuthorizerLambda, map[string]string{"principalId": "ada", "tenant": "acme", "admin": "true", "level": "3"}}},
-		{"REST, IAM", `{"httpMethod":"GET","requestContext":{"identity":{"accountId":"1","caller":"c","user":"u","userArn":"arn","accessKey":"k"}}}`,
-			Authorizer{AuthorizerIAM, map[string]string{"accountId": "1", "callerId": "c", "userId": "u", "userArn": "arn", "accessKey": "k"}}},
-		{"HTTP API, JWT", `{"version":"2.0","requestContext":{"http":{"method":"GET"},"authorizer":{"jwt":{"claims":{"sub":"ada","groups":["a"]},"scopes":["x"]}}}}`,
-			Authorizer{AuthorizerJWT, map[string]string{"sub": "ada", "groups": `["a"]`}}},
-		{"HTTP API, function", `{"version":"2.0","requestContext":{"http":{"method":"GET"},"authorizer":{"lambda":{"tenant":"acme"}}}}`,
-			Authorizer{AuthorizerLambda, map[string]string{"tenant": "acme"}}},
-		{"URL, IAM", `{"version":"2.0","requestContext":{"http":{"method":"GET"},"authorizer":{"iam":{"userArn":"arn","cognitoIdentity":null}}}}`,
-			Authorizer{AuthorizerIAM, map[string]string{"userArn": "arn"}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var got Authorizer
-			var found bool
-			handle := Buffered(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				got, found = AuthorizerFrom(r.Context())
-			}), HTTPOptions{Logger: quiet})
-			if _, err := handle(t.Context(), json.RawMessage(tt.event)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if found != (tt.want.Kind != "") {
-				t.Errorf("found = %v", found)
-			}
-		})
 	}
 }

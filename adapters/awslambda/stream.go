@@ -43,7 +43,7 @@ func Stream(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		now := o.Env.Now()
 		requestCtx, cancel := endBefore(ctx, now, o.Reserve)
-		x, err := o.newExchange(requestCtx, payload, h)
+		x, err := o.newExchange(requestCtx, payload, DoorURL, h)
 		if err != nil {
 			cancel()
 			return nil, err

@@ -32,7 +32,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path != "/health" && r.URL.Path != "/health/live" {
 		id, err := a.authenticate(r)
 		if err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
+			if core.CodeOf(err) == core.CodeUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
 			return err
 		}
 		r = r.WithContext(core.WithIdentity(r.Context(), id))

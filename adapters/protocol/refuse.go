@@ -22,6 +22,7 @@ var statuses = map[core.Code]int{
 	core.CodeInvalid:       http.StatusBadRequest,
 	core.CodeUnsupported:   http.StatusBadRequest,
 	core.CodeUnauthorized:  http.StatusUnauthorized,
+	core.CodeDenied:        http.StatusForbidden,
 	core.CodeForbidden:     http.StatusNotFound, // see Public
 	core.CodeNotFound:      http.StatusNotFound,
 	core.CodeMethod:        http.StatusMethodNotAllowed,

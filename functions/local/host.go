@@ -100,9 +100,9 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
-	h.handler = inject.Handler(e, d.Web(wiring.WebOptions{
+	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
 		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
-	}))
+	})))
 	return nil
 }
 

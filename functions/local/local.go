@@ -47,7 +47,7 @@ func firstLine(err error) string {
 // nobody, so beyond this machine that must be said, and no gateway stands
 // before it.
 func checkAuth(s settings.Settings) error {
-	if s.Auth == settings.AuthGateway {
+	if s.Auth != "" && s.Auth != settings.AuthNone {
 		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
 	}
 	name, _, err := net.SplitHostPort(s.Addr)

@@ -9,11 +9,11 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// endAbandoned returns what a function calls when it has answered an invocation:
+// EndAbandoned returns what a function calls when it has answered an invocation:
 // it ends the process when a tool was left behind that still runs. Lambda freezes a
 // process between invocations, so the tool would go on inside one that comes later,
 // with its time and memory. The next invocation gets a process of its own.
-func endAbandoned(rt *runtime.Runtime, log *slog.Logger) func() {
+func EndAbandoned(rt *runtime.Runtime, log *slog.Logger) func() {
 	limit := endsAt(lambdacontext.MaxConcurrency())
 	return func() {
 		if n := rt.Abandoned(); n >= limit {

@@ -20,6 +20,8 @@ type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
+	Identity  Identity      // who they are taken for
+	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
 	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
@@ -37,12 +39,6 @@ type Settings struct {
 	OpenAIBaseURL string // OPENAI_BASE_URL
 }
 
-// The ways to authenticate.
-const (
-	AuthNone    = "none"    // everybody is one anonymous user of one tenant
-	AuthGateway = "gateway" // the claims that API Gateway or the Function URL verified
-)
-
 // smallestCache is what even the smallest function spends on conversations.
 const smallestCache = 8 << 20
 
@@ -57,8 +53,17 @@ type variable struct {
 func variables() []variable {
 	return []variable{
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
+		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
 		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
-		{"REVEILLE_AUTH", "", "none, gateway", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthGateway)},
+		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthIAM, AuthJWT, AuthGateway, AuthLambda)},
+		{"REVEILLE_TENANT", "", "a name of A-Z a-z 0-9 . _ : -", name(func(s *Settings) *string { return &s.Identity.Tenant })},
+		{"REVEILLE_TENANT_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.TenantClaim })},
+		{"REVEILLE_USER_CLAIM", "", "the name of a claim", text(func(s *Settings) *string { return &s.Identity.UserClaim })},
+		{"REVEILLE_TENANTS", "", "ID=TENANT, with commas between them; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits", tenants},
+		{"REVEILLE_ISSUER", "", "an https address without query", secureAddress(func(s *Settings) *string { return &s.Identity.Issuer })},
+		{"REVEILLE_KEYS_URL", "", "an https address without query", secureAddress(func(s *Settings) *string { return &s.Identity.KeysURL })},
+		{"REVEILLE_CLIENTS", "", "client ids or audiences, with commas between them", list(func(s *Settings) *[]string { return &s.Identity.Clients }, given)},
+		{"REVEILLE_TOKEN_USE", "id", "id, access", oneOf(func(s *Settings) *string { return &s.Identity.TokenUse }, "id", "access")},
 		{"REVEILLE_MODEL", "gpt-5-mini", "a model name of the provider", text(func(s *Settings) *string { return &s.Model })},
 		{"REVEILLE_STEPS_PER_INVOCATION", "1", "1 to 100", func(s *Settings, v string) (err error) {
 			if s.Steps, err = strconv.Atoi(v); err == nil && (s.Steps < 1 || s.Steps > 100) {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestReadDefaults(t *testing.T) {
 	}
 	want := Settings{
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Model: "gpt-5-mini", Steps: 1,
-		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864,
+		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -26,6 +27,10 @@ func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
 		"REVEILLE_ADDR=:8080", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_STEPS_PER_INVOCATION=100",
 		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_QUEUE_URL=https://q/1",
+		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
+		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
+		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
+		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
 		"REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
@@ -35,6 +40,12 @@ func TestReadValues(t *testing.T) {
 		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", QueueURL: "https://q/1",
 		StreamURL: "http://s/", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
+		Origins: []string{"https://app.example", "http://localhost:5173"},
+		Identity: Identity{
+			Tenant: "t-1", TenantClaim: "custom:tenant", UserClaim: "principalId", Issuer: "https://i.example/pool", KeysURL: "https://i.example/keys",
+			Clients: []string{"a", "https://api.example/"}, TokenUse: "access",
+			Tenants: map[string]string{"us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211": "pool", "AIDA1": "user", "AROA1": "role", "111122223333": "account"},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -44,9 +55,10 @@ func TestReadValues(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
-		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_MODEL, " +
+		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_ORIGINS, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL"},
-		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, gateway`},
+		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
 		{"a step too many", "REVEILLE_STEPS_PER_INVOCATION=101", `environment variable REVEILLE_STEPS_PER_INVOCATION is "101", allowed: 1 to 100`},
 		{"steps that are no number", "REVEILLE_STEPS_PER_INVOCATION=two", `environment variable REVEILLE_STEPS_PER_INVOCATION is "two", allowed: 1 to 100`},
@@ -89,5 +101,49 @@ func TestCacheIsAQuarterOfTheMemory(t *testing.T) {
 		if err != nil || got.CacheSize != test.want {
 			t.Errorf("of %s MB: %d bytes, error %v, want %d", test.megabytes, got.CacheSize, err, test.want)
 		}
+	}
+}
+
+func TestNamesOfCallersAreChecked(t *testing.T) {
+	const (
+		tenant  = "a name of A-Z a-z 0-9 . _ : -"
+		tenants = "ID=TENANT, with commas between them; an ID is an identity pool's, AIDA..., AROA... or an account's 12 digits"
+		address = "an https address without query"
+		clients = "client ids or audiences, with commas between them"
+		origins = "scheme://host[:port] as browsers write it, with commas between them"
+	)
+	tests := []struct{ name, variable, value, allowed string }{
+		{"a tenant that reaches another's records", "REVEILLE_TENANT", "a#b", tenant},
+		{"no tenant", "REVEILLE_TENANTS", "AIDA1", tenants},
+		{"an empty tenant", "REVEILLE_TENANTS", "AIDA1=", tenants},
+		{"a tenant that is no name", "REVEILLE_TENANTS", "AIDA1=a b", tenants},
+		{"nobody", "REVEILLE_TENANTS", "=t", tenants},
+		{"a user's name", "REVEILLE_TENANTS", "ada=t", tenants},
+		{"an ARN", "REVEILLE_TENANTS", "arn:aws:iam::111122223333:user/ada=t", tenants},
+		{"a session", "REVEILLE_TENANTS", "AROA1:bob=t", tenants},
+		{"an account of 11 digits", "REVEILLE_TENANTS", "11112222333=t", tenants},
+		{"twice the same", "REVEILLE_TENANTS", "AIDA1=t,AIDA1=u", tenants},
+		{"a comma too many", "REVEILLE_TENANTS", "AIDA1=t,", tenants},
+		{"an issuer in the clear", "REVEILLE_ISSUER", "http://i.example", address},
+		{"an issuer without host", "REVEILLE_ISSUER", "https:///pool", address},
+		{"an issuer with a password", "REVEILLE_ISSUER", "https://a:b@i.example", address},
+		{"keys by query", "REVEILLE_KEYS_URL", "https://i.example/?k=1", address},
+		{"no client", "REVEILLE_CLIENTS", "a,,b", clients},
+		{"another use", "REVEILLE_TOKEN_USE", "refresh", "id, access"},
+		{"every origin", "REVEILLE_ORIGINS", "*", origins},
+		{"the null origin", "REVEILLE_ORIGINS", "null", origins},
+		{"an origin with a path", "REVEILLE_ORIGINS", "https://app.example/", origins},
+		{"an origin in capitals", "REVEILLE_ORIGINS", "https://App.example", origins},
+		{"an origin with its default port", "REVEILLE_ORIGINS", "https://app.example:443", origins},
+		{"no scheme", "REVEILLE_ORIGINS", "app.example", origins},
+		{"no host", "REVEILLE_ORIGINS", "https://", origins},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Read([]string{test.variable + "=" + test.value})
+			if want := fmt.Sprintf("environment variable %s is %q, allowed: %s", test.variable, test.value, test.allowed); err == nil || err.Error() != want {
+				t.Errorf("error %v\nwant  %s", err, want)
+			}
+		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app"
 	"github.com/reveille-run/reveille/functions/app/models"
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/front"
 )
 
-func main() { serve.Stream(app.Parts, models.Bind, web.Handler) }
+func main() { front.Stream(app.Parts, models.Bind, web.Handler) }

@@ -91,7 +91,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 }
 
 // shared are the adapters that other adapters may use.
-var shared = []string{"adapters/protocol", "adapters/egress", "adapters/awsenv"}
+var shared = []string{"adapters/protocol", "adapters/caller", "adapters/egress", "adapters/awsenv"}
 
 func TestAdaptersDoNotImportEachOther(t *testing.T) {
 	for _, p := range list(t, "./adapters/...") {
@@ -177,11 +177,11 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/serve", []string{app, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt"}},
 		{"./functions/local", []string{app, sdk}},
 		{"./functions/wiring", []string{app, sdk, module + "/adapters"}},
-		{"./functions/settings", []string{module + "/core", module + "/adapters"}},
-		{"./scripts/dev", []string{sdk}},
-		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", "github.com/google/jsonschema-go"}},
+		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters"}},
+		{"./scripts/dev", []string{sdk, module + "/adapters/bearer"}},
+		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go"}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted"}},
-		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk"}},
+		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer"}},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-deps", test.target) {

@@ -73,7 +73,7 @@ func TestTheReadmesModuleBuilds(t *testing.T) {
 		}
 	}
 	mains := 0
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| `((?:serve|sweep)\\.[^`]+)` \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| `((?:serve|front|sweep)\\.[^`]+)` \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		write(m[1]+"/main.go", mainOf(dev, m[2]))
 		mains++
 	}
@@ -103,8 +103,8 @@ func mainOf(dev, call string) string {
 		}
 	}
 	room, _, _ := strings.Cut(call, ".")
-	if room == "sweep" {
-		room = "serve/sweep"
+	if room != "serve" {
+		room = "serve/" + room
 	}
 	text := strings.Replace(strings.Join(lines, ""), "\n)", "\n\t\""+module+"/functions/"+room+"\"\n)", 1)
 	return regexp.MustCompile(`local\.Main\(.*\)`).ReplaceAllLiteralString(text, call)

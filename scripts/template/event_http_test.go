@@ -20,7 +20,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/identity"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -43,7 +43,12 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	verified, err := serve.Authenticate(settings.Settings{Auth: settings.AuthGateway})
+	of := read(t)
+	s, err := settings.Read(environ(of, map[string]string{"REVEILLE_TENANTS": "123456789012=default"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, err := identity.Authenticate(s, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 }
 
 func TestStreamedRequests(t *testing.T) {
-	ada := core.Identity{Tenant: "default", User: "AIDACKCEVSQ6C2EXAMPLE"}
+	ada := core.Identity{Tenant: "default", User: "iam:AIDACKCEVSQ6C2EXAMPLE"}
 	tests := []struct {
 		file  string
 		check func(t *testing.T) // that the sample is of its type
@@ -138,7 +143,7 @@ func TestBufferedRequest(t *testing.T) {
 	if queued.ThreadID != "t2" {
 		t.Errorf("answer %s", response.Body)
 	}
-	if diff := cmp.Diff(core.Identity{Tenant: "default", User: "AIDACKCEVSQ6C2EXAMPLE"}, *asked); diff != "" {
+	if diff := cmp.Diff(core.Identity{Tenant: "default", User: "iam:AIDACKCEVSQ6C2EXAMPLE"}, *asked); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -14,14 +14,15 @@ type function struct {
 	Runtime           string
 	Architectures     []string
 	Handler           string
-	Timeout           int
-	MemorySize        int
+	Timeout           any // a number of seconds, or a parameter
+	MemorySize        any
 	RecursiveLoop     string
+	Reserved          string `json:"ReservedConcurrentExecutions"`
 	Role              string
 	Policies          any
 	LoggingConfig     struct{ LogGroup string }
 	Environment       struct{ Variables map[string]any }
-	FunctionUrlConfig struct{ AuthType, InvokeMode string }
+	FunctionUrlConfig struct{ AuthType, InvokeMode, Cors string }
 	Events            map[string]event
 }
 
@@ -39,6 +40,7 @@ type event struct {
 		PayloadFormatVersion           string
 		ResponseTransferMode           string
 		TimeoutInMillis                int
+		Auth                           struct{ Authorizer string }
 	}
 }
 
@@ -71,8 +73,8 @@ func TestEachFunctionIsOneFolder(t *testing.T) {
 func TestFunctionsAreBuiltForLambda(t *testing.T) {
 	of := read(t)
 	g := of.Globals.Function
-	if g.Runtime != "provided.al2023" || g.Handler != "bootstrap" || g.MemorySize != 256 || !slices.Equal(g.Architectures, []string{"arm64"}) {
-		t.Errorf("Globals are %s %s %d MB %v", g.Runtime, g.Handler, g.MemorySize, g.Architectures)
+	if g.Runtime != "provided.al2023" || g.Handler != "bootstrap" || g.MemorySize != "!Ref Memory" || !slices.Equal(g.Architectures, []string{"arm64"}) {
+		t.Errorf("Globals are %s %s %v MB %v", g.Runtime, g.Handler, g.MemorySize, g.Architectures)
 	}
 	for id := range functions(t, of) {
 		if got := of.Resources[id].Metadata.BuildMethod; got != "makefile" {
@@ -83,18 +85,18 @@ func TestFunctionsAreBuiltForLambda(t *testing.T) {
 
 func TestLimitsOfFunctions(t *testing.T) {
 	type limits struct {
-		Timeout       int
-		RecursiveLoop string
+		Timeout                 any
+		RecursiveLoop, Reserved string
 	}
 	got := map[string]limits{}
 	for id, f := range functions(t, read(t)) {
-		got[id] = limits{f.Timeout, f.RecursiveLoop}
+		got[id] = limits{f.Timeout, f.RecursiveLoop, f.Reserved}
 	}
 	want := map[string]limits{
-		"ApiFunction":    {30, ""},
-		"StreamFunction": {900, ""},
-		"StepFunction":   {120, "Allow"},
-		"SweepFunction":  {60, "Allow"},
+		"ApiFunction":    {30.0, "", ""},
+		"StreamFunction": {900.0, "", `!If ["ReservesStream","!Ref StreamReserved","!Ref AWS::NoValue"]`},
+		"StepFunction":   {"!Ref StepTimeout", "Allow", `!If ["ReservesStep","!Ref StepReserved","!Ref AWS::NoValue"]`},
+		"SweepFunction":  {60.0, "Allow", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -110,15 +112,16 @@ func TestWhatInvokesFunctions(t *testing.T) {
 		for name, e := range f.Events {
 			p := e.Properties
 			got[id] = append(got[id], strings.Join(strings.Fields(strings.Join([]string{
-				name, e.Type, p.Queue, p.ScheduleExpression, p.ApiId, p.PayloadFormatVersion, p.RestApiId, p.ResponseTransferMode, p.Method, p.Path,
+				name, e.Type, p.Queue, p.ScheduleExpression, p.ApiId, p.PayloadFormatVersion, p.RestApiId, p.ResponseTransferMode, p.Method, p.Path, p.Auth.Authorizer,
 			}, " ")), " "))
 		}
 		slices.Sort(got[id])
 	}
 	want := map[string][]string{
-		"ApiFunction": {"Any HttpApi !Ref HttpApi 2.0 ANY /{proxy+}"},
+		"ApiFunction": {"Any HttpApi !Ref HttpApi 2.0 ANY /{proxy+}", "Preflight HttpApi !Ref HttpApi 2.0 OPTIONS /{proxy+} NONE"},
 		"StreamFunction": {
 			"Any Api !Ref RestApi RESPONSE_STREAM ANY /{proxy+}",
+			"Preflight Api !Ref RestApi RESPONSE_STREAM OPTIONS /{proxy+} NONE",
 			`URL RESPONSE_STREAM !If ["Open","NONE","AWS_IAM"]`,
 		},
 		"StepFunction": {"WakeUps SQS !GetAtt Queue.Arn"},
@@ -129,5 +132,41 @@ func TestWhatInvokesFunctions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// seconds are the values that a timeout can have.
+func seconds(t *testing.T, of template, timeout any) (all []int) {
+	t.Helper()
+	switch v := timeout.(type) {
+	case float64:
+		return []int{int(v)}
+	case string:
+		for _, value := range of.Parameters[strings.TrimPrefix(v, "!Ref ")].AllowedValues {
+			all = append(all, int(value.(float64)))
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("timeout %v is neither a number nor a parameter with allowed values", timeout)
+	}
+	return all
+}
+
+func TestReservedConcurrencyIsOffUnlessItIsSaid(t *testing.T) {
+	of := read(t)
+	for id, condition := range map[string]string{"StepReserved": "ReservesStep", "StreamReserved": "ReservesStream"} {
+		if got := of.Parameters[id].Default; got != -1.0 {
+			t.Errorf("%s is %v by default", id, got)
+		}
+		if got, want := of.Conditions[condition], `!Not ["!Equals [\"!Ref `+id+`\",-1]"]`; got != want {
+			t.Errorf("condition %s is %s, want %s", condition, got, want)
+		}
+	}
+}
+
+func TestMemoryIsWhatLambdaOffers(t *testing.T) {
+	p := read(t).Parameters["Memory"]
+	if p.Default != 256.0 || *p.MinValue != 128 || *p.MaxValue != 10240 {
+		t.Errorf("Memory is %v, from %d to %d MB", p.Default, *p.MinValue, *p.MaxValue)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type template struct {
 	Parameters map[string]parameter
 	Conditions map[string]string
+	Mappings   map[string]map[string]map[string]int
 	Globals    struct{ Function function }
 	Resources  map[string]resource
 }

@@ -147,10 +147,10 @@ type door struct {
 
 func TestNothingIsOpenUnlessItIsSaid(t *testing.T) {
 	of := read(t)
-	if got := of.Conditions["Open"]; got != `!Equals ["!Ref Auth","none"]` {
+	if got := of.Conditions["Open"]; got != `!Or ["!Equals [\"!Ref Auth\",\"jwt\"]","!Equals [\"!Ref Auth\",\"none\"]"]` {
 		t.Errorf("condition Open is %s", got)
 	}
-	if got := of.Parameters["Auth"].Default; got != "gateway" {
+	if got := of.Parameters["Auth"].Default; got != "iam" {
 		t.Errorf("Auth is %v by default", got)
 	}
 	for id, p := range resources[door](t, of, "AWS::Lambda::Permission") {

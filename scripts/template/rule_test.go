@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func broken(t *testing.T, of template) []string {
 
 // queue is what we look at of an AWS::SQS::Queue.
 type queue struct {
-	VisibilityTimeout      int
+	VisibilityTimeout      any // a number of seconds, or one that a mapping pairs with a parameter
 	MessageRetentionPeriod int
 	SqsManagedSseEnabled   bool
 	RedrivePolicy          *struct {
@@ -80,11 +81,28 @@ func redrive(t *testing.T, of template) (found []string) {
 		q, ok := all[id]
 		if !ok {
 			found = append(found, fmt.Sprintf("%s: there is no queue %q", where, e.Properties.Queue))
-		} else if q.VisibilityTimeout < 6*f.Timeout {
-			found = append(found, fmt.Sprintf("%s: %s hides messages for %d s, six times the timeout is %d s", where, id, q.VisibilityTimeout, 6*f.Timeout))
+			return
+		}
+		for _, timeout := range seconds(t, of, f.Timeout) {
+			if hidden := q.hidden(of, timeout); hidden < 6*timeout {
+				found = append(found, fmt.Sprintf("%s: %s hides messages for %d s, six times the timeout is %d s", where, id, hidden, 6*timeout))
+			}
 		}
 	})
 	return found
+}
+
+// hidden is how long a queue hides messages when its function has so many seconds.
+func (q queue) hidden(of template, timeout int) int {
+	switch v := q.VisibilityTimeout.(type) {
+	case float64:
+		return int(v)
+	case string:
+		if v == `!FindInMap ["StepTimes","!Ref StepTimeout","Visibility"]` {
+			return of.Mappings["StepTimes"][strconv.Itoa(timeout)]["Visibility"]
+		}
+	}
+	return 0
 }
 
 // retries: what ran out of receives must be kept longer than it was kept before.
@@ -123,8 +141,8 @@ func transferModes(t *testing.T, of template) (found []string) {
 // frontTimes: a front end must wait as long as its function may take.
 func frontTimes(t *testing.T, of template) (found []string) {
 	check := func(where string, f function, e event) {
-		if e.Properties.TimeoutInMillis != f.Timeout*1000 {
-			found = append(found, fmt.Sprintf("%s: waits %d ms for a function of %d s", where, e.Properties.TimeoutInMillis, f.Timeout))
+		if timeout := slices.Max(seconds(t, of, f.Timeout)); e.Properties.TimeoutInMillis != timeout*1000 {
+			found = append(found, fmt.Sprintf("%s: waits %d ms for a function of %d s", where, e.Properties.TimeoutInMillis, timeout))
 		}
 	}
 	eachEvent(t, of, "Api", check)
@@ -170,7 +188,8 @@ func TestRulesFindSeededFaults(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{
 		{"batch without window", "BatchSize: 10", "BatchSize: 11", "StepFunction.WakeUps: batch of 11 with a window of 0 s"},
 		{"no partial answer", "FunctionResponseTypes: [ReportBatchItemFailures]", "FunctionResponseTypes: []", "StepFunction.WakeUps: answers []"},
-		{"short visibility", "VisibilityTimeout: 720", "VisibilityTimeout: 719", "StepFunction.WakeUps: Queue hides messages for 719 s, six times the timeout is 720 s"},
+		{"short visibility", "Visibility: 720", "Visibility: 719", "StepFunction.WakeUps: Queue hides messages for 719 s, six times the timeout is 720 s"},
+		{"a time without visibility", "[60, 120, 300, 600, 900]", "[60, 120, 300, 700, 900]", "StepFunction.WakeUps: Queue hides messages for 0 s, six times the timeout is 4200 s"},
 		{"longer function", "Timeout: 60", "Timeout: 61", "SweepFunction.DeadWakeUps: DeadLetterQueue hides messages for 360 s, six times the timeout is 366 s"},
 		{"unknown queue", "Queue: !GetAtt Queue.Arn", "Queue: !GetAtt Quay.Arn", `StepFunction.WakeUps: there is no queue "!GetAtt Quay.Arn"`},
 		{"own dead letters", "deadLetterTargetArn: !GetAtt DeadLetterQueue.Arn", "deadLetterTargetArn: !GetAtt Queue.Arn", `Queue: dead letters go to "!GetAtt Queue.Arn"`},

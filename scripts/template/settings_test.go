@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/serve/identity"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -69,12 +71,21 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 	want := map[string]map[string]any{
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
+			"REVEILLE_CLIENTS":              "!Ref Clients",
+			"REVEILLE_ISSUER":               "!Ref Issuer",
+			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_MODEL":                "!Ref Model",
+			"REVEILLE_ORIGINS":              "!Ref Origins",
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
 			"REVEILLE_TABLE":                "!Ref Threads",
+			"REVEILLE_TENANT":               "!Ref Tenant",
+			"REVEILLE_TENANT_CLAIM":         "!Ref TenantClaim",
+			"REVEILLE_TENANTS":              `!If ["HasTenants","!Ref Tenants","!If [\"Signed\",\"!Sub ${AWS::AccountId}=default\",\"\"]"]`,
+			"REVEILLE_TOKEN_USE":            "!Ref TokenUse",
+			"REVEILLE_USER_CLAIM":           "!Ref UserClaim",
 		},
 		"ApiFunction": {
 			"REVEILLE_STREAM_URL": `!Sub ["https://${Host}",{"Host":"!Select [2,\"!Split [\\\"/\\\",\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\"]\"]"}]`,
@@ -91,11 +102,15 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 const queueURL = "https://sqs.us-east-1.amazonaws.com/123456789012/queue"
 
 // environ resolves the global variables with the parameters' defaults, but for
-// those given.
+// the parameters and variables given. A variable that is a function of several
+// parameters is empty then.
 func environ(of template, given map[string]string) []string {
 	var pairs []string
 	for name, value := range of.Globals.Function.Environment.Variables {
 		text := fmt.Sprint(value)
+		if strings.HasPrefix(text, "!If ") {
+			text = given[name]
+		}
 		if id, ok := strings.CutPrefix(text, "!Ref "); ok {
 			text = "of-" + id
 			if id == "Queue" { // a reference to a queue is its URL
@@ -118,7 +133,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Auth != "gateway" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
+	if got.Auth != "iam" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
 		got.Table != "of-Threads" || got.QueueURL != queueURL {
 		t.Errorf("got %+v", got)
 	}
@@ -126,7 +141,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 
 func TestParametersAllowWhatTheCodeAllows(t *testing.T) {
 	of := read(t)
-	for _, id := range []string{"Auth", "LogLevel"} {
+	for _, id := range []string{"Auth", "LogLevel", "TokenUse"} {
 		for _, value := range of.Parameters[id].AllowedValues {
 			if _, err := settings.Read(environ(of, map[string]string{id: fmt.Sprint(value)})); err != nil {
 				t.Errorf("%s %v: %v", id, value, err)
@@ -137,6 +152,31 @@ func TestParametersAllowWhatTheCodeAllows(t *testing.T) {
 	for value, ok := range map[int]bool{*steps.MinValue: true, *steps.MaxValue: true, *steps.MinValue - 1: false, *steps.MaxValue + 1: false} {
 		if _, err := settings.Read(environ(of, map[string]string{"Steps": strconv.Itoa(value)})); ok != (err == nil) {
 			t.Errorf("Steps %d: %v", value, err)
+		}
+	}
+}
+
+// TestEachWayToAuthenticateCanBeDeployed: with the parameters that belong to it,
+// and the defaults of the others.
+func TestEachWayToAuthenticateCanBeDeployed(t *testing.T) {
+	of := read(t)
+	for way, given := range map[string]map[string]string{
+		"iam":     {"REVEILLE_TENANTS": "123456789012=default"},
+		"jwt":     {"Issuer": "https://issuer.example", "Clients": "app", "TenantClaim": "custom:tenant"},
+		"gateway": {"TenantClaim": "custom:tenant"},
+		"lambda":  {"Tenant": "acme", "UserClaim": "principalId"},
+		"none":    {},
+	} {
+		given["Auth"] = way
+		if !slices.Contains(of.Parameters["Auth"].AllowedValues, any(way)) {
+			t.Errorf("Auth cannot be %s", way)
+		}
+		s, err := settings.Read(environ(of, given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := identity.Authenticate(s, env.System()); err != nil {
+			t.Errorf("%s: %v", way, err)
 		}
 	}
 }

@@ -24,8 +24,8 @@ type Function struct {
 	Logger   *slog.Logger
 }
 
-// Open reads the environment and makes the clients. It calls nothing yet. An
-// error names the variable that is missing or wrong.
+// Open reads the environment, limits Go's memory and makes the clients. It calls
+// nothing yet. An error names the variable that is missing or wrong.
 func Open() (*Function, error) {
 	s, err := settings.Read(os.Environ(), killpoints.Variables()...)
 	if err != nil {
@@ -42,6 +42,7 @@ func Open() (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
+	LimitMemory()
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	return &Function{

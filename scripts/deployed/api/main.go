@@ -5,7 +5,7 @@ package main
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/demo"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/front"
 )
 
-func main() { serve.API(demo.Parts, web.Handler) }
+func main() { front.API(demo.Parts, web.Handler) }

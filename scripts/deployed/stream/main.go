@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/functions/app/web"
 	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
-	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/functions/serve/front"
 )
 
-func main() { serve.Stream(demo.Parts, models.Bind, web.Handler) }
+func main() { front.Stream(demo.Parts, models.Bind, web.Handler) }

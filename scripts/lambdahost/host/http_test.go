@@ -34,6 +34,7 @@ func get(t *testing.T, url string) *http.Response {
 func TestHTTPThroughEveryShape(t *testing.T) {
 	h := newHost(t, function("stream"), function("buffered"))
 	cognito := json.RawMessage(`{"claims":{"sub":"ada"}}`)
+	iam := json.RawMessage(`{"iam":{"accountId":"123456789012","userId":"ada","cognitoIdentity":null}}`)
 	jwt := json.RawMessage(`{"jwt":{"claims":{"sub":"ada"},"scopes":null}}`)
 	tests := []struct {
 		name  string
@@ -41,7 +42,7 @@ func TestHTTPThroughEveryShape(t *testing.T) {
 		many  []string
 		path  string
 	}{
-		{"Function URL, streamed", Front{Function: "stream", Authorizer: jwt}, []string{"1, 2"}, "/echo/a%2Fb"},
+		{"Function URL, streamed", Front{Function: "stream", Authorizer: iam}, []string{"1, 2"}, "/echo/a%2Fb"},
 		{"REST API, streamed", Front{Function: "stream", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb"},
 		{"REST API, buffered", Front{Function: "buffered", Shape: ShapeREST, Authorizer: cognito}, []string{"1", "2"}, "/echo/a%2Fb"},
 		{"HTTP API, buffered", Front{Function: "buffered", Shape: ShapeHTTP, Authorizer: jwt}, []string{"1,2"}, "/echo/a/b"},
@@ -64,7 +65,7 @@ func TestHTTPThroughEveryShape(t *testing.T) {
 			}
 			want := map[string]any{
 				"method": "POST", "path": tt.path, "query": map[string]any{"x": []any{"1", "2 "}}, "body": "hello",
-				"cookie": "sid=1; theme=dark", "accept": "application/json, text/event-stream", "sub": "ada",
+				"cookie": "sid=1; theme=dark", "accept": "application/json, text/event-stream", "caller": "ada",
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

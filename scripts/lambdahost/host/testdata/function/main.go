@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/caller"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -85,11 +86,21 @@ func call(url string) error {
 	return response.Body.Close()
 }
 
+// sender is who the front end vouches for.
+func sender(r *http.Request) string {
+	switch c := caller.From(r.Context()).(type) {
+	case caller.Token:
+		return c.Claims["sub"]
+	case caller.Signer:
+		return c.ID
+	}
+	return ""
+}
+
 func routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo/", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		authorizer, _ := awslambda.AuthorizerFrom(r.Context())
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Add("X-Many", "1")
 		w.Header().Add("X-Many", "2")
@@ -98,7 +109,7 @@ func routes() http.Handler {
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"method": r.Method, "path": r.URL.EscapedPath(), "query": r.URL.Query(), "body": string(body),
-			"cookie": r.Header.Get("Cookie"), "accept": r.Header.Get("Accept"), "sub": authorizer.Claims["sub"],
+			"cookie": r.Header.Get("Cookie"), "accept": r.Header.Get("Accept"), "caller": sender(r),
 		})
 	})
 	mux.HandleFunc("/binary", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte{0, 1, 0xff}) })

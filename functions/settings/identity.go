@@ -1,0 +1,83 @@
+package settings
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// The ways to authenticate.
+const (
+	AuthNone    = "none"    // everybody is one anonymous user of one tenant
+	AuthIAM     = "iam"     // signed requests: users, roles, users of Cognito identity pools
+	AuthJWT     = "jwt"     // bearer tokens, verified by the function itself at every door
+	AuthGateway = "gateway" // claims of a token that API Gateway verified: its JWT or Cognito authorizer
+	AuthLambda  = "lambda"  // the context that a Lambda authorizer of API Gateway returned
+)
+
+// Identity says who authenticated requests are taken for. Which fields are used
+// depends on the way to authenticate.
+type Identity struct {
+	Tenant      string            // REVEILLE_TENANT: the tenant of everybody
+	TenantClaim string            // REVEILLE_TENANT_CLAIM: what names the tenant in a token or an authorizer's context
+	UserClaim   string            // REVEILLE_USER_CLAIM: what names the user in an authorizer's context
+	Tenants     map[string]string // REVEILLE_TENANTS: tenants by id of identity pool, user, role or account
+	Issuer      string            // REVEILLE_ISSUER: who issues the tokens
+	KeysURL     string            // REVEILLE_KEYS_URL: where the issuer's keys are; empty: at its usual place
+	Clients     []string          // REVEILLE_CLIENTS: whom tokens are for
+	TokenUse    string            // REVEILLE_TOKEN_USE: which of Cognito's tokens count
+}
+
+func name(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		*field(s) = v
+		if v == "" {
+			return nil
+		}
+		return core.CheckName("name", v)
+	}
+}
+
+// given refuses an empty item, which a comma too many makes.
+func given(v string) (string, error) {
+	if v == "" {
+		return "", errForm
+	}
+	return v, nil
+}
+
+func secureAddress(field func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		*field(s) = v
+		if v == "" {
+			return nil
+		}
+		u, err := url.Parse(v)
+		if err == nil && (u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(v, "?#")) {
+			err = errForm
+		}
+		return err
+	}
+}
+
+// principal is an id that may have a tenant: an identity pool's, a user's or
+// role's, an account's.
+var principal = regexp.MustCompile(`^([a-z0-9-]+:[0-9a-f-]{36}|(AIDA|AROA)[A-Z0-9]+|[0-9]{12})$`)
+
+func tenants(s *Settings, v string) error {
+	if v == "" {
+		return nil
+	}
+	s.Identity.Tenants = map[string]string{}
+	for pair := range strings.SplitSeq(v, ",") {
+		id, tenant, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		_, twice := s.Identity.Tenants[id]
+		if !principal.MatchString(id) || twice || core.CheckName("tenant", tenant) != nil {
+			return errForm
+		}
+		s.Identity.Tenants[id] = tenant
+	}
+	return nil
+}
