@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,7 +142,8 @@ func TestNamesOfCallersAreChecked(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Read([]string{test.variable + "=" + test.value})
-			if want := fmt.Sprintf("environment variable %s is %q, allowed: %s", test.variable, test.value, test.allowed); err == nil || err.Error() != want {
+			shown := strings.Replace(test.value, "a:b@", "a:xxxxx@", 1) // errors keep passwords to themselves
+			if want := fmt.Sprintf("environment variable %s is %q, allowed: %s", test.variable, shown, test.allowed); err == nil || err.Error() != want {
 				t.Errorf("error %v\nwant  %s", err, want)
 			}
 		})
