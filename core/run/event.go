@@ -3,7 +3,6 @@ package run
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -11,11 +10,11 @@ import (
 
 // emitter hands the events of one claim to its sink, each with its position.
 type emitter struct {
-	mu    sync.Mutex
 	sink  Sink
 	run   core.ID
 	fence uint64
 	step  int
+	begun bool // run_start was emitted
 }
 
 // kinds are the last part of a position: they order events that end at the same
@@ -33,6 +32,14 @@ const (
 	blockLast  = 9999
 )
 
+// start emits the run's first event, once: the step may begin the run and end it.
+func (e *emitter) start(event core.Event) {
+	if !e.begun {
+		e.begun = true
+		e.emit(event)
+	}
+}
+
 func (e *emitter) emit(event core.Event) {
 	block := blockLast
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
@@ -43,6 +50,9 @@ func (e *emitter) emit(event core.Event) {
 
 // emitAt emits an event that ends at a byte of a block of the step's turn.
 func (e *emitter) emitAt(event core.Event, block, end int) {
+	if e.sink == nil {
+		return // most background runs have no reader: no position is made for nobody
+	}
 	position := ""
 	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
 		position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
@@ -52,14 +62,28 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 
 // emitUnplaced emits an event that has no place in the stream: a reader that comes
 // back is told again, from what stands then.
-func (e *emitter) emitUnplaced(event core.Event) { e.send(event, "") }
+func (e *emitter) emitUnplaced(event core.Event) {
+	if e.sink != nil {
+		e.send(event, "")
+	}
+}
+
+// result announces a stored result at its place, that of a call behind the turn's
+// blocks.
+func (e *emitter) result(m *core.Message, block int) {
+	if e.sink != nil {
+		e.emitAt(resultEvent(m), block, 0)
+	}
+}
+
+// resultUnplaced announces a result that has overtaken one before it.
+func (e *emitter) resultUnplaced(m *core.Message) {
+	if e.sink != nil {
+		e.emitUnplaced(resultEvent(m))
+	}
+}
 
 func (e *emitter) send(event core.Event, position string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.sink == nil {
-		return
-	}
 	event.Step, event.Position = e.step, position
 	if env.Protect(func() error { return e.sink(event) }) != nil {
 		e.sink = nil // nobody listens any more; the run goes on
@@ -68,8 +92,6 @@ func (e *emitter) send(event core.Event, position string) {
 
 // listened reports whether somebody takes the events, as far as is known.
 func (e *emitter) listened() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	return e.sink != nil
 }
 

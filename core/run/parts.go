@@ -33,8 +33,8 @@ type parts struct {
 	failure error // the store's newest that says nothing about the tool
 }
 
-func (p *step) newParts(i int) *parts {
-	return &parts{step: p, turn: p.round.base - 1, call: uint8(i)}
+func (r *round) newParts(i int) *parts {
+	return &parts{step: r.step, turn: r.base - 1, call: uint8(i)}
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the

@@ -30,7 +30,9 @@ type tail struct {
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
-func (p *step) newTail() *tail { return &tail{next: p.head.Seq, measure: p.window.Measure(), room: 1} }
+func (l *loaded) newTail(seq uint64) *tail {
+	return &tail{next: seq, measure: l.window.Measure(), room: 1}
+}
 
 // missing is how many older entries to read next, so that the window and what
 // follows sequence asOf become whole; 0 when they are.
@@ -83,26 +85,26 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 }
 
 // readTail reads n older entries, fewer when the log begins before that.
-func (p *step) readTail(ctx context.Context, t *tail, n uint64) error {
+func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
 	if t.next == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1
-	for record, err := range p.store.LogBackwards(ctx, p.Key, from, t.next) {
+	for record, err := range l.store.LogBackwards(ctx, l.Key, from, t.next) {
 		if err != nil {
-			return fmt.Errorf("read log of %s: %w", p.Key, err)
+			return fmt.Errorf("read log of %s: %w", l.Key, err)
 		}
 		if t.next < from || record.Name != store.LogName(t.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", p.Key, record.Name, t.next, store.ErrCorrupt)
+			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", l.Key, record.Name, t.next, store.ErrCorrupt)
 		}
-		entry, err := p.records.DecodeEntry(record.Payload)
+		entry, err := l.records.DecodeEntry(record.Payload)
 		if err != nil {
-			return fmt.Errorf("log of %s at %d: %w", p.Key, t.next, err)
+			return fmt.Errorf("log of %s at %d: %w", l.Key, t.next, err)
 		}
 		t.add(entry)
 	}
 	if t.next >= from {
-		return fmt.Errorf("log of %s has nothing at %d: %w", p.Key, t.next, store.ErrCorrupt)
+		return fmt.Errorf("log of %s has nothing at %d: %w", l.Key, t.next, store.ErrCorrupt)
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 // be committed, so that a reader who reconnects finds them in the record.
 type turnBuilder struct {
 	steered bool // it also answers input of the inbox, which is not in the log before the turn is
-	step    *step
+	draft   *draft
+	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
 	number  int
 	id      string
 	blocks  []core.Block
@@ -75,7 +76,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if d.Echo != nil {
 			t.close()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.step.agent.ModelName
+			t.blocks[len(t.blocks)-1].Origin = t.draft.agent.ModelName
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -125,7 +126,7 @@ func (t *turnBuilder) start(d model.Delta) {
 	t.close()
 	id := d.CallID
 	if id == "" || t.taken(id) {
-		id = callID(t.step.id, t.number, len(t.dropped)+len(t.calls))
+		id = callID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
 	}
 	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
@@ -142,7 +143,7 @@ func (t *turnBuilder) taken(id string) bool {
 			return true
 		}
 	}
-	for _, m := range t.step.draft.messages {
+	for _, m := range t.draft.messages {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
 				return true
@@ -164,7 +165,16 @@ func (t *turnBuilder) find(index int) int {
 
 func (t *turnBuilder) emit(e core.Event, block, end int) {
 	e.MessageID = t.id
-	t.step.events.emitAt(e, block, end)
+	t.draft.events.emitAt(e, block, end)
+}
+
+// failures is how many calls of the model have failed for the turn; none when
+// there is no turn.
+func (t *turnBuilder) failures() uint8 {
+	if t == nil {
+		return 0
+	}
+	return t.failed
 }
 
 // said is the text that came so far.
@@ -252,7 +262,7 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	if t.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.step.id, Step: t.number, Model: t.step.agent.ModelName}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.draft.agent.ModelName}
 	for _, b := range t.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -278,8 +288,8 @@ func (t *turnBuilder) finish() core.Message {
 	t.close()
 	m := core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.step.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.step.agent.ModelName,
-		StopReason: t.stop, CreatedAt: t.step.env.Millis(),
+		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.draft.agent.ModelName,
+		StopReason: t.stop, CreatedAt: t.draft.env.Millis(),
 	}
 	for i, c := range t.calls {
 		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}

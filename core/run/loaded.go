@@ -1,0 +1,276 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// loaded is what a step reads: the run's record, its agent, and what is
+// committed of the thread. The conversation is shared with the cache: it is
+// replaced by commits, never changed.
+type loaded struct {
+	*step
+	agent        *agent.Resolved
+	record       thread.RunRecord
+	recorded     bool           // record is stored
+	input        *thread.Queued // the run's own, of a run that has not begun
+	opening      *core.Message  // the run's first message, when it was read for itself
+	starting     *conversation  // the thread as the run found it, in its first step
+	conversation *conversation
+}
+
+// load reads what the step needs: the run's record, its agent, and the log's
+// tail behind what is cached. Nothing that it reads depends on the agent, so
+// that a failed resolution keeps it.
+func (l *loaded) load(ctx context.Context) error {
+	cached := l.cache.get(l.Key, &l.head)
+	l.env.Reach(env.PointReadLog, env.Before)
+	err := l.read(ctx, cached)
+	l.env.Reach(env.PointReadLog, env.After)
+	if err != nil {
+		return err
+	}
+	l.cache.put(l.Key, l.conversation)
+	if l.agent, err = l.agents.Resolve(l.record.AgentID); err != nil {
+		return endWith("resolution", err)
+	}
+	l.record.Resolution = l.agent.Hash
+	return nil
+}
+
+// read reads the run's record and the conversation, at the same time when both
+// are missing. A record that is lost does not stop the other read: what is known
+// of a run that ends for it must not depend on which of the two was faster. Nor
+// on a failure that passes, which goes first.
+func (l *loaded) read(ctx context.Context, cached *conversation) error {
+	if cached != nil && l.known(cached) {
+		return l.catchUp(ctx, cached)
+	}
+	var lost, err error
+	group, shared := l.env.Group(ctx)
+	group.Go(func(ctx context.Context) error {
+		lost = env.Protect(func() error { return l.recall(ctx) })
+		if lost != nil || cached != nil || l.head.Seq < l.record.FirstSeq+firstTail {
+			return nil
+		}
+		return l.readOpening(ctx) // in a long run the window hardly reaches so far back
+	})
+	if cached != nil {
+		err = l.catchUp(shared, cached)
+	} else {
+		l.conversation, err = l.readBack(shared, l.head.Seq)
+	}
+	err = errors.Join(group.Wait(), err)
+	if lost != nil && (err == nil || core.CodeOf(err) == core.CodeCorrupt) {
+		err = lost
+	}
+	if err != nil {
+		return err
+	}
+	return l.findOpening(ctx)
+}
+
+// known reports whether the conversation has the run's record, with the ending
+// that goes with the head: another process may have begun to close the run.
+func (l *loaded) known(c *conversation) bool {
+	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
+		return false
+	}
+	l.record, l.recorded = c.record, true
+	return true
+}
+
+// recall reads the run's record, which its first commit stores, and before that
+// its input. A record that stands there before the first commit is an orphan of
+// a refused one and is not looked at, except in a closing run, which may have
+// stored it with the write that began to close.
+func (l *loaded) recall(ctx context.Context) error {
+	if l.head.Run.Cursor != thread.CursorStart || l.head.Run.Status == thread.Closing {
+		stored, ok, err := l.store.Get(ctx, l.Key, store.RunName(l.id))
+		if err != nil {
+			return fmt.Errorf("read run record: %w", err)
+		}
+		if ok {
+			l.record, err = l.records.DecodeRun(stored.Payload)
+			l.recorded = err == nil
+			return err
+		}
+		if l.head.Run.Cursor != thread.CursorStart {
+			return fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
+		}
+	}
+	input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision)
+	if err != nil {
+		return err
+	}
+	l.record.Run = core.Run{
+		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Status: core.RunRunning,
+		Dispatch: l.head.Run.Dispatch, FirstSeq: l.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: l.env.Millis(),
+	}
+	l.input = &input
+	return nil
+}
+
+// catchUp reads the log behind what is cached: what other processes committed
+// since. The cached conversation stays as it is for other readers. When they took
+// back what it has, the window begins before it, and the thread is read anew.
+func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
+	if cached.seq == l.head.Seq {
+		l.conversation = cached
+		return nil
+	}
+	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, cached.seq+1, l.head.Seq)
+	if err != nil {
+		return err
+	}
+	b := build(cached)
+	for _, entry := range entries {
+		if err := b.add(entry); err != nil {
+			return err
+		}
+	}
+	if b.short {
+		l.conversation, err = l.readBack(ctx, l.head.Seq)
+		return err
+	}
+	l.conversation = b.done(l.window)
+	return nil
+}
+
+// readBack reads a thread that is not cached: its state from the stored
+// snapshot, and the log from its end back to where both the window and the
+// snapshot begin.
+func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
+	var from snapshot
+	t := l.newTail(seq)
+	group, shared := l.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		from, err = l.readSnapshot(ctx, seq)
+		return err
+	})
+	err := l.readTail(shared, t, firstTail)
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return nil, err
+	}
+	for t.missing(from.asOf) > 0 {
+		if err := l.readTail(ctx, t, t.missing(from.asOf)); err != nil {
+			return nil, err
+		}
+	}
+	first, entries := t.from(from.asOf)
+	b := &builder{fold: from.fold(), conversation: conversation{
+		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
+	}}
+	at := &b.seq
+	from.skipUntil(b.fold, at)
+	for _, entry := range entries {
+		if *at < from.asOf { // its state is in the snapshot
+			b.seq++
+			b.keep(entry)
+			continue
+		}
+		if err := b.add(entry); err != nil {
+			return nil, err
+		}
+	}
+	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
+	return b.done(l.window), nil
+}
+
+// findOpening gives the conversation the run's first message, when the window
+// begins behind it: a model must know what it was asked.
+func (l *loaded) findOpening(ctx context.Context) error {
+	c := l.conversation
+	if c.run != l.id || c.opening != nil {
+		return nil
+	}
+	if l.opening == nil {
+		if err := l.readOpening(ctx); err != nil {
+			return err
+		}
+	}
+	after := *c
+	after.opening = l.opening
+	l.conversation = &after
+	return nil
+}
+
+// readOpening reads the run's first message, if it is committed.
+func (l *loaded) readOpening(ctx context.Context) error {
+	first := l.record.FirstSeq
+	if first == 0 { // the record was lost, and made anew without it
+		return nil
+	}
+	for seq := first; seq <= min(first+1, l.head.Seq); seq++ { // a record that takes the log's tail back may come first
+		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq, seq)
+		if err != nil {
+			return err
+		}
+		if l.opening = entries[0].Message; l.opening != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// learn reads who the run is, and the thread, as far as they can be read: a run
+// that nobody can read any more ends all the same.
+func (l *loaded) learn(ctx context.Context) error {
+	if l.agent != nil && l.conversation.seq == l.head.Seq {
+		return nil
+	}
+	err := l.load(ctx) // what this step knows is older than the head, or nothing
+	var end *ended
+	if err == nil || errors.As(err, &end) { // the agent is gone
+		return nil
+	}
+	if core.CodeOf(err) != core.CodeCorrupt {
+		return err
+	}
+	l.complain(ctx, "closing run cannot be read", "error", err)
+	l.conversation, l.agent = nil, nil
+	return l.identify(ctx)
+}
+
+// identify makes a record for a run whose own is lost, from what is left of it:
+// its end must have a record under the right name.
+func (l *loaded) identify(ctx context.Context) error {
+	if l.record.ID == l.id {
+		return nil
+	}
+	l.record = thread.RunRecord{}
+	l.record.Run = core.Run{ID: l.id, ThreadID: l.Key.Thread, Status: core.RunRunning, Dispatch: l.head.Run.Dispatch}
+	if input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision); err == nil {
+		l.record.AgentID, l.record.CreatedAt = input.AgentID, input.CreatedAt
+	} else if core.CodeOf(err) != core.CodeCorrupt {
+		return err
+	}
+	return nil
+}
+
+// listens reports whether a plugin wants to know of the run's end.
+func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listens(core.PhaseRunEnd) }
+
+// announceStart emits the run's first event, once.
+func (l *loaded) announceStart() {
+	l.events.start(core.Event{Type: core.EventRunStart, ThreadID: l.Key.Thread, RunID: l.record.ID, AgentID: l.record.AgentID})
+}
+
+// readRecord reads a record that the head names.
+func (l *loaded) readRecord(ctx context.Context, what, name string, v any) error {
+	record, ok, err := l.store.Get(ctx, l.Key, name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	if !ok {
+		return fmt.Errorf("%s %s is missing: %w", what, name, store.ErrCorrupt)
+	}
+	return l.records.Decode(what, record.Payload, v)
+}

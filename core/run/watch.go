@@ -1,0 +1,92 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// hold is what the step and its watch share: which claim is the step's own, and
+// what the step is about to do to the head. The step's goroutine writes it, the
+// watch reads it; each field is one fact, so that no two need to change together.
+// The fields change before the head write that they announce, and the watch reads
+// the head before it reads them: what it finds in the head is announced by then.
+type hold struct {
+	fence     atomic.Uint64 // of the claim; 0 is never held
+	refencing atomic.Bool   // the next fence is being taken
+	ending    atomic.Bool   // the step ends the run: a closing head is no surprise
+}
+
+// owns reports whether a fence that was read in the head is the step's own. While
+// the next one is taken, the head may have it before the step knows of it.
+func (h *hold) owns(fence uint64) bool {
+	held := h.fence.Load()
+	return fence == held || fence == held+1 && h.refencing.Load()
+}
+
+// watched does the work beside the watch. When the watch stops the work, its
+// error is the reason and the work's own, some cancelled call, says nothing. The
+// watch is waited for before the next piece of work begins, so that there is
+// never a second one, and none outlives the step.
+func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
+	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
+	group, shared := p.env.Group(ctx)
+	group.Go(p.watch)
+	err = env.Protect(func() (err error) {
+		stepped, err = work(shared)
+		return err
+	})
+	if err != nil && shared.Err() != nil {
+		if cause := context.Cause(shared); core.CodeOf(cause) != core.CodeInternal {
+			err = cause // what the watch saw
+		}
+	}
+	group.Cancel()
+	_ = group.Wait()
+	return stepped, err
+}
+
+// watch looks at the head while the step runs: it renews the lease, and its
+// error stops the step when the run was ended or the claim lost. It reads the
+// head for itself: the step's own copy is the step's alone.
+//
+// It serves liveness only. A look that fails is left out, and a lost claim that
+// it sees too late is fenced at the next write anyway. A step that itself ends
+// the run (ending) must not be stopped by the closing head that it has made.
+func (p *step) watch(ctx context.Context) error {
+	for p.env.Sleep(ctx, p.poll) == nil {
+		head, err := p.committer.Head(ctx, p.Key)
+		if err != nil {
+			continue // liveness only: the commit will tell
+		}
+		ending := p.hold.ending.Load()
+		switch {
+		case !p.hold.owns(head.Claim.Fence):
+			return thread.ErrFenced
+		case !ending && head.Claim.Epoch != head.Epoch:
+			return thread.ErrSuperseded
+		case !ending && head.Run.Status == thread.Closing:
+			return thread.ErrClosing
+		}
+		p.news.offer(head)
+		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
+			continue
+		}
+		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: ending}
+		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)
+		if stops(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// stops reports whether an error says that the claim is lost or the run ended.
+func stops(err error) bool {
+	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrClosing) ||
+		errors.Is(err, thread.ErrSuperseded) || errors.Is(err, thread.ErrDeleted)
+}
