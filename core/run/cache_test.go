@@ -109,9 +109,9 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 // in the step: a conversation without their state would be wrong for ever.
 func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
 	before := talked(1, 10)
-	p := &step{Stepper: &Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}, Work: Work{Key: cacheKey(1)}}
+	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}).newMachine(Work{Key: cacheKey(1)}, nil)
 	p.conversation = before
-	p.draft.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
+	p.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
 	p.remember()
 	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
 		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)

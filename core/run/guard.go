@@ -121,15 +121,15 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 // Attempts judge the run, never the host: what says nothing about the run (a
 // stop, an edited input, a record that only a newer program reads) is not
 // counted, however often it happens.
-func (m *machine) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
+func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
 	var again *modelRetry
 	switch {
 	case errors.As(cause, &again):
-		return thread.NackModel, m.env.Millis() + again.wait.Milliseconds()
+		return thread.NackModel, p.env.Millis() + again.wait.Milliseconds()
 	case errors.Is(cause, thread.ErrStale):
 		return thread.NackGiven, 0
 	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
-		return thread.NackGiven, m.env.Millis() + schemaPause.Milliseconds()
+		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
 	case late:
 		return thread.NackFailed, 0
 	case over:
@@ -137,8 +137,8 @@ func (m *machine) nackKind(cause error, over, late bool) (kind thread.NackKind, 
 	}
 	switch core.CodeOf(cause) {
 	case core.CodeThrottled, core.CodeUnavailable: // attempts judge the run, not its store
-		return thread.NackGiven, m.env.Millis() + (storePause + m.env.Jitter(storePause)).Milliseconds()
+		return thread.NackGiven, p.env.Millis() + (storePause + p.env.Jitter(storePause)).Milliseconds()
 	}
-	delay := m.env.Jitter(min(backoffCap, backoffBase<<min(m.head.Run.Attempts, 7)))
-	return thread.NackFailed, m.env.Millis() + delay.Milliseconds()
+	delay := p.env.Jitter(min(backoffCap, backoffBase<<min(p.head.Run.Attempts, 7)))
+	return thread.NackFailed, p.env.Millis() + delay.Milliseconds()
 }

@@ -48,6 +48,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.load(ctx); err != nil {
 		return Stepped{}, err
 	}
+	m.begin()
 	if m.head.Run.Cursor == thread.CursorTools {
 		return m.tools(ctx)
 	}
