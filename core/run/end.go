@@ -10,22 +10,81 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// A run ends in one way, whatever the reason:
+// Every end of a run is in this file, and what a reader finds after it. All of
+// them are one sequence:
 //
-//  1. One head write makes it closing. commitStep does for a natural end, a stop
-//     and a block; fail for an error; a person's cancel or interrupt, an expired
-//     ticket and a dead letter come from outside. Where nobody listens to RunEnd
-//     and no call is open, the same write is the last.
-//  2. Nothing can be steered to it any more. Its holder, or whoever claims it
-//     next, comes to close: open calls get the results that are stored, or ones
-//     that say why there is none; a run that never began has its input stored;
-//     what a model had said of a turn that is not committed becomes its last message;
-//     RunEnd runs with the real termination.
-//  3. commitClose makes it final, with the run's record. Input that no step has
-//     read becomes the next run, or has ended with a cancel or an interrupt.
+//  1. One head write makes the run closing, with a reason and a closing version.
+//     From there on status reads say Done, nothing can be steered to the run, and
+//     its tickets are gone. Where no call is open and nobody listens to RunEnd,
+//     an end that the step came to is final with this very write.
+//  2. The holder of the claim comes to [machine.close], by itself or because the
+//     watch stops it, or else whoever claims the run next: open calls get their
+//     results, what was said and is not in the log is added, RunEnd runs.
+//  3. CommitClose makes the end final: records first, then the head without the
+//     run.
 //
-// A crash in between repeats 2: only RunEnd can be seen more than once then, by
-// the step that came to the end and by two claims after it.
+// What the ends differ in. Reason is the head's; code and detail are those of the
+// termination in the run's record (R#), which clients read.
+//
+//	end          first write, reason               termination           open calls    unread input
+//	natural      commitStep, own                   natural, or why the   there are     refuses the end:
+//	                                               turn was cut short    none          the run goes on
+//	stopped      commitStep, own                   the policy's          not_executed  becomes a run
+//	blocked      commitStep, own                   blocked, with the     not_executed  becomes a run
+//	                                               gate's reason
+//	failed       fail, own                         error, with a code    see settle    becomes a run
+//	cancelled    mailbox (Cancel), cancelled       cancelled             see settle    ends with that write
+//	superseded   mailbox (Interrupt), superseded   superseded            see settle    ends with that write
+//	expired      a claim behind a ticket's         error expired         see settle    becomes a run
+//	             deadline, expired
+//	dead letter  a claim after 5 attempts without  error dead_letter     see settle    becomes a run
+//	             progress, dead letter
+//
+// The calls of a stopped or blocked run get their results before the first write,
+// and what runs already beside a blocked call ends by itself. A failed run keeps
+// what its tools came to, and of what its step said nothing but the own input.
+//
+// What close writes, in this order. Each line is there only when its condition
+// holds; all of them are one commit, but for the results that were put before:
+//
+//   - M#<base+i>, the result of each call of the open turn. A result that is
+//     stored already is adopted under this claim's fence. Else it is made here
+//     (see settle): unknown when the tool was marked or begun, error when it ended
+//     the run itself, else not_executed with the end's code or type. The tool does
+//     not run, nor does AfterToolExecute.
+//   - M#, the run's own input, when the run never began; before it the record that
+//     takes back what the input supersedes. A person finds what they said.
+//   - M#, an assistant message with what the model had said of a turn that is not
+//     committed: of a cancelled or superseded run alone, only by the process that
+//     heard it, and only if the turn did not answer steered input too.
+//   - M#, a step record with what RunEnd changed, and what the settled calls had
+//     asked for. RunEnd sees the real termination. The third claim of the closing
+//     run skips it, since a hook may be what ends the process, and R# says so.
+//   - R#<run>: done, termination, time, steps and usage, and as the response the
+//     run's last text.
+//   - The head: no run, no claim, no inbox. The first entry of unread input becomes
+//     a dispatch, with a pointer N# from its run's id; the rest is its inbox.
+//
+// A run that nobody can read any more ends all the same: its calls have no names
+// then, and its hooks are not asked.
+//
+// An entry that ended with a cancel or an interrupt has A#<id>#ended, put with the
+// first write by the mailbox; one that a step had read has A#<id>#read, put with
+// that step's commit.
+//
+// So a cancelled run writes: A#<id>#ended for each unread entry, with the closing
+// head; results for the open calls, the own input or the last words, RunEnd's
+// step record, R# with the termination cancelled; the head without the run. Then
+// come the effects of calls that are done with this write, those of RunEnd, and
+// the events step_end and run_finish.
+//
+// How it can be repeated: a crash before CommitClose repeats 2. Results are
+// adopted, messages have the ids of their places, and R# is rewritten, so that
+// nobody sees the repetition but RunEnd, which can run once for the step that came
+// to the end and twice for claims after it. An end that the step came to stands in
+// R# as ending{closing version, termination} with the first write, and counts if
+// the head has that closing version: R# of a refused write names another.
+// thread.CommitStep, thread.CommitClose and Head.end are the head's side of it.
 
 // ending is how a step's run goes on: not at all when it has a termination.
 type ending struct {
@@ -62,32 +121,6 @@ func (r *round) end() *core.Termination {
 		return nil
 	}
 	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].entry.Blocked}
-}
-
-// recordFor is the run's record for an outcome. The ending names the version of
-// the head that begins to close the run: a record that a refused commit has left
-// behind names a version that never did, and is not believed.
-func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
-	r := d.record
-	r.Steps, r.Usage = d.totals.Steps, d.totals.Usage
-	r.Status = core.RunRunning
-	switch result.Outcome {
-	case thread.Wait:
-		r.Status = core.RunWaiting
-	case thread.Close:
-		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		r.Response = lastText(d.messages, r.ID) // the run reads as done from this head on
-	case thread.Done:
-		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		d.finalize(&r, t)
-	}
-	return r
-}
-
-// finalize makes a record say that its run is over.
-func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
-	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, d.env.Millis()
-	r.Response = lastText(d.messages, r.ID)
 }
 
 // fail ends the run with an error: its own input stays, everything else that

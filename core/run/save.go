@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -44,6 +45,32 @@ func (d *draft) logRecords(skip int) ([]store.Record, error) {
 func (d *draft) runRecord(r thread.RunRecord) (store.Record, error) {
 	payload, err := d.records.EncodeRun(r)
 	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
+}
+
+// recordFor is the run's record for an outcome. The ending names the version of
+// the head that begins to close the run: a record that a refused commit has left
+// behind names a version that never did, and is not believed.
+func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
+	r := d.record
+	r.Steps, r.Usage = d.totals.Steps, d.totals.Usage
+	r.Status = core.RunRunning
+	switch result.Outcome {
+	case thread.Wait:
+		r.Status = core.RunWaiting
+	case thread.Close:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		r.Response = lastText(d.messages, r.ID) // the run reads as done from this head on
+	case thread.Done:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		d.finalize(&r, t)
+	}
+	return r
+}
+
+// finalize makes a record say that its run is over.
+func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, d.env.Millis()
+	r.Response = lastText(d.messages, r.ID)
 }
 
 // committed takes the draft into the conversation and begins the next one. The
