@@ -153,7 +153,7 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{conversation: conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
+		b := &builder{conversation: &conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
 		b.cut(tt.from)
 		if len(b.seqs) != tt.left || len(b.messages) != tt.left || b.size != 256*tt.left || b.short != tt.short {
 			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, len(b.messages), b.size, b.short, tt.left, tt.short)

@@ -117,6 +117,9 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 	}
 	p.env.Reach(env.PointPutResult, env.Before)
 	defer p.env.Reach(env.PointPutResult, env.After)
+	if len(records) == 1 {
+		return p.putOne(ctx, records[0])
+	}
 	group, shared := p.env.Group(ctx)
 	for _, record := range records[1:] {
 		group.Go(func(ctx context.Context) error { return p.putOne(ctx, record) })

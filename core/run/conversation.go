@@ -33,18 +33,19 @@ type conversation struct {
 
 // builder folds log entries into a conversation.
 type builder struct {
-	conversation
-	fold *state.Fold
-	own  bool    // changed is the builder's own
-	kept core.ID // run of the entry kept last
-	open bool    // its first message comes next
+	*conversation // the builder's own
+	fold          *state.Fold
+	own           bool    // changed is the builder's own
+	kept          core.ID // run of the entry kept last
+	open          bool    // its first message comes next
 }
 
 // build goes on from a conversation, which stays as it is. The messages are
 // clipped, so that the first append copies them instead of writing behind the
 // end of a slice that another step may share.
 func build(c *conversation) *builder {
-	b := &builder{conversation: *c, fold: state.NewFold(c.snapshot), kept: c.run}
+	next := *c
+	b := &builder{conversation: &next, fold: state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
 	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
 	return b
@@ -129,7 +130,7 @@ func (b *builder) note(p state.Patch) {
 	}
 }
 
-// done returns the conversation with as many messages again as the window has:
+// done ends the building and returns the conversation, with as many messages again as the window has:
 // what is older would only take memory, and a cut at every step only time.
 func (b *builder) done(w Window) *conversation {
 	c := b.conversation
@@ -142,7 +143,7 @@ func (b *builder) done(w Window) *conversation {
 			c.size += messageSize(m)
 		}
 	}
-	return &c
+	return c
 }
 
 // messageSize is about what a message takes in memory, in bytes.

@@ -123,7 +123,7 @@ func (d *draft) context(c plugin.Context) plugin.Context {
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
 // run from its newest turn.
-func (d *draft) addTurn(turn core.Message) {
+func (d *draft) addTurn(turn *core.Message) {
 	d.totals.Steps = d.events.step
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
@@ -131,7 +131,7 @@ func (d *draft) addTurn(turn core.Message) {
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: &turn, Attempt: d.events.fence}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
 	d.take(&entry)
 	d.add(entry)
 }

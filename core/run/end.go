@@ -266,7 +266,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 		}
 	}
 	r.takeResults()
-	return r.unstored(), nil
+	return r.addUnstored(nil), nil
 }
 
 // lastWords takes into the draft what was said and not committed: the input of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -189,7 +190,7 @@ func (r *round) toolCall(t *task) tool.Call {
 // call ids can be missing or repeat within a thread; a sequence holds one turn
 // for good, whichever claim runs its calls.
 func (r *round) key(i int) string {
-	return fmt.Sprintf("%s/%d/%d", r.id, r.base-1, i)
+	return r.id.String() + "/" + strconv.FormatUint(r.base-1, 10) + "/" + strconv.Itoa(i)
 }
 
 // checked is a tool whose arguments were found valid by refuse: Execute would check

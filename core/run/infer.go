@@ -31,23 +31,23 @@ func resultID(run core.ID, step, index int) string {
 // When the context ends, what came is not an answer, whatever the adapter makes
 // of it, and no failed call either; it stays in unsaid for the last words of a
 // cancelled run.
-func (m *machine) infer(ctx context.Context, number int, id string) (core.Message, error) {
+func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
 	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
 	m.unsaid = t
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
-		return core.Message{}, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
+		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
 	for {
 		err := t.callModel(ctx)
 		if ctx.Err() != nil {
-			return core.Message{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		if err != nil {
 			err = t.callFailed(ctx, err)
 		}
 		if err != nil {
-			return core.Message{}, err
+			return nil, err
 		}
 		if t.stop != "" {
 			return t.finish(), nil

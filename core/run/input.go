@@ -45,6 +45,9 @@ func (d *draft) hear(ctx context.Context) error {
 // inbox reads the texts of the inbox, all at the same time. One that is lost is
 // empty: there is nothing to read, and never will be.
 func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
+	if len(l.head.Inbox) == 0 {
+		return nil, nil
+	}
 	inputs := make([]thread.Queued, len(l.head.Inbox))
 	read := func(ctx context.Context, i int) (err error) {
 		entry := l.head.Inbox[i]
@@ -54,9 +57,6 @@ func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
 			return nil
 		}
 		return err
-	}
-	if len(inputs) == 0 {
-		return nil, nil
 	}
 	group, shared := l.env.Group(ctx)
 	for i := 1; i < len(inputs); i++ {

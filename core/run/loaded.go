@@ -165,7 +165,7 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 		}
 	}
 	first, entries := t.from(from.asOf)
-	b := &builder{fold: from.fold(), conversation: conversation{
+	b := &builder{fold: from.fold(), conversation: &conversation{
 		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
 	}}
 	at := &b.seq

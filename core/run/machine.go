@@ -74,24 +74,24 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err != nil {
 		return Stepped{}, err
 	}
-	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: &turn}); err != nil {
+	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
 	m.addTurn(turn)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
-	end := m.judge(turn)
+	end := m.judge(*turn)
 	natural := end == nil
 	if natural {
-		end = naturalEnd(turn)
+		end = naturalEnd(*turn)
 	}
 	return m.finish(ctx, ending{termination: end, natural: natural})
 }
 
 // commitTurn is commit A: the turn and the input before it become visible, and
 // the places of the results are reserved. The tool round follows.
-func (m *machine) commitTurn(ctx context.Context, turn core.Message) (Stepped, error) {
+func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	calls := len(turn.ToolCalls)
 	if calls > thread.MaxCalls {
 		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
@@ -113,7 +113,7 @@ func (m *machine) commitTurn(ctx context.Context, turn core.Message) (Stepped, e
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.round = m.newRound(turn, m.head.Run.Base)
+	m.round = m.newRound(*turn, m.head.Run.Base)
 	m.committed(ctx)
 	m.round.before = m.messages
 	if !m.claims() {
@@ -200,7 +200,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 			return nil, err
 		}
 		if r != nil {
-			records = append(records, r.unstored()...)
+			records = r.addUnstored(records)
 		}
 		record = m.recordFor(next, result, end.termination)
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {

@@ -86,9 +86,9 @@ func (r *round) logRecord(i int) store.Record {
 	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].payload}
 }
 
-// unstored are the records of results that no put has stored: they travel with
+// addUnstored adds the records of results that no put has stored: they travel with
 // the commit that closes the round. Every call has its result by then.
-func (r *round) unstored() (records []store.Record) {
+func (r *round) addUnstored(records []store.Record) []store.Record {
 	for i, c := range r.calls {
 		if !c.stored {
 			records = append(records, r.logRecord(i))

@@ -284,9 +284,9 @@ func sum(a, b *core.Usage) *core.Usage {
 }
 
 // finish returns the whole turn and announces its calls and usage.
-func (t *turnBuilder) finish() core.Message {
+func (t *turnBuilder) finish() *core.Message {
 	t.close()
-	m := core.Message{
+	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.draft.agent.ModelName,
 		StopReason: t.stop, CreatedAt: t.draft.env.Millis(),
