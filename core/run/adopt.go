@@ -13,7 +13,7 @@ import (
 )
 
 // openRound finds the committed turn, what the round has come to, and what earlier
-// claims stored of it.
+// claims stored of it. It returns the round as far as it came, also with an error.
 func (d *draft) openRound(ctx context.Context) (*round, error) {
 	// The head says how many calls the round has and not which: the turn must be
 	// theirs, or results would be stored under calls that nobody made.
@@ -83,6 +83,8 @@ func (r *round) recallRound(ctx context.Context) error {
 func (r *round) adopt(ctx context.Context) error {
 	r, base := r, r.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
+	// Read in one go, from the log itself: what is behind the head's sequence is
+	// invisible to everybody but a holder.
 	var again []store.Record
 	var adopted []int
 	for record, err := range r.store.Log(ctx, r.Key, base, last) {
@@ -143,13 +145,15 @@ func schemaOf(payload []byte) uint16 {
 	return frame.Schema
 }
 
-// isResult reports whether an entry is the result of call i of the open round.
+// isResult reports whether an entry is the result of call i of the open round. Run,
+// step and index are in the message id: no other turn's result can have it.
 func (r *round) isResult(entry thread.Entry, i int) bool {
 	return entry.Run == r.id && entry.Message != nil && entry.Message.ToolResult != nil &&
 		entry.Message.ID == resultID(r.id, int(r.head.Run.Step), i)
 }
 
-// openTurn is the turn of the open round; one that cannot be read any more has
+// openTurn is the turn of the open round, for its close. It is read from the log by
+// its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
 // calls without names, as many as the head knows.
 func (l *loaded) openTurn(ctx context.Context) (core.Message, error) {
 	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, l.head.Run.Base-1, l.head.Run.Base-1)

@@ -11,7 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// answer is what a call comes to, from whichever side.
+// answer is what a call comes to, from whichever side: its tool, a gate, a decision,
+// or the runtime that says why there is nothing. All of them become one record,
+// in one place (keep), so that each call has exactly one result.
 type answer struct {
 	result   tool.Result
 	hooks    state.Command // what gates and BeforeToolExecute asked for
@@ -19,7 +21,8 @@ type answer struct {
 	blocked  string        // why a gate ended the run over it
 }
 
-// synthetic is a result that no tool gave.
+// synthetic is a result that no tool gave. The status says what happened; the
+// message is for the model alone, and nobody decides by it.
 func synthetic(status core.ResultStatus, message string) tool.Result {
 	result := tool.Failed(message)
 	result.Status = status
@@ -75,6 +78,8 @@ func (r *round) keep(ctx context.Context, i int, a answer) error {
 		return endWith("encoding", err)
 	}
 	c := r.calls[i]
+	// From here on the call is answered, also if the put fails: it is put again before
+	// the round is left, and its tool does not run again in this step.
 	c.entry, c.payload = &entry, payload
 	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.agent.Engine.Listens(core.PhaseStepEnd) {
 		return nil
@@ -115,7 +120,7 @@ func (r *round) storeResult(ctx context.Context, i int) error {
 		return err
 	}
 	r.calls[i].fresh = true
-	r.tell(i)
+	r.tell(i) // after the put: what a reader was told stays
 	return nil
 }
 

@@ -38,6 +38,7 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 	if ctx.Err() != nil {
 		return thread.Result{}, context.Cause(ctx)
 	}
+	// Not the step's context: it ends with the time for work, and with the watch.
 	until := p.env.Now().Add(commitTime)
 	if !p.last.IsZero() && p.last.Before(until) {
 		until = p.last
@@ -46,6 +47,8 @@ func (p *step) commit(ctx context.Context, change func() thread.Change, build bu
 	defer cancel()
 	for try := 0; ; try++ {
 		head, result, err := p.committer.Commit(within, p.Key, p.head, change(), p.stamped(build))
+		// The committer has tried the same bytes until it knew: other bytes of this
+		// claim stand there for good, and only a higher fence goes over them.
 		if errors.Is(err, store.ErrConflict) && try < maxRefences {
 			if err := p.refence(within, head); err != nil {
 				return result, err
@@ -110,7 +113,8 @@ const (
 )
 
 // put stores records beside each other; all must succeed. Each can be put again
-// as often as wanted, so that a failure of one leaves nothing to undo.
+// as often as wanted, so that a failure of one leaves nothing to undo. What is put
+// alone is visible to nobody before a head covers or names it.
 func (p *step) put(ctx context.Context, records ...store.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -128,6 +132,8 @@ func (p *step) put(ctx context.Context, records ...store.Record) error {
 	return errors.Join(err, group.Wait())
 }
 
+// putOne puts a record until the store takes it, refuses it for good, or has
+// failed often enough. The step's goroutine waits meanwhile: pauses add up to 3 s.
 func (p *step) putOne(ctx context.Context, record store.Record) error {
 	for failures := 0; ; failures++ {
 		err := p.store.Put(ctx, p.Key, record)

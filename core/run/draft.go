@@ -27,8 +27,9 @@ type draft struct {
 	totals   thread.Totals
 }
 
-// begin makes the draft that follows from what is committed. Messages are clipped
-// for the same reason as in build.
+// begin makes the draft that follows from what is committed. What ended with the
+// run before this one is left out of its state. Messages are clipped for the same
+// reason as in build: hooks and requests hold the conversation's own slice.
 func (d *draft) begin() {
 	c := d.conversation
 	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
@@ -54,7 +55,8 @@ func (d *draft) reset() {
 // begins from what is loaded.
 func (d *draft) clear() { *d = draft{loaded: d.loaded} }
 
-// enter begins a step's own state.
+// enter begins a step's own state: values of single calls end with their step. A
+// step that is taken again after its turn was committed has them already.
 func (d *draft) enter(number int) {
 	d.events.step = number
 	if c := d.conversation; c.run != d.id || c.step != number {
@@ -62,7 +64,8 @@ func (d *draft) enter(number int) {
 	}
 }
 
-// add appends a log record.
+// add appends a log record. Its message is part of the conversation from here on:
+// the phases that follow see it, and so does the model.
 func (d *draft) add(e thread.Entry) {
 	d.entries = append(d.entries, e)
 	if e.Message != nil {
@@ -70,7 +73,9 @@ func (d *draft) add(e thread.Entry) {
 	}
 }
 
-// take moves the patches into an entry.
+// take moves the patches into an entry. The log holds values: whoever folds it
+// comes to the draft's state without any hook. Totals go along, so that a step
+// that reads only the log's end knows what the run has cost.
 func (d *draft) take(e *thread.Entry) {
 	e.Patch = state.Join(d.patches...)
 	e.Revision = d.snapshot.Revision()
@@ -90,7 +95,8 @@ func (d *draft) addStep() {
 	d.add(entry)
 }
 
-// merge takes over what a phase came to.
+// merge takes over what a phase came to. Its effects wait for the commit that
+// makes the rest visible.
 func (d *draft) merge(r plugin.PhaseResult) {
 	d.snapshot = r.Snapshot
 	if len(r.Patch) > 0 {
@@ -113,7 +119,9 @@ func (d *draft) phase(ctx context.Context, c plugin.Context) error {
 	return nil
 }
 
-// context fills in what every hook may read.
+// context fills in what every hook may read. Each call makes a new value over the
+// same immutable snapshot and messages, so that hooks side by side share nothing
+// that changes.
 func (d *draft) context(c plugin.Context) plugin.Context {
 	c.Thread, c.Run, c.AgentID, c.Step = d.Key, d.id, d.record.AgentID, d.events.step
 	c.Snapshot, c.Messages = d.snapshot, d.messages

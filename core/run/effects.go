@@ -31,7 +31,8 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 }
 
 // effectsOf are the effects of call i, of its tool and of what came before and
-// after it.
+// after it, in the order in which they were asked for. Those of gates and tool are
+// in the stored result; those of AfterToolExecute are known to this claim alone.
 func (r *round) effectsOf(i int) (effects []state.Effect) {
 	c := r.calls[i]
 	if c.entry != nil && c.entry.Hooks != nil {

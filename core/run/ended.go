@@ -7,6 +7,10 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
+// An error says what becomes of the run: an ended one that it is over, one of
+// thread's that the claim or the run is, any other that the step is tried again.
+// Code of users never chooses: hooks, gates and fatal tools come through endWith.
+
 // ended is an error that ends the run instead of the delivery.
 type ended struct {
 	termination core.Termination
@@ -18,7 +22,7 @@ func (e *ended) Error() string { return e.cause.Error() }
 func (e *ended) Unwrap() error { return e.cause }
 
 // endWith ends the run with an error whose text clients may read. What a panic
-// said is for the log alone.
+// said is for the log alone: it may quote anything.
 func endWith(code string, cause error) error {
 	detail := cause.Error()
 	var panicked *env.PanicError

@@ -8,11 +8,23 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// emitter hands the events of one claim to its sink, each with its position.
+// A position is run.step.fence.block-end-kind. It says where in the turn an event
+// stands as the turn will be committed, and not how many events came before it: a
+// process that replays the turn from its record gives the same event the same
+// position, however the deltas were cut. emitAt makes positions, for a live stream
+// and for a replay (Replayer); turnBuilder and round know blocks and bytes.
+//
+// The fence is that of the inference: it tells an attempt that was lost from the
+// one that was committed, although both say things at the same places. Events that
+// exist live only (tickets, retries, dropped calls) have no position.
+
+// emitter hands the events of one claim to its sink, each with its position. It is
+// the step's goroutine's alone, as the events' order is the order in which that
+// does things: what tools and the watch come to is emitted by the scheduler.
 type emitter struct {
 	sink  Sink
 	run   core.ID
-	fence uint64
+	fence uint64 // of the inference whose turn the events are about
 	step  int
 	begun bool // run_start was emitted
 }
@@ -40,6 +52,7 @@ func (e *emitter) start(event core.Event) {
 	}
 }
 
+// emit emits an event about the run or step as a whole.
 func (e *emitter) emit(event core.Event) {
 	block := blockLast
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
@@ -83,6 +96,8 @@ func (e *emitter) resultUnplaced(m *core.Message) {
 	}
 }
 
+// send calls the sink. It waits for it: a sink that must not hold up the run takes
+// the event and returns. One that fails or panics is not called again.
 func (e *emitter) send(event core.Event, position string) {
 	event.Step, event.Position = e.step, position
 	if env.Protect(func() error { return e.sink(event) }) != nil {
@@ -95,7 +110,8 @@ func (e *emitter) listened() bool {
 	return e.sink != nil
 }
 
-// resultEvent announces a stored result.
+// resultEvent announces a stored result. Clients read a JSON value in any case: a
+// text becomes a string, an error an object.
 func resultEvent(m *core.Message) core.Event {
 	r := m.ToolResult
 	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status}
@@ -108,7 +124,8 @@ func resultEvent(m *core.Message) core.Event {
 	return e
 }
 
-// lastText is the text of the run's newest assistant turn.
+// lastText is the text of the run's newest assistant turn; empty when the window
+// has none of the run any more.
 func lastText(messages []core.Message, run core.ID) string {
 	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
 		if messages[i].Role == core.RoleAssistant {

@@ -64,6 +64,7 @@ func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
 		return true, r.answer(ctx, t.index, answer{result: result, decision: t.decision})
 	}
+	// Protect: a tool's schema may come from its author, and panic.
 	t.tool = found
 	if len(t.call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return found.Check(t.call.Arguments) }) == nil {
 		return false, nil
@@ -178,7 +179,8 @@ func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall
 	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
 }
 
-// toolCall is what a call's tool is given.
+// toolCall is what a call's tool is given, by value: the tool may go on when the
+// step is over, and must reach nothing of it.
 func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: r.key(t.index),

@@ -13,6 +13,10 @@ import (
 // to closing is the longest.
 const maxRemedies = 4
 
+// A step goes wrong in one of four ways, which this file chooses between: stop
+// without a word (the claim is another's), close (the run was ended from outside),
+// fail (no second try can mend it), give back (everything else).
+
 // run guards the step with a watch on the head and turns what goes wrong into
 // the right end. A remedy is work like any other and is watched, too: a run that
 // fails may be cancelled while it does, and a close may lose its claim. It gets
@@ -26,6 +30,8 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 		work = m.close
 	}
 	stepped, err := m.watched(ctx, work)
+	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
+	// finds that its claim is lost. The claim is given back when none is left.
 	for remedies := 0; err != nil; remedies++ {
 		remedy := m.remedy(ctx, err)
 		if remedy == nil || remedies == maxRemedies {
@@ -90,10 +96,13 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	case errors.Is(cause, thread.ErrFenced), errors.Is(cause, thread.ErrApplied):
 		return Stepped{}, cause
 	}
+	// Asked before detached makes a context of its own.
 	over := ctx.Err() != nil
 	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
+	// Results first: a nack says which calls are done, and what it does not say runs
+	// again. One that cannot be stored does not stop the nack.
 	if err := m.round.storeResults(ctx); stops(err) {
 		return Stepped{}, errors.Join(err, cause)
 	}
@@ -117,6 +126,9 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
 }
 
+// Which pause is waited where: here it is only written into the head, and the
+// mailbox wakes the run when it is over. No process waits.
+
 // nackKind says whether a failure counts as an attempt, and when to try again.
 // Attempts judge the run, never the host: what says nothing about the run (a
 // stop, an edited input, a record that only a newer program reads) is not
@@ -130,7 +142,7 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 		return thread.NackGiven, 0
 	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
 		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
-	case late:
+	case late: // the run may be what takes so long: an attempt, and no pause after a whole invocation
 		return thread.NackFailed, 0
 	case over:
 		return thread.NackGiven, 0 // the host stops

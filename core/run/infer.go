@@ -10,6 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
+// Ids of what a run says. They are no random numbers: whoever repeats a step after
+// a crash makes the same.
+//
 // turnID, callID and resultID derive ids from where a thing stands, so that the
 // order of completion never shows in them.
 func turnID(run core.ID, step int) string { return run.String() + "." + strconv.Itoa(step) }
@@ -32,6 +35,7 @@ func resultID(run core.ID, step, index int) string {
 // of it, and no failed call either; it stays in unsaid for the last words of a
 // cancelled run.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
+	// Kept before anything can fail: a nack says how often the model has.
 	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
 	m.unsaid = t
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
@@ -40,6 +44,8 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	}
 	for {
 		err := t.callModel(ctx)
+		// Looked at first: a stream that ends early because its context has looks like
+		// an answer to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -56,7 +62,9 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 }
 
 // callModel makes one call of the model and adds what it says to the turn. A
-// stream that ends without a stop is a failure.
+// stream that ends without a stop is a failure. The stream runs in this goroutine,
+// so that a delta is emitted before the next one is asked for; a panic of the
+// adapter is an error like any other.
 func (t *turnBuilder) callModel(ctx context.Context) error {
 	request := t.request()
 	t.draft.env.Reach(env.PointModel, env.Before)
@@ -96,7 +104,8 @@ func (t *turnBuilder) request() model.Request {
 
 // prompt is the part of the conversation that the model is shown: the window,
 // and before it what the run was asked, if it is older. Without that a long run
-// would forget its task. It is cut again here, behind begin, because the draft
+// would forget its task. Never longer than the window and one: the model's limit is
+// the window's to keep. It is cut again here, behind begin, because the draft
 // has grown by what people said since.
 func (d *draft) prompt() []core.Message {
 	messages := d.messages[d.window.Cut(d.messages):]

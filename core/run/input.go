@@ -10,6 +10,10 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// Input comes in two ways: a run's own, which a dispatch brought and which opens
+// the run, and what was steered to it since, which lies in the head's inbox. Both
+// are records Q#<id>#<revision>, and the head alone says which revision counts.
+
 // hear takes what people said into the draft: the run's own input, and the
 // inbox as the claim found it. What comes later is the next step's. The commit
 // names each entry with the revision that was read: one that was edited
@@ -26,6 +30,7 @@ func (d *draft) hear(ctx context.Context) error {
 		if err := d.sayOwn(ctx, d.input); err != nil {
 			return err
 		}
+		// For S#, which a regenerate goes back to: see storeSnapshot.
 		if d.cut == 0 { // else it takes back what the snapshot would have
 			d.starting = d.conversation
 		}
@@ -34,6 +39,7 @@ func (d *draft) hear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// In the order of the head, which is the order in which people said it.
 	for i, entry := range d.head.Inbox {
 		seq := d.head.Seq + uint64(len(d.entries)) + 1
 		d.say(entry.ID, inputs[i].Messages)
@@ -42,8 +48,9 @@ func (d *draft) hear(ctx context.Context) error {
 	return nil
 }
 
-// inbox reads the texts of the inbox, all at the same time. One that is lost is
-// empty: there is nothing to read, and never will be.
+// inbox reads the texts of the inbox, all at the same time, each into a place of
+// its own. One that is lost is empty: there is nothing to read, and never will be,
+// and the run must not wait for it.
 func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
 	if len(l.head.Inbox) == 0 {
 		return nil, nil
@@ -66,7 +73,8 @@ func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
 	return inputs, errors.Join(group.Wait(), err)
 }
 
-// queued reads the text of a queued input.
+// queued reads the text of a queued input in the revision that the head names. It
+// outlives every run that it can wait for, so that its absence is damage.
 func (l *loaded) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
 	name := store.InputName(id, revision)
 	record, ok, err := l.store.Get(ctx, l.Key, name)
@@ -107,7 +115,8 @@ func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued) error {
 	return nil
 }
 
-// say adds messages of a person to the draft.
+// say adds messages of a person to the draft. Their entries name the input, by
+// which an audit that says "read" is confirmed.
 func (d *draft) say(input core.ID, messages []core.Message) {
 	for _, m := range messages {
 		m.RunID = d.id

@@ -13,8 +13,11 @@ import (
 )
 
 // loaded is what a step reads: the run's record, its agent, and what is
-// committed of the thread. The conversation is shared with the cache: it is
-// replaced by commits, never changed.
+// committed of the thread. The conversation is shared with the cache and with
+// other steps of this process: it is replaced by commits, never changed.
+//
+// A step loads once. A close loads again when the head has moved on since, and
+// works with what there is when that fails: agent and conversation may be nil then.
 type loaded struct {
 	*step
 	agent        *agent.Resolved
@@ -30,6 +33,8 @@ type loaded struct {
 // tail behind what is cached. Nothing that it reads depends on the agent, so
 // that a failed resolution keeps it.
 func (l *loaded) load(ctx context.Context) error {
+	// A cached conversation is a prefix of the log that the head covers, or it is
+	// dropped: what it has is committed, whoever committed it.
 	cached := l.cache.get(l.Key, &l.head)
 	l.env.Reach(env.PointReadLog, env.Before)
 	err := l.read(ctx, cached)
@@ -37,6 +42,7 @@ func (l *loaded) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Before the step has done anything: one that fails leaves the next what it read.
 	l.cache.put(l.Key, l.conversation)
 	if l.agent, err = l.agents.Resolve(l.record.AgentID); err != nil {
 		return endWith("resolution", err)
@@ -49,8 +55,11 @@ func (l *loaded) load(ctx context.Context) error {
 // are missing. A record that is lost does not stop the other read: what is known
 // of a run that ends for it must not depend on which of the two was faster. Nor
 // on a failure that passes, which goes first.
+//
+// The two share nothing: one sets record, input and opening, the other
+// conversation. What needs both comes after the group has ended.
 func (l *loaded) read(ctx context.Context, cached *conversation) error {
-	if cached != nil && l.known(cached) {
+	if cached != nil && l.known(cached) { // the usual step of a run that this process has stepped before
 		return l.catchUp(ctx, cached)
 	}
 	var lost, err error
@@ -65,7 +74,7 @@ func (l *loaded) read(ctx context.Context, cached *conversation) error {
 	if cached != nil {
 		err = l.catchUp(shared, cached)
 	} else {
-		l.conversation, err = l.readBack(shared, l.head.Seq)
+		err = l.readAnew(shared)
 	}
 	err = errors.Join(group.Wait(), err)
 	if lost != nil && (err == nil || core.CodeOf(err) == core.CodeCorrupt) {
@@ -137,16 +146,29 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 		}
 	}
 	if b.short {
-		l.conversation, err = l.readBack(ctx, l.head.Seq)
-		return err
+		return l.readAnew(ctx)
 	}
 	l.conversation = b.done(l.window)
 	return nil
 }
 
-// readBack reads a thread that is not cached: its state from the stored
-// snapshot, and the log from its end back to where both the window and the
-// snapshot begin.
+// readAnew reads the thread as the head says it is. What was known of it stays when
+// that fails.
+func (l *loaded) readAnew(ctx context.Context) error {
+	c, err := l.readBack(ctx, l.head.Seq)
+	if err == nil {
+		l.conversation = c
+	}
+	return err
+}
+
+// readBack reads a thread that is not cached, as it was after a sequence: its
+// state from the stored snapshot, and the log from its end back to where both the
+// window and the snapshot begin. How much that is does not show in what the step
+// writes: window and state are those of a process that has read everything.
+//
+// The snapshot and the log's end are read at the same time, since the end is
+// needed in any case; the rest waits for both, one range after the other.
 func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
 	var from snapshot
 	t := l.newTail(seq)
@@ -168,6 +190,8 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 	b := &builder{fold: from.fold(), conversation: &conversation{
 		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
 	}}
+	// A value may be newer than its manifest: patches that it has already are passed
+	// over, key by key, until the fold has come to where the value is from.
 	at := &b.seq
 	from.skipUntil(b.fold, at)
 	for _, entry := range entries {
@@ -196,13 +220,14 @@ func (l *loaded) findOpening(ctx context.Context) error {
 			return err
 		}
 	}
-	after := *c
+	after := *c // others read the one that is cached
 	after.opening = l.opening
 	l.conversation = &after
 	return nil
 }
 
-// readOpening reads the run's first message, if it is committed.
+// readOpening reads the run's first message, if it is committed. In a run of one
+// window it is never needed, and in a long one it is one read by its sequence.
 func (l *loaded) readOpening(ctx context.Context) error {
 	first := l.record.FirstSeq
 	if first == 0 { // the record was lost, and made anew without it
@@ -224,7 +249,7 @@ func (l *loaded) readOpening(ctx context.Context) error {
 // that nobody can read any more ends all the same.
 func (l *loaded) learn(ctx context.Context) error {
 	if l.agent != nil && l.conversation.seq == l.head.Seq {
-		return nil
+		return nil // the step itself has come to the end: nothing is newer
 	}
 	err := l.load(ctx) // what this step knows is older than the head, or nothing
 	var end *ended
@@ -235,12 +260,14 @@ func (l *loaded) learn(ctx context.Context) error {
 		return err
 	}
 	l.complain(ctx, "closing run cannot be read", "error", err)
+	// Neither is used half: without the conversation no hook can be shown anything.
 	l.conversation, l.agent = nil, nil
 	return l.identify(ctx)
 }
 
 // identify makes a record for a run whose own is lost, from what is left of it:
-// its end must have a record under the right name.
+// its end must have a record under the right name. What only the lost one said
+// (steps, usage, when it began) is zero.
 func (l *loaded) identify(ctx context.Context) error {
 	if l.record.ID == l.id {
 		return nil
@@ -258,12 +285,14 @@ func (l *loaded) identify(ctx context.Context) error {
 // listens reports whether a plugin wants to know of the run's end.
 func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listens(core.PhaseRunEnd) }
 
-// announceStart emits the run's first event, once.
+// announceStart emits the run's first event, once: at the end, when the run ended
+// before its first step.
 func (l *loaded) announceStart() {
 	l.events.start(core.Event{Type: core.EventRunStart, ThreadID: l.Key.Thread, RunID: l.record.ID, AgentID: l.record.AgentID})
 }
 
-// readRecord reads a record that the head names.
+// readRecord reads a record that the head names. The head is written after what it
+// names: a record that is not there is damage, and not a race.
 func (l *loaded) readRecord(ctx context.Context, what, name string, v any) error {
 	record, ok, err := l.store.Get(ctx, l.Key, name)
 	if err != nil {

@@ -41,6 +41,11 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 	return m
 }
 
+// The files of the way, in its order: loaded.go and input.go read, infer.go and
+// turn.go call the model, commitTurn is commit A, schedule.go runs the calls and
+// merge.go takes what they changed, commitStep is commit B. A round that cannot
+// close ends in wait.go, a run in end.go, and an error in guard.go.
+
 // advance is the way through one step, from wherever the cursor stands. What it
 // says and changes goes into the draft and is void if it returns an error: the
 // hooks of a step that is taken again run again, on the committed state.
@@ -50,10 +55,11 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	m.begin()
 	if m.head.Run.Cursor == thread.CursorTools {
-		return m.tools(ctx)
+		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
 	}
 	number := int(m.head.Run.Step) + 1
 	m.enter(number)
+	// The input comes before every phase: hooks see what the model will be asked.
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -63,6 +69,8 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 			return Stepped{}, err
 		}
 	}
+	// The turn has its id before the model is called, from its place alone: a client
+	// that saw it begin finds the committed turn under the same id.
 	id := turnID(m.id, number)
 	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
@@ -81,6 +89,8 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
+	// Without calls nothing can happen between the turn and the step's end that a
+	// crash should not repeat, so that both are one commit.
 	end := m.judge(*turn)
 	natural := end == nil
 	if natural {
@@ -90,7 +100,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 }
 
 // commitTurn is commit A: the turn and the input before it become visible, and
-// the places of the results are reserved. The tool round follows.
+// the places of the results are reserved. It comes before any call is looked at:
+// from here on every claim runs the calls of this very turn, with the same keys,
+// and a reader who was shown the turn keeps it. The tool round follows.
 func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
 	calls := len(turn.ToolCalls)
 	if calls > thread.MaxCalls {
@@ -107,6 +119,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		if err != nil || m.recorded {
 			return records, err
 		}
+		// A takeover must find whose run it is: the input is read only before this.
 		record, err := m.runRecord(m.record)
 		return append(records, record), err
 	})
@@ -116,7 +129,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	m.round = m.newRound(*turn, m.head.Run.Base)
 	m.committed(ctx)
 	m.round.before = m.messages
-	if !m.claims() {
+	if !m.claims() { // the commit stands, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
 	return m.runRound(ctx)
@@ -126,6 +139,8 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 func (m *machine) tools(ctx context.Context) (Stepped, error) {
 	m.enter(int(m.head.Run.Step))
 	r, err := m.openRound(ctx)
+	// A round that could be read in part counts: the nack must say the schemas that
+	// it has met, and results that were adopted are done.
 	if m.round = r; err != nil {
 		return Stepped{}, err
 	}
@@ -133,7 +148,11 @@ func (m *machine) tools(ctx context.Context) (Stepped, error) {
 }
 
 // runRound takes the round as far as it goes and ends the step: when every call
-// has its result, or when those that have none wait for decisions.
+// has its result, or when those that have none wait for decisions. This is where
+// it is decided that a run waits: a call is open and nothing of the round can run.
+//
+// The stop policies are asked before the calls, and by a takeover again, of the
+// same turn and totals: a run that is to stop starts no tool.
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	r := m.round
 	r.mode = r.chooseMode()
@@ -147,6 +166,8 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	if err != nil {
 		return Stepped{}, err
 	}
+	// Also of a round that waits: hooks of the finished calls run now, and a decision
+	// that comes in a week finds their values stored.
 	if err := r.mergeRound(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -159,7 +180,8 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	return m.finish(ctx, ending{termination: end})
 }
 
-// finish ends the step: its last phase, its remaining records, commit B.
+// finish ends the step: its last phase, its remaining records, commit B. StepEnd
+// runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finish(ctx context.Context, end ending) (Stepped, error) {
 	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
 		return Stepped{}, err
@@ -187,6 +209,8 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		asked = thread.Done
 		m.hold.ending.Store(true) // before the write: the watch may see its head first
 	}
+	// build may be called for several heads, the last of which counts: what it makes
+	// is kept aside until the commit has come back.
 	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitStep{
@@ -217,7 +241,8 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 }
 
 // stepped is what follows commit B: the reader first, then effects, then the
-// cache of the state, whose loss costs nothing.
+// cache of the state, whose loss costs nothing. None of it can fail the step: what
+// the commit handed on may be under way in another process by now.
 func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
 	if m.round != nil {
 		m.round.allStored()

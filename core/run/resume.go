@@ -24,6 +24,8 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	// Both go into whatever the call comes to: the result says which decision it
+	// follows, and a gate that asks the same again counts as granted.
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	if !decision.Resumes() {

@@ -54,7 +54,7 @@ func callsSoFar(failed, lost, allowed uint8) uint8 {
 // turn is whole, or the pause is over and the next call goes on where this one
 // has left the turn.
 func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
-	t.failed++
+	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
 	switch {
 	case !passing(err):
@@ -70,6 +70,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	wait := max(t.draft.env.Jitter(pause(kind, t.failed)), asked)
 	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
 	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	// Announced in both cases: a reader who stays sees why nothing comes.
 	if !t.stays(wait) {
 		return &modelRetry{wait, err}
 	}
@@ -79,7 +80,8 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	return t.draft.env.Sleep(ctx, wait)
 }
 
-// stays reports whether the step itself makes the next call.
+// stays reports whether the step itself makes the next call. Without a reader it
+// never does: a background run costs nothing while it waits in the mailbox.
 func (t *turnBuilder) stays(wait time.Duration) bool {
 	if wait > maxPause || !t.draft.events.listened() {
 		return false
@@ -102,7 +104,8 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether another call of the model may fare better.
+// passing reports whether another call of the model may fare better. What nobody
+// knows is taken for permanent: the same request would fail the same way.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // classify returns the kind of a failure and the pause that the provider asks

@@ -127,6 +127,11 @@ func New(o Options) (*Stepper, error) {
 // are too many.
 func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 
+// Sink takes the events of a run as they happen, in the step's goroutine, which
+// waits for it. An error means that nobody listens any more: the run goes on, and
+// the sink is not called again.
+type Sink func(core.Event) error
+
 // Work is the right to take one step.
 type Work struct {
 	Key  core.ThreadKey

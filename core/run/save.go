@@ -41,7 +41,9 @@ func (d *draft) logRecords(skip int) ([]store.Record, error) {
 	return records, nil
 }
 
-// runRecord encodes the run's record as it stands.
+// runRecord encodes the run's record as it stands. It is rewritten with the fence
+// and version of the head that it goes with, so that a late write of a lost claim
+// cannot replace a newer one.
 func (d *draft) runRecord(r thread.RunRecord) (store.Record, error) {
 	payload, err := d.records.EncodeRun(r)
 	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
@@ -67,7 +69,8 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 	return r
 }
 
-// finalize makes a record say that its run is over.
+// finalize makes a record say that its run is over. The time is that of the last
+// try that built it: only the one whose head was set is ever read.
 func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, d.env.Millis()
 	r.Response = lastText(d.messages, r.ID)
@@ -80,6 +83,7 @@ func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
 func (d *draft) committed(ctx context.Context) {
 	d.recorded = true
 	d.remember()
+	// Taken before begin: the draft is another one then.
 	effects, c := d.effects, d.context(plugin.Context{})
 	d.begin()
 	d.runEffects(ctx, c, effects)
@@ -92,7 +96,7 @@ func (d *draft) committed(ctx context.Context) {
 func (d *draft) remember() {
 	b := build(d.conversation)
 	for _, entry := range d.entries {
-		if err := b.add(entry); err != nil { // it was made from this very state
+		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
 			d.log.Error("committed entries do not fold", append(d.attrs(), "error", err)...)
 			return
 		}

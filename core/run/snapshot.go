@@ -11,6 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// The state of a thread is what its log folds to. S# saves a cold step the fold of
+// the whole log: a manifest and a record for each value, put by a step after its
+// commit, without a head write. Nothing waits for it and nothing depends on it.
+
 // defaultSnapshot is how many turns of a thread go by between two stored
 // snapshots of its state.
 const defaultSnapshot = 16
@@ -29,7 +33,8 @@ type manifest struct {
 	Keys     map[state.KeyPath]uint64 `json:"keys,omitempty"`
 }
 
-// snapshotValue is the payload of S#<path>.
+// snapshotValue is the payload of S#<path>. It says by itself how new it is, since
+// it may be of another age than the manifest.
 type snapshotValue struct {
 	AsOf  uint64          `json:"as_of"`
 	Value json.RawMessage `json:"value"`
@@ -67,6 +72,7 @@ func (l *loaded) readSnapshot(ctx context.Context, seq uint64) (snapshot, error)
 	if seq == 0 {
 		return snapshot{}, nil
 	}
+	// One list instead of a read for each key: it may lag, which the ages show.
 	records, err := l.store.Records(ctx, l.Key, store.SnapshotName, "", maxSnapshotKeys)
 	if err != nil {
 		return snapshot{}, fmt.Errorf("read state snapshot: %w", err)
@@ -102,6 +108,8 @@ func (l *loaded) readSnapshot(ctx context.Context, seq uint64) (snapshot, error)
 	return s, nil
 }
 
+// unusable passes over a snapshot that cannot be used, unless it is a newer
+// program's: then this one must leave the thread alone.
 func (l *loaded) unusable(ctx context.Context, err error) error {
 	if core.CodeOf(err) == core.CodeSchema {
 		return err
@@ -195,6 +203,8 @@ func (d *draft) putSnapshot(ctx context.Context, c *conversation, values state.S
 	return &next, err
 }
 
+// snapshotRecord has fence and version of the head that the step knows: an older
+// step's snapshot never replaces a newer one's.
 func (d *draft) snapshotRecord(name string, v any) (store.Record, error) {
 	payload, err := d.records.Encode("state snapshot", v)
 	return store.Record{Name: name, Fence: d.fence(), Version: d.head.Version, Payload: payload}, err

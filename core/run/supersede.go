@@ -27,6 +27,9 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	if err != nil {
 		return fmt.Errorf("read the thread before sequence %d: %w", from, err)
 	}
+	// The two states are compared, instead of undoing patches one by one: a fold over
+	// the log, range and record included, comes to the earlier one whatever happened
+	// between them.
 	now := d.snapshot
 	entry := thread.Entry{
 		Run: d.id, Superseded: &thread.Range{From: from, To: d.head.Seq}, Earlier: before,
@@ -39,6 +42,8 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	if err := fold.Apply(entry.Patch, entry.Revision); err != nil {
 		return core.Errorf(core.CodeInternal, "state before sequence %d: %w", from, err)
 	}
+	// From here on the draft is of the earlier thread: hooks and model see nothing of
+	// what is taken back.
 	d.snapshot, d.cut = fold.Snapshot(), from
 	messages := then.messages[d.window.Cut(then.messages):]
 	d.messages = messages[:len(messages):len(messages)]

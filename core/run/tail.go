@@ -20,7 +20,9 @@ const (
 	leastTail  = 4
 )
 
-// tail is the end of a log, as far as it was read.
+// tail is the end of a log, as far as it was read. It is read by one goroutine,
+// towards older entries, until it has the window and what the stored state lacks:
+// the two begin at different sequences, and the older one counts.
 type tail struct {
 	entries []thread.Entry // newest first
 	next    uint64         // sequence of the next older one; 0: there is none
@@ -30,6 +32,7 @@ type tail struct {
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
+// newTail is the tail of a log that ends with a sequence.
 func (l *loaded) newTail(seq uint64) *tail {
 	return &tail{next: seq, measure: l.window.Measure(), room: 1}
 }
@@ -37,6 +40,8 @@ func (l *loaded) newTail(seq uint64) *tail {
 // missing is how many older entries to read next, so that the window and what
 // follows sequence asOf become whole; 0 when they are.
 func (t *tail) missing(asOf uint64) uint64 {
+	// An eighth more than the estimate, since a range too many costs a round trip;
+	// but growing only so fast, since one huge old message would be read in vain.
 	var n uint64
 	if t.room > 0 {
 		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries)))
@@ -47,7 +52,9 @@ func (t *tail) missing(asOf uint64) uint64 {
 	return min(n, t.next)
 }
 
-// add takes the next older entry.
+// add takes the next older entry. Messages that a later record took back do not
+// count for the window; their entries are kept all the same, since the state's fold
+// goes through them.
 func (t *tail) add(entry thread.Entry) {
 	seq := t.next
 	t.entries = append(t.entries, entry)
@@ -84,7 +91,9 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 	return newest + 1 - uint64(n), entries
 }
 
-// readTail reads n older entries, fewer when the log begins before that.
+// readTail reads n older entries, fewer when the log begins before that. The log
+// has no gaps up to the head's sequence: one is damage, and no state or window may
+// be made across it.
 func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
 	if t.next == 0 {
 		return nil

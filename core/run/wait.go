@@ -10,6 +10,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// Two writes make a wait known: commitSuspend while calls of the round still run,
+// and commitWait, which ends the step when none does. Both propose; Apply decides
+// which calls find a place, and whether there is still something to wait for
+// (thread.Suspend, thread.CommitStep with the outcome Wait). runRound comes here.
+
 // waiting are the tickets that the head does not have yet, in call order, with
 // their records. Where two calls want the last place the first one gets it, in every
 // claim that comes to the same point.
@@ -54,7 +59,7 @@ func (r *round) commitSuspend(ctx context.Context, marks []int) error {
 	if err != nil {
 		return err
 	}
-	r.announceTickets()
+	r.announceTickets() // after the write, see there
 	if !r.claims() { // the marks and tickets stand, but another worker starts what they are for
 		return thread.ErrFenced
 	}
@@ -85,6 +90,7 @@ func (r *round) announceTickets() {
 // on at once. StepEnd has not run then; it belongs to the round's end.
 func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	r, from := m.round, m.head.Seq // nothing of the log becomes visible: the results' places are not all taken
+	// Not the log: R#, the tickets and the round's values are all that a wait stores.
 	calls := r.leave(nil)
 	tickets, records := r.waiting()
 	record := m.record // m.record is that of the last write that counts: build is called for heads that come to nothing

@@ -33,6 +33,8 @@ func (h *hold) owns(fence uint64) bool {
 // watch is waited for before the next piece of work begins, so that there is
 // never a second one, and none outlives the step.
 func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
+	// A remedy begins with what the step knows by then: one that ends the run sets it
+	// again, before it writes.
 	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
 	group.Go(p.watch)
@@ -63,7 +65,7 @@ func (p *step) watch(ctx context.Context) error {
 		if err != nil {
 			continue // liveness only: the commit will tell
 		}
-		ending := p.hold.ending.Load()
+		ending := p.hold.ending.Load() // after the head was read, see hold
 		switch {
 		case !p.hold.owns(head.Claim.Fence):
 			return thread.ErrFenced
@@ -72,11 +74,14 @@ func (p *step) watch(ctx context.Context) error {
 		case !ending && head.Run.Status == thread.Closing:
 			return thread.ErrClosing
 		}
+		// The claim is the step's own, so that a round may go on from this head.
 		p.news.offer(head)
 		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
 			continue
 		}
 		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: ending}
+		// The step does not hear of the new version. Its next commit meets a newer head,
+		// which differs in the lease alone, and the committer tries it on that.
 		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)
 		if stops(err) {
 			return err
