@@ -222,7 +222,7 @@ func (c *cache) put(key core.ThreadKey, v *conversation) {
 	if v.short { // a step that found it would show its model too little
 		return
 	}
-	size := v.bytes()
+	size := v.bytes() // before the lock: it looks at every message
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.byKey[key]; old != nil {

@@ -51,12 +51,16 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 	p.env.Start(func() {
 		defer close(a.done)
 		defer func() {
+			// The one who ends the parts second knows that the other was first: either
+			// the tool was left behind, or awaitLate came too late.
 			if !a.parts.end() { // it was left behind
 				p.abandoned.Add(-1)
 			}
 		}()
 		a.result, a.err = tool.Execute(within, t, call)
 	})
+	// Whether it returned or its time is over, and which of the two limits that was:
+	// the tool's own ends the call, the step's leaves it to another delivery.
 	waited := p.env.Wait(within, a.done)
 	timedOut := within.Err() != nil && ctx.Err() == nil
 	if waited == nil || p.awaitLate(ctx, a) {

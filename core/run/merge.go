@@ -66,6 +66,8 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 	if r.agent == nil { // a close by a program that has not the agent: nobody knows what the keys mean
 		return
 	}
+	// In the order in which they were asked for: the tool knew what its hooks had
+	// changed, and may have changed it on.
 	for _, command := range []*state.Command{hooks, entry.Intents} {
 		if command == nil {
 			continue

@@ -49,6 +49,8 @@ type openCall struct {
 	effects []state.Effect // what AfterToolExecute asked for
 }
 
+// newRound is the round of a committed turn, of which nothing is known yet. Calls
+// are allocated together: all of them live until the round is over.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
 	r := &round{draft: d, turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
 	calls := make([]openCall, len(r.calls))
@@ -69,7 +71,8 @@ func (r *round) takeOver(before *round) {
 	}
 }
 
-// open reports whether a call has no result yet.
+// open reports whether a call has no result yet. A round that is open when nothing
+// runs waits for decisions.
 func (r *round) open() bool {
 	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
 }

@@ -39,19 +39,19 @@ func decided(s thread.CallStatus) bool {
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
 // only one that asks gates, starts calls, stores results and commits. Tools run
 // beside it, and the watch reads the head beside it; both leave what they have in
-// step.news and wake it.
+// news and wake it.
 //
 // What one call fails with cancels none of the others: their tools have begun,
 // and each result that is stored is one that does not run again. Only a lost
 // claim or an ended run does. After a failure nothing new is started.
 //
 // Nothing of the step has a lock for this. A tool's function gets its task and its
-// call by value before it starts, and gives its outcome back through step.news,
+// call by value before it starts, and gives its outcome back through news,
 // whose mutex orders what it did before what the scheduler does with it.
 //
 // The scheduler sees decisions that come while it works in two ways: in the head
 // that each of its own writes returns, and in the heads that the watch reads. Both
-// end in p.head, and from there on make no difference.
+// end in the step's head, and from there on make no difference.
 type scheduler struct {
 	*round
 	group   *env.Group // of the tools
@@ -84,7 +84,7 @@ func (r *round) schedule(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// failed notes what went wrong with call i. The first error of a call is its
+// failed notes what went wrong with call i, and lets what runs go on. The first error of a call is its
 // cause; what follows of the same call is its consequence.
 func (s *scheduler) failed(i int, err error) {
 	if err == nil {
@@ -97,7 +97,8 @@ func (s *scheduler) failed(i int, err error) {
 	}
 }
 
-// goesOn reports whether something new may be started.
+// goesOn reports whether something new may be started. Once it says no it says no
+// to the end: neither errors nor a context that is over come back.
 func (s *scheduler) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && s.stop == nil && !slices.ContainsFunc(s.errs, func(err error) bool { return err != nil })
 }
@@ -119,7 +120,8 @@ func (s *scheduler) sequential(ctx context.Context) {
 	}
 }
 
-// one takes one call to its result, or to where it waits.
+// one takes one call to its result, or to where it waits. Gates see what the calls
+// before it changed, since those are merged.
 func (s *scheduler) one(ctx context.Context, i int) error {
 	c := s.round.calls[i]
 	if s.round.blocked() >= 0 {

@@ -60,7 +60,7 @@ func (r *round) commitSuspend(ctx context.Context, marks []int) error {
 		return err
 	}
 	r.announceTickets() // after the write, see there
-	if !r.claims() { // the marks and tickets stand, but another worker starts what they are for
+	if !r.claims() {    // the marks and tickets stand, but another worker starts what they are for
 		return thread.ErrFenced
 	}
 	return nil
