@@ -13,19 +13,35 @@ import (
 // hold is what the step and its watch share: which claim is the step's own, and
 // what the step is about to do to the head. The step's goroutine writes it, the
 // watch reads it; each field is one fact, so that no two need to change together.
-// The fields change before the head write that they announce, and the watch reads
-// the head before it reads them: what it finds in the head is announced by then.
+// refencing and ending change before the head write that they announce, and the
+// watch reads the head before it reads them: what it finds there is announced by
+// then. Fences only grow, so that a lower one than the step's is an old look.
 type hold struct {
 	fence     atomic.Uint64 // of the claim; 0 is never held
 	refencing atomic.Bool   // the next fence is being taken
 	ending    atomic.Bool   // the step ends the run: a closing head is no surprise
 }
 
-// owns reports whether a fence that was read in the head is the step's own. While
-// the next one is taken, the head may have it before the step knows of it.
-func (h *hold) owns(fence uint64) bool {
-	held := h.fence.Load()
-	return fence == held || fence == held+1 && h.refencing.Load()
+// look is what a fence that was read in the head says of the step's claim.
+type look int
+
+const (
+	lookLost look = iota // another claim has the head, or none has
+	lookOwn
+	lookOld // it was read, or is being passed, while the step takes the next fence
+)
+
+// look judges a fence. refencing is read before fence and cleared after it is set:
+// whoever finds it cleared again finds the new fence.
+func (h *hold) look(fence uint64) look {
+	refencing, held := h.refencing.Load(), h.fence.Load()
+	switch {
+	case fence == 0 || fence > held+1 || fence == held+1 && !refencing:
+		return lookLost
+	case fence != held || refencing:
+		return lookOld
+	}
+	return lookOwn
 }
 
 // watched does the work beside the watch. When the watch stops the work, its
@@ -67,7 +83,7 @@ func (p *step) watch(ctx context.Context) error {
 		}
 		ending := p.hold.ending.Load() // after the head was read, see hold
 		switch {
-		case !p.hold.owns(head.Claim.Fence):
+		case p.hold.look(head.Claim.Fence) == lookLost:
 			return thread.ErrFenced
 		case !ending && head.Claim.Epoch != head.Epoch:
 			return thread.ErrSuperseded
@@ -83,6 +99,9 @@ func (p *step) watch(ctx context.Context) error {
 		// The step does not hear of the new version. Its next commit meets a newer head,
 		// which differs in the lease alone, and the committer tries it on that.
 		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)
+		if errors.Is(err, thread.ErrFenced) && p.hold.look(head.Claim.Fence) == lookOld {
+			continue // refused for the step's own next fence: the next look will renew
+		}
 		if stops(err) {
 			return err
 		}
