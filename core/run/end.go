@@ -230,7 +230,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 	}
 	r := m.newRound(turn, m.head.Run.Base)
 	r.takeOver(m.round)
-	m.round, r.before = r, m.messages
+	m.round = r
 	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}

@@ -62,6 +62,10 @@ func (l *loaded) read(ctx context.Context, cached *conversation) error {
 	if cached != nil && l.known(cached) { // the usual step of a run that this process has stepped before
 		return l.catchUp(ctx, cached)
 	}
+	if l.head.Seq == 0 { // a new thread has no log and no state: nothing is read beside the input
+		l.conversation = &conversation{incarnation: l.head.Incarnation}
+		return l.recall(ctx)
+	}
 	var lost, err error
 	group, shared := l.env.Group(ctx)
 	group.Go(func(ctx context.Context) error {

@@ -126,9 +126,8 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if err != nil {
 		return Stepped{}, err
 	}
-	m.round = m.newRound(*turn, m.head.Run.Base)
 	m.committed(ctx)
-	m.round.before = m.messages
+	m.round = m.newRound(*turn, m.head.Run.Base)
 	if !m.claims() { // the commit stands, and another worker runs its calls
 		return Stepped{}, thread.ErrFenced
 	}
@@ -241,8 +240,9 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 }
 
 // stepped is what follows commit B: the reader first, then effects, then the
-// cache of the state, whose loss costs nothing. None of it can fail the step: what
-// the commit handed on may be under way in another process by now.
+// cache of the state, whose loss costs nothing. Nothing of it fails the step:
+// what the commit handed on may be under way in another process by now. A run that
+// still owes something to its end is closed by this claim.
 func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
 	if m.round != nil {
 		m.round.allStored()

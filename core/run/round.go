@@ -52,7 +52,7 @@ type openCall struct {
 // newRound is the round of a committed turn, of which nothing is known yet. Calls
 // are allocated together: all of them live until the round is over.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
-	r := &round{draft: d, turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
+	r := &round{draft: d, before: d.messages, turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
 	calls := make([]openCall, len(r.calls))
 	for i := range r.calls {
 		r.calls[i] = &calls[i]

@@ -112,6 +112,7 @@ var roundMutants = []mutant{
 		return d, k, err
 	}
 	return d, k, r.records.Decode("decision", all[0].Payload, &d)`,
+		Also: []change{{"core/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
 	{
 		Name: "an orphan D# is believed by who decides",
