@@ -134,8 +134,8 @@
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
 //   - the tools of a round. They are given a call by value and leave what they
-//     come to in news, whose mutex is the only one that is shared with the step;
-//     the scheduler, which is the step's goroutine, waits for that, stores the
+//     come to in news, whose mutex is the only lock between them and the step; the
+//     scheduler, which is the step's goroutine, waits for that, stores the
 //     results and commits. Each tool runs in a goroutine of its own, the only one
 //     that can outlive the step: a tool that goes on for two seconds when its
 //     context has ended is left behind, and has nothing of the step by then (see

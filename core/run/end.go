@@ -190,6 +190,7 @@ func (m *machine) close(ctx context.Context) (Stepped, error) {
 	if head.Claim.Fence != m.fence() || head.Run.Status != thread.Closing {
 		return Stepped{}, thread.ErrFenced
 	}
+	// From here on the step stands where the close begins, whoever began it.
 	m.head = head
 	if err := m.learn(ctx); err != nil {
 		return Stepped{}, err
@@ -259,6 +260,8 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 		}
 		c.entry = &entry
 	}
+	// Merged in call order, as at a round's end: a cancel must not lose what a tool
+	// has changed, whose result stands in the log.
 	for i, c := range r.calls {
 		if !c.merged { // its AfterToolExecute does not run any more
 			r.mergeResult(ctx, i, c.entry.Hooks)
@@ -314,6 +317,8 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 		d.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", d.head.Run.Attempts)
 		return true, nil
 	}
+	// The draft is a value: a phase that failed half-way is undone by putting the one
+	// before it back.
 	before := *d
 	within, cancel := d.env.WithTimeout(ctx, d.lease)
 	defer cancel()
@@ -349,6 +354,8 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		return Stepped{}, err
 	}
 	m.record = record
+	// Effects of the calls ran with the commit. These are RunEnd's: they come before
+	// the reader hears of the end, and are lost with the process like all others.
 	m.runEffects(ctx, m.context(plugin.Context{Termination: t}), d.effects)
 	if m.conversation != nil {
 		m.remember()

@@ -66,7 +66,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // so that a delta is emitted before the next one is asked for; a panic of the
 // adapter is an error like any other.
 func (t *turnBuilder) callModel(ctx context.Context) error {
-	request := t.request()
+	request := t.request() // before the point: a crash there has cost no call
 	t.draft.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range t.draft.agent.Model.Stream(ctx, request) {

@@ -105,6 +105,8 @@ func (l *loaded) known(c *conversation) bool {
 // a refused one and is not looked at, except in a closing run, which may have
 // stored it with the write that began to close.
 func (l *loaded) recall(ctx context.Context) error {
+	// FirstSeq and StartedAt are made with the first commit, so that before it every
+	// claim makes the record anew.
 	if l.head.Run.Cursor != thread.CursorStart || l.head.Run.Status == thread.Closing {
 		stored, ok, err := l.store.Get(ctx, l.Key, store.RunName(l.id))
 		if err != nil {
@@ -143,6 +145,8 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 	if err != nil {
 		return err
 	}
+	// Usually nothing, or what a step of another process has committed: the log is
+	// read forwards from where the cache ends, and no snapshot is needed.
 	b := build(cached)
 	for _, entry := range entries {
 		if err := b.add(entry); err != nil {

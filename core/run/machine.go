@@ -63,6 +63,8 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.hear(ctx); err != nil {
 		return Stepped{}, err
 	}
+	// RunStart belongs to the first step: a crash before its commit runs it again, on
+	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
 		if err := m.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
@@ -126,6 +128,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	if err != nil {
 		return Stepped{}, err
 	}
+	// A new round, with the places that the head has reserved for it.
 	m.committed(ctx)
 	m.round = m.newRound(*turn, m.head.Run.Base)
 	if !m.claims() { // the commit stands, and another worker runs its calls
@@ -225,6 +228,8 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if r != nil {
 			records = r.addUnstored(records)
 		}
+		// R# is written at start, wait and end alone: its steps and usage between them
+		// follow from the turns, which carry the totals.
 		record = m.recordFor(next, result, end.termination)
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
@@ -256,7 +261,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	if result.Outcome == thread.Close {
 		return m.close(ctx)
 	}
-	m.storeSnapshot(ctx)
+	m.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
 	return m.handedOn(result.Outcome), nil
 }
 

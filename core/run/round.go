@@ -12,7 +12,8 @@ import (
 
 // round is the tool round of the committed turn, as this claim knows it. It is
 // the step's own goroutine's: a call that runs reports to the scheduler and
-// touches nothing here.
+// touches nothing here. What it merges goes into the draft, which the commit that
+// closes the round makes records of; what it stores before that are single results.
 type round struct {
 	*draft
 	turn   core.Message
@@ -29,8 +30,10 @@ type round struct {
 //
 //	open -> checked -> gated -> (suspended <-> decided) -> running -> stored
 //
-// The head's status says where it stood when another claim was last seen; what
-// follows is what this claim has made of it since.
+// The head's status says where it stood when the head was last written; what
+// follows is what this claim has made of it since. The two meet in statuses, which
+// says with every write how far the calls are: nothing that the head says is taken
+// back, but a call whose result is not stored yet is not called done either.
 type openCall struct {
 	task   *task   // its gates have let it through; nil before
 	ticket *ticket // what it is to wait for, until the head has it
@@ -61,7 +64,8 @@ func (d *draft) newRound(turn core.Message, base uint64) *round {
 }
 
 // takeOver keeps what a round of the same step knew of the turn's calls that the
-// store cannot tell: what was announced, and whose tools were cut short.
+// store cannot tell: what was announced, and whose tools were cut short. A close
+// makes the round anew from the store, since what counts lies there.
 func (r *round) takeOver(before *round) {
 	if before == nil || before.base != r.base {
 		return

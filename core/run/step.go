@@ -31,7 +31,7 @@ type step struct {
 	head   thread.Head // as this step knows it; the watch may have written newer versions
 	last   time.Time   // until when there is time to hand back the work; zero: no end
 	events emitter
-	hold   hold // shared with the watch
+	hold   hold // shared with the watch; it has the fence of the claim
 	news   news // what reaches a round from beside the step's goroutine
 	moved  bool // the step made a commit: it is progress, however the step goes on
 }

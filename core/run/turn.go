@@ -122,6 +122,7 @@ func (t *turnBuilder) taken(id string) bool {
 			return true
 		}
 	}
+	// Of the window alone: no model is shown an older call beside this one.
 	for _, m := range t.draft.messages {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
