@@ -10,8 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Every end of a run is in this file, and what a reader finds after it. All of
-// them are one sequence:
+// What each end of a run writes, in which order, and who reads it. All of it is in
+// this file, but for the first write of the ends that a whole step comes to, which
+// is its commit B (commitStep in machine.go). All ends are one sequence:
 //
 //  1. One head write makes the run closing, with a reason and a closing version.
 //     From there on status reads say Done, nothing can be steered to the run, and
@@ -64,6 +65,10 @@ import (
 //     run's last text.
 //   - The head: no run, no claim, no inbox. The first entry of unread input becomes
 //     a dispatch, with a pointer N# from its run's id; the rest is its inbox.
+//
+// An end that is final with the first write has written the same: no call is open,
+// the turn or the input is in that commit, and R# says done instead of how it will
+// end. RunEnd has nobody to hear it.
 //
 // A run that nobody can read any more ends all the same: its calls have no names
 // then, and its hooks are not asked.
