@@ -83,6 +83,10 @@ import (
 // come the effects of calls that are done with this write, those of RunEnd, and
 // the events step_end and run_finish.
 //
+// Who reads it: M# the next run's model and whoever lists the thread's messages; R#
+// status reads and a stream that comes late, which ends by it; A# the status of an
+// input that never became a message; the head whoever claims the thread next.
+//
 // How it can be repeated: a crash before CommitClose repeats 2. Results are
 // adopted, messages have the ids of their places, and R# is rewritten, so that
 // nobody sees the repetition but RunEnd, which can run once for the step that came
