@@ -13,44 +13,43 @@ import (
 )
 
 // openRound finds the committed turn, what the round has come to, and what earlier
-// claims stored of it.
-func (p *step) openRound(ctx context.Context) error {
+// claims stored of it. It returns the round as far as it came, also with an error.
+func (d *draft) openRound(ctx context.Context) (*round, error) {
 	// The head says how many calls the round has and not which: the turn must be
 	// theirs, or results would be stored under calls that nobody made.
-	messages := p.draft.messages
-	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(p.head.Run.Calls) {
-		return fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", p.head.Run.Base, store.ErrCorrupt)
+	messages := d.messages
+	if len(messages) == 0 || len(messages[len(messages)-1].ToolCalls) != len(d.head.Run.Calls) {
+		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.head.Run.Base, store.ErrCorrupt)
 	}
-	p.round = newRound(messages[len(messages)-1], p.head.Run.Base)
-	p.round.before = messages
+	r := d.newRound(messages[len(messages)-1], d.head.Run.Base)
 	// First what was merged, then what is stored: a result that the round's record
 	// does not have is merged from the log.
-	if err := p.recallRound(ctx); err != nil {
-		return err
+	if err := r.recallRound(ctx); err != nil {
+		return r, err
 	}
-	if err := p.adopt(ctx); err != nil {
-		return err
+	if err := r.adopt(ctx); err != nil {
+		return r, err
 	}
-	p.showResults()
-	return nil
+	r.showResults()
+	return r, nil
 }
 
 // recallRound goes on from what a round that waited had come to. Values were
 // stored, not intents: it does not matter which build they come from. Without a
 // record everything that is stored is merged again.
-func (p *step) recallRound(ctx context.Context) error {
-	version := p.head.Run.Round
+func (r *round) recallRound(ctx context.Context) error {
+	version := r.head.Run.Round
 	if version == 0 {
 		return nil
 	}
 	var open thread.RoundRecord
-	if err := p.readRecord(ctx, "round", store.RoundName(p.id, version), &open); err != nil {
+	if err := r.readRecord(ctx, "round", store.RoundName(r.id, version), &open); err != nil {
 		return err
 	}
-	r, d := p.round, &p.draft
+	d := r.draft
 	// A call is merged in the write that makes it done, or after it: a record that
 	// says more is not this head's.
-	unknown := func(i int) bool { return i < 0 || i >= len(r.calls) || p.head.Run.Calls[i] != thread.CallDone }
+	unknown := func(i int) bool { return i < 0 || i >= len(r.calls) || r.head.Run.Calls[i] != thread.CallDone }
 	if open.Turn != r.base-1 || slices.ContainsFunc(open.Merged, unknown) {
 		return fmt.Errorf("the open round of version %d is not that of the turn at %d: %w", version, r.base-1, store.ErrCorrupt)
 	}
@@ -80,44 +79,46 @@ func (p *step) recallRound(ctx context.Context) error {
 // A worker of a lower fence may still put a result while this reads, at a sequence
 // that was found empty: that call runs again, and its new result takes the place of
 // the late one. Where the own put stands, a lower fence is refused.
-func (p *step) adopt(ctx context.Context) error {
-	r, base := p.round, p.head.Run.Base
+func (r *round) adopt(ctx context.Context) error {
+	r, base := r, r.head.Run.Base
 	last := base + uint64(len(r.calls)) - 1
+	// Read in one go, from the log itself: what is behind the head's sequence is
+	// invisible to everybody but a holder.
 	var again []store.Record
 	var adopted []int
-	for record, err := range p.store.Log(ctx, p.Key, base, last) {
+	for record, err := range r.store.Log(ctx, r.Key, base, last) {
 		if err != nil {
 			return fmt.Errorf("read stored results: %w", err)
 		}
 		seq, _ := store.LogSeq(record.Name)
 		i := int(seq - base)
-		done := p.head.Run.Calls[i] == thread.CallDone
+		done := r.head.Run.Calls[i] == thread.CallDone
 		r.schema = max(r.schema, schemaOf(record.Payload)) // before it is decoded, which may be beyond this program
-		entry, err := p.records.DecodeEntry(record.Payload)
+		entry, err := r.records.DecodeEntry(record.Payload)
 		if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 			return fmt.Errorf("result at sequence %d: %w", seq, err)
 		}
-		if err != nil || !p.isResult(entry, i) {
+		if err != nil || !r.isResult(entry, i) {
 			continue // an orphan of something that was never committed
 		}
 		r.calls[i].entry, r.calls[i].payload = &entry, record.Payload
 		r.calls[i].told = r.calls[i].told || done
 		if !done {
-			again = append(again, store.Record{Name: record.Name, Fence: p.fence, Payload: record.Payload})
+			again = append(again, store.Record{Name: record.Name, Fence: r.fence(), Payload: record.Payload})
 		}
 		adopted = append(adopted, i)
 	}
-	for i, status := range p.head.Run.Calls {
+	for i, status := range r.head.Run.Calls {
 		if status == thread.CallDone && r.calls[i].entry == nil {
 			return fmt.Errorf("the result of call %d, which is done, is missing: %w", i, store.ErrCorrupt)
 		}
 	}
-	if err := p.put(ctx, again...); err != nil {
+	if err := r.put(ctx, again...); err != nil {
 		return err
 	}
 	// Announced after the put: a result that a reader has seen is one that stays.
 	for _, i := range adopted {
-		r.tell(i, &p.events)
+		r.tell(i)
 	}
 	return nil
 }
@@ -126,11 +127,11 @@ func (p *step) adopt(ctx context.Context) error {
 // log, 0 when there are none: the head must say it, so that a program which
 // cannot read them leaves the thread alone. One that is too new for this program
 // goes into the nack.
-func (p *step) adopted() uint16 {
-	if p.round == nil {
+func (r *round) adopted() uint16 {
+	if r == nil {
 		return 0
 	}
-	return p.round.schema
+	return r.schema
 }
 
 // schemaOf is the schema number of a payload, also of one that this program
@@ -143,8 +144,27 @@ func schemaOf(payload []byte) uint16 {
 	return frame.Schema
 }
 
-// isResult reports whether an entry is the result of call i of the open round.
-func (p *step) isResult(entry thread.Entry, i int) bool {
-	return entry.Run == p.id && entry.Message != nil && entry.Message.ToolResult != nil &&
-		entry.Message.ID == resultID(p.id, int(p.head.Run.Step), i)
+// isResult reports whether an entry is the result of call i of the open round. Run,
+// step and index are in the message id: no other turn's result can have it.
+func (r *round) isResult(entry thread.Entry, i int) bool {
+	return entry.Run == r.id && entry.Message != nil && entry.Message.ToolResult != nil &&
+		entry.Message.ID == resultID(r.id, int(r.head.Run.Step), i)
+}
+
+// openTurn is the turn of the open round, for its close. It is read from the log by
+// its sequence, since the thread may not be readable as a whole; one that cannot be read any more has
+// calls without names, as many as the head knows.
+func (l *loaded) openTurn(ctx context.Context) (core.Message, error) {
+	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, l.head.Run.Base-1, l.head.Run.Base-1)
+	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(l.head.Run.Calls) {
+		return *entries[0].Message, nil
+	}
+	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
+		return core.Message{}, err
+	}
+	var turn core.Message
+	for i := range l.head.Run.Calls {
+		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(l.id, int(l.head.Run.Step), i)})
+	}
+	return turn, nil
 }

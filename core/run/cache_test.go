@@ -109,9 +109,9 @@ func TestCacheHoldsCommittedPrefixes(t *testing.T) {
 // in the step: a conversation without their state would be wrong for ever.
 func TestEntriesThatDoNotFoldAreNotRemembered(t *testing.T) {
 	before := talked(1, 10)
-	p := &step{Stepper: &Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}, Work: Work{Key: cacheKey(1)}}
+	p := (&Stepper{cache: newCache(1 << 20), log: slog.New(slog.DiscardHandler), window: all{}}).newMachine(Work{Key: cacheKey(1)}, nil)
 	p.conversation = before
-	p.draft.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
+	p.entries = []thread.Entry{{Revision: 1, Patch: state.Patch{{Op: state.OpRemove, Path: "/thread/nothing"}}}}
 	p.remember()
 	if p.conversation != before || p.cache.get(cacheKey(1), head(2)) != nil {
 		t.Errorf("the conversation goes on to sequence %d", p.conversation.seq)
@@ -153,7 +153,7 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{conversation: conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
+		b := &builder{conversation: &conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
 		b.cut(tt.from)
 		if len(b.seqs) != tt.left || len(b.messages) != tt.left || b.size != 256*tt.left || b.short != tt.short {
 			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, len(b.messages), b.size, b.short, tt.left, tt.short)

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -12,7 +11,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// answer is what a call comes to, from whichever side.
+// answer is what a call comes to, from whichever side: its tool, a gate, a decision,
+// or the runtime that says why there is nothing. All of them become one record,
+// in one place (keep), so that each call has exactly one result.
 type answer struct {
 	result   tool.Result
 	hooks    state.Command // what gates and BeforeToolExecute asked for
@@ -20,7 +21,8 @@ type answer struct {
 	blocked  string        // why a gate ended the run over it
 }
 
-// synthetic is a result that no tool gave.
+// synthetic is a result that no tool gave. The status says what happened; the
+// message is for the model alone, and nobody decides by it.
 func synthetic(status core.ResultStatus, message string) tool.Result {
 	result := tool.Failed(message)
 	result.Status = status
@@ -29,21 +31,21 @@ func synthetic(status core.ResultStatus, message string) tool.Result {
 
 // toolReturned takes what a call's tool has returned: its result, or that it
 // waits for a decision.
-func (p *step) toolReturned(ctx context.Context, t *task, result tool.Result) error {
+func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) error {
 	if result.Err != nil {
-		p.log.WarnContext(ctx, "tool call failed", slices.Concat(p.attrs(), []any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err))...)
+		r.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
 	}
 	if result.Suspend != nil {
-		p.round.calls[t.index].task, p.round.calls[t.index].begun = nil, false // it has only asked
-		return p.suspend(ctx, t, *result.Suspend)
+		r.calls[t.index].task, r.calls[t.index].begun = nil, false // it has only asked
+		return r.suspend(ctx, t, *result.Suspend)
 	}
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := p.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
+	if err := r.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
-	return p.answer(ctx, t.index, answer{result: result, hooks: t.hooks, decision: t.decision})
+	return r.answer(ctx, t.index, answer{result: result, hooks: t.hooks, decision: t.decision})
 }
 
 // largeResult is the size in bytes from which even the last result of a round
@@ -58,35 +60,37 @@ const largeResult = 64 << 10
 //
 // A result that the store or the encoder will never take becomes an error result
 // here, once: the model reads why, and the tool does not run again.
-func (p *step) answer(ctx context.Context, i int, a answer) error {
-	err := p.keep(ctx, i, a)
+func (r *round) answer(ctx context.Context, i int, a answer) error {
+	err := r.keep(ctx, i, a)
 	var ended *ended
 	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
-		return p.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + err.Error()), decision: a.decision})
+		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + err.Error()), decision: a.decision})
 	}
 	return err
 }
 
 // keep notes the result of call i and stores it, unless it is the last one. Of
 // calls that end at the same time exactly one is the last.
-func (p *step) keep(ctx context.Context, i int, a answer) error {
-	entry := p.resultEntry(i, a)
-	payload, err := p.records.EncodeEntry(entry)
+func (r *round) keep(ctx context.Context, i int, a answer) error {
+	entry := r.resultEntry(i, a)
+	payload, err := r.records.EncodeEntry(entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}
-	c := p.round.calls[i]
+	c := r.calls[i]
+	// From here on the call is answered, also if the put fails: it is put again before
+	// the round is left, and its tool does not run again in this step.
 	c.entry, c.payload = &entry, payload
-	if !p.round.open() && len(payload) < largeResult && !p.hooked() && !p.agent.Engine.Listens(core.PhaseStepEnd) {
+	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.agent.Engine.Listens(core.PhaseStepEnd) {
 		return nil
 	}
-	return p.storeResult(ctx, i)
+	return r.storeResult(ctx, i)
 }
 
 // resultEntry is the log record of the result of call i. Its message id derives
 // from the place, so that a result is recognised when it is adopted.
-func (p *step) resultEntry(i int, a answer) thread.Entry {
-	call, result := p.round.turn.ToolCalls[i], a.result.ToolResult
+func (r *round) resultEntry(i int, a answer) thread.Entry {
+	call, result := r.turn.ToolCalls[i], a.result.ToolResult
 	result.CallID, result.Name = call.ID, call.Name
 	if result.Status == "" {
 		result.Status = core.ResultOK
@@ -94,9 +98,9 @@ func (p *step) resultEntry(i int, a answer) thread.Entry {
 			result.Status = core.ResultError
 		}
 	}
-	entry := thread.Entry{Run: p.id, Step: p.events.step, Decision: a.decision, Blocked: a.blocked, Message: &core.Message{
-		ID: resultID(p.id, p.events.step, i), Role: core.RoleTool, ToolResult: &result,
-		RunID: p.id, Step: p.events.step, CreatedAt: p.env.Millis(),
+	entry := thread.Entry{Run: r.id, Step: r.events.step, Decision: a.decision, Blocked: a.blocked, Message: &core.Message{
+		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
+		RunID: r.id, Step: r.events.step, CreatedAt: r.env.Millis(),
 	}}
 	if !a.hooks.IsZero() {
 		entry.Hooks = &a.hooks
@@ -109,14 +113,14 @@ func (p *step) resultEntry(i int, a answer) thread.Entry {
 
 // storeResult puts the result of call i alone. The fence is read here and not
 // when the result was made: the step may have taken the next one meanwhile.
-func (p *step) storeResult(ctx context.Context, i int) error {
-	record := p.round.record(i)
-	record.Fence = p.fence
-	if err := p.put(ctx, record); err != nil {
+func (r *round) storeResult(ctx context.Context, i int) error {
+	record := r.logRecord(i)
+	record.Fence = r.fence()
+	if err := r.put(ctx, record); err != nil {
 		return err
 	}
-	p.round.calls[i].fresh = true
-	p.round.tell(i, &p.events)
+	r.calls[i].fresh = true
+	r.tell(i) // after the put: what a reader was told stays
 	return nil
 }
 
@@ -126,19 +130,19 @@ func (p *step) storeResult(ctx context.Context, i int) error {
 // failure, a close. The refused commit may have stored the result under this very
 // fence; equal bytes are a success then, and other bytes (of a commit before it)
 // want the next fence. One that cannot be stored keeps none of the others back.
-func (p *step) storeResults(ctx context.Context) error {
-	if p.round == nil {
+func (r *round) storeResults(ctx context.Context) error {
+	if r == nil {
 		return nil
 	}
 	var failure error
-	for i, c := range p.round.calls {
+	for i, c := range r.calls {
 		if c.entry == nil || c.stored {
 			continue
 		}
-		err := p.storeResult(ctx, i)
+		err := r.storeResult(ctx, i)
 		if errors.Is(err, store.ErrConflict) { // other bytes of our own stand there
-			if err = p.refence(ctx, p.head); err == nil {
-				err = p.storeResult(ctx, i)
+			if err = r.refence(ctx, r.head); err == nil {
+				err = r.storeResult(ctx, i)
 			}
 		}
 		if stops(err) {
@@ -153,10 +157,10 @@ func (p *step) storeResults(ctx context.Context) error {
 
 // answerOpen is for a round that is not to run at all: it gives every call
 // that has no result one that says why.
-func (p *step) answerOpen(ctx context.Context, status core.ResultStatus, reason string) error {
-	for i, c := range p.round.calls {
+func (r *round) answerOpen(ctx context.Context, status core.ResultStatus, reason string) error {
+	for i, c := range r.calls {
 		if c.entry == nil {
-			if err := p.answer(ctx, i, answer{result: synthetic(status, reason)}); err != nil {
+			if err := r.answer(ctx, i, answer{result: synthetic(status, reason)}); err != nil {
 				return err
 			}
 		}

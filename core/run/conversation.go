@@ -31,20 +31,24 @@ type conversation struct {
 	short       bool                     // older messages belong to the window, which were not read
 }
 
-// builder folds log entries into a conversation.
+// builder folds log entries into a conversation: those that a step has read, and
+// those that it has committed. There is one way for both, so that a process that
+// kept a thread and one that reads it anew come to the same. A builder belongs to
+// one goroutine; what it began from stays as it is.
 type builder struct {
-	conversation
-	fold *state.Fold
-	own  bool    // changed is the builder's own
-	kept core.ID // run of the entry kept last
-	open bool    // its first message comes next
+	*conversation // the builder's own
+	fold          *state.Fold
+	own           bool    // changed is the builder's own
+	kept          core.ID // run of the entry kept last
+	open          bool    // its first message comes next
 }
 
 // build goes on from a conversation, which stays as it is. The messages are
 // clipped, so that the first append copies them instead of writing behind the
 // end of a slice that another step may share.
 func build(c *conversation) *builder {
-	b := &builder{conversation: *c, fold: state.NewFold(c.snapshot), kept: c.run}
+	next := *c
+	b := &builder{conversation: &next, fold: state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
 	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
 	return b
@@ -66,6 +70,8 @@ func (b *builder) enter(run core.ID, step int) {
 // add folds the next entry in: the values first that ended with the run or step
 // before it, then its patch.
 func (b *builder) add(entry thread.Entry) error {
+	// The patch was made on a state without the values that ended, and does not fit
+	// one that still has them.
 	b.seq++
 	b.enter(entry.Run, entry.Step)
 	b.keep(entry)
@@ -117,7 +123,9 @@ func (b *builder) cut(from uint64) {
 	b.messages, b.seqs = b.messages[:first:first], b.seqs[:first:first]
 }
 
-// note remembers which keys a patch touches.
+// note remembers which keys a patch touches: only those are stored again with the
+// next snapshot of the state. The map is copied at the first change, since the
+// conversation that the builder began from still has it.
 func (b *builder) note(p state.Patch) {
 	if !b.own {
 		changed := map[state.KeyPath]uint64{}
@@ -129,20 +137,22 @@ func (b *builder) note(p state.Patch) {
 	}
 }
 
-// done returns the conversation with as many messages again as the window has:
-// what is older would only take memory, and a cut at every step only time.
+// done ends the building and returns the conversation, with as many messages again
+// as the window has: what is older would only take memory, and a cut at every step
+// only time. The builder is not used any more: what it returns never changes.
 func (b *builder) done(w Window) *conversation {
 	c := b.conversation
 	c.snapshot = b.fold.Snapshot()
 	shown := len(c.messages) - w.Cut(c.messages)
 	if first := len(c.messages) - 2*shown; first > shown {
+		// Copied: a slice of the old array would keep all of it in memory.
 		c.messages, c.seqs = append([]core.Message(nil), c.messages[first:]...), append([]uint64(nil), c.seqs[first:]...)
 		c.size = 0
 		for _, m := range c.messages {
 			c.size += messageSize(m)
 		}
 	}
-	return &c
+	return c
 }
 
 // messageSize is about what a message takes in memory, in bytes.
@@ -184,6 +194,7 @@ type cache struct {
 	byKey map[core.ThreadKey]*conversation
 }
 
+// newCache returns a cache of so many bytes.
 func newCache(limit int) *cache {
 	return &cache{limit: limit, byKey: map[core.ThreadKey]*conversation{}}
 }
@@ -208,10 +219,10 @@ func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
 // put keeps a conversation, and drops those that were not used for the longest
 // time. One that is larger than the whole cache is not kept.
 func (c *cache) put(key core.ThreadKey, v *conversation) {
-	if v.short {
+	if v.short { // a step that found it would show its model too little
 		return
 	}
-	size := v.bytes()
+	size := v.bytes() // before the lock: it looks at every message
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.byKey[key]; old != nil {
@@ -231,6 +242,7 @@ func (c *cache) put(key core.ThreadKey, v *conversation) {
 	c.used += size
 }
 
+// remove drops a thread that is kept; the caller holds mu.
 func (c *cache) remove(key core.ThreadKey) {
 	c.used -= c.byKey[key].bytes()
 	delete(c.byKey, key)
@@ -242,6 +254,8 @@ func (c *cache) remove(key core.ThreadKey) {
 	}
 }
 
+// touch makes a thread the one that was used last; the caller holds mu. The order
+// is a slice: a process keeps some hundred threads, and a step costs far more.
 func (c *cache) touch(key core.ThreadKey) {
 	for i, k := range c.order {
 		if k == key {

@@ -112,26 +112,38 @@
 // All ends, the natural one included, come through one door: see the comment at
 // the head of end.go.
 //
+// # Three values
+//
+// A Step call is a step (head, fence, events, log: where the run stands and how
+// the call talks), what it has loaded (agent, run record, conversation) and a
+// draft (what was said and changed since the last commit), each of which sees only
+// those before it. The draft owns saving: it makes records of itself, commits
+// them, and becomes the conversation that the next draft begins from. The model's
+// turn (turnBuilder) and the tool round (round) write into the draft, and machine
+// leads them through the step. See step.go.
+//
 // # Concurrency
 //
-// One goroutine is the step: it alone reads and writes the fields of step, but
-// for those that are named below. Beside it run
+// One goroutine is the step: it alone reads and writes the three values and the
+// round, but for what is named below. Beside it run
 //
 //   - the watch, which reads the head every two seconds, renews the lease past
 //     two thirds and cancels the step's context when the claim is lost or the
-//     run was ended. It shares the atomic fields of step (held, refencing,
-//     ending), and leaves each head that it reads in step.news, for a round to
-//     which a decision may have come; heads that it writes differ from the step's
-//     own in version and lease only, which the committer's loop settles;
+//     run was ended. It shares three atomic facts with the step (hold), and leaves
+//     each head that it reads in news, for a round to which a decision may have
+//     come; heads that it writes differ from the step's own in version and lease
+//     only, which the committer's loop settles;
 //   - the tools of a round. They are given a call by value and leave what they
-//     come to in step.news; the scheduler, which is the step's goroutine, waits for
-//     that, stores the results and commits. Each tool runs in a goroutine of its
-//     own, the only one that can outlive the step: a tool that goes on for two
-//     seconds when its context has ended is left behind, and has nothing of the
-//     step by then (see runTool);
-//   - BeforeToolExecute of the calls of a round that are about to start, and reads
-//     of a cold step that do not need each other: the step waits for all of them
-//     before it does anything else.
+//     come to in news, whose mutex is the only lock between them and the step; the
+//     scheduler, which is the step's goroutine, waits for that, stores the
+//     results and commits. Each tool runs in a goroutine of its own, the only one
+//     that can outlive the step: a tool that goes on for two seconds when its
+//     context has ended is left behind, and has nothing of the step by then (see
+//     runTool);
+//   - hooks of a phase, and BeforeToolExecute of the calls of a round that are
+//     about to start, on immutable snapshots and messages; and reads of a cold
+//     step that do not need each other, each into a field of its own. The step
+//     waits for all of them before it does anything else.
 //
 // All of it goes through env.Env, so that the simulator runs one function at a
 // time in an order of its own choosing. What a step writes does not depend on
@@ -147,4 +159,31 @@
 // stored state (S#) and what follows it. Both ask the model the same and write
 // the same bytes: S# is a cache, and the window depends on the newest messages
 // only.
+//
+// # Where to look
+//
+// Where is it decided that a run waits? runRound in machine.go: a call of the
+// round is open when the scheduler has nothing left to start or to wait for
+// (parallel and ready in schedule.go). commitWait in wait.go proposes it, and
+// Head.outcome in core/thread/calls.go has the last word.
+//
+// What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
+// error result of it, whose text does not quote the panic. It runs in a goroutine
+// of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
+// answer stores the result like any other.
+//
+// What does a cancelled run write? The comment at the head of end.go says it, for
+// each end; Cancel in core/thread/control.go begins it, and CommitClose in
+// core/thread/commit.go is the head's last word.
+//
+// Where does a delta get its position? turn.go knows the block and the byte at
+// which it ends (say, emit), and emitAt in event.go makes a position of them. A
+// replay comes to the same ones in replay.go.
+//
+// What happens to a step that fails? remedy and giveBack in guard.go choose;
+// ended.go says which errors end the run, and retry.go when a model is called
+// again. What is left of a step that crashed is found in adopt.go.
+//
+// What is read, and when? load in loaded.go, with tail.go and snapshot.go for a
+// cold step; conversation.go folds it and keeps it in memory.
 package run

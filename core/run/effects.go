@@ -8,31 +8,6 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
-// what was committed stands, and nobody else will act on it. A failure is logged
-// and goes nowhere, for the same reason.
-func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state.Effect) {
-	if len(effects) == 0 || p.agent == nil {
-		return
-	}
-	ctx, cancel := p.undisturbed(ctx)
-	defer cancel()
-	if err := p.agent.Engine.RunEffects(ctx, c, effects); err != nil {
-		p.log.ErrorContext(ctx, "effects failed; what was committed stands", append(p.attrs(), "error", err)...)
-	}
-}
-
-// undisturbed returns a context that ends with the process's time and with
-// nothing else: not when the watch sees that the claim is over, which the very
-// commit has made so.
-func (p *step) undisturbed(ctx context.Context) (context.Context, context.CancelFunc) {
-	free := context.WithoutCancel(ctx)
-	if !p.last.IsZero() {
-		return p.env.WithDeadline(free, p.last)
-	}
-	return context.WithCancel(free)
-}
-
 // callEffects runs the effects of the calls that a write has moved to done: the
 // intents of their results, and what AfterToolExecute asked for if it has run.
 // Effects of calls that were done before ran with the write that moved those, in
@@ -41,8 +16,8 @@ func (p *step) undisturbed(ctx context.Context) (context.Context, context.Cancel
 //
 // AfterToolExecute runs again for a call that is found done, to rebuild the
 // state, but its effects are left out there: see afterTool.
-func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
-	if p.round == nil {
+func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
+	if r == nil {
 		return
 	}
 	over := now.Run.Base != was.Run.Base // sequences are never reserved twice
@@ -50,7 +25,21 @@ func (p *step) callEffects(ctx context.Context, was, now thread.Head) {
 		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
 			continue
 		}
-		call := p.round.turn.ToolCalls[i]
-		p.runEffects(ctx, p.context(plugin.Context{Turn: &p.round.turn, Call: &call, CallIndex: i}), p.round.effectsOf(i))
+		call := r.turn.ToolCalls[i]
+		r.runEffects(ctx, r.context(plugin.Context{Turn: &r.turn, Call: &call, CallIndex: i}), r.effectsOf(i))
 	}
+}
+
+// effectsOf are the effects of call i, of its tool and of what came before and
+// after it, in the order in which they were asked for. Those of gates and tool are
+// in the stored result; those of AfterToolExecute are known to this claim alone.
+func (r *round) effectsOf(i int) (effects []state.Effect) {
+	c := r.calls[i]
+	if c.entry != nil && c.entry.Hooks != nil {
+		effects = append(effects, c.entry.Hooks.Effects...)
+	}
+	if c.entry != nil && c.entry.Intents != nil {
+		effects = append(effects, c.entry.Intents.Effects...)
+	}
+	return append(effects, c.effects...)
 }

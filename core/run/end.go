@@ -2,193 +2,249 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// A run ends in one way, whatever the reason:
+// What each end of a run writes, in which order, and who reads it. All of it is in
+// this file, but for the first write of the ends that a whole step comes to, which
+// is its commit B (commitStep in machine.go). All ends are one sequence:
 //
-//  1. One head write makes it closing. commitStep does for a natural end, a stop
-//     and a block; fail for an error; a person's cancel or interrupt, an expired
-//     ticket and a dead letter come from outside. Where nobody listens to RunEnd
-//     and no call is open, the same write is the last.
-//  2. Nothing can be steered to it any more. Its holder, or whoever claims it
-//     next, comes to close: open calls get the results that are stored, or ones
-//     that say why there is none; a run that never began has its input stored;
-//     what a model had said of a turn that is not committed becomes its last message;
-//     RunEnd runs with the real termination.
-//  3. commitClose makes it final, with the run's record. Input that no step has
-//     read becomes the next run, or has ended with a cancel or an interrupt.
+//  1. One head write makes the run closing, with a reason and a closing version.
+//     From there on status reads say Done, nothing can be steered to the run, and
+//     its tickets are gone. Where no call is open and nobody listens to RunEnd,
+//     an end that the step came to is final with this very write.
+//  2. The holder of the claim comes to [machine.close], by itself or because the
+//     watch stops it, or else whoever claims the run next: open calls get their
+//     results, what was said and is not in the log is added, RunEnd runs.
+//  3. CommitClose makes the end final: records first, then the head without the
+//     run.
 //
-// A crash in between repeats 2: only RunEnd can be seen more than once then, by
-// the step that came to the end and by two claims after it.
+// What the ends differ in. Reason is the head's; code and detail are those of the
+// termination in the run's record (R#), which clients read.
+//
+//	end          first write, reason               termination           open calls    unread input
+//	natural      commitStep, own                   natural, or why the   there are     refuses the end:
+//	                                               turn was cut short    none          the run goes on
+//	stopped      commitStep, own                   the policy's          not_executed  becomes a run
+//	blocked      commitStep, own                   blocked, with the     not_executed  becomes a run
+//	                                               gate's reason
+//	failed       fail, own                         error, with a code    see settle    becomes a run
+//	cancelled    mailbox (Cancel), cancelled       cancelled             see settle    ends with that write
+//	superseded   mailbox (Interrupt), superseded   superseded            see settle    ends with that write
+//	expired      a claim behind a ticket's         error expired         see settle    becomes a run
+//	             deadline, expired
+//	dead letter  a claim after 5 attempts without  error dead_letter     see settle    becomes a run
+//	             progress, dead letter
+//
+// The calls of a stopped or blocked run get their results before the first write,
+// and what runs already beside a blocked call ends by itself. A failed run keeps
+// what its tools came to, and of what its step said nothing but the own input.
+//
+// What close writes, in this order. Each line is there only when its condition
+// holds; all of them are one commit, but for the results that were put before:
+//
+//   - M#<base+i>, the result of each call of the open turn. A result that is
+//     stored already is adopted under this claim's fence. Else it is made here
+//     (see settle): unknown when the tool was marked or begun, error when it ended
+//     the run itself, else not_executed with the end's code or type. The tool does
+//     not run, nor does AfterToolExecute.
+//   - M#, the run's own input, when the run never began; before it the record that
+//     takes back what the input supersedes. A person finds what they said.
+//   - M#, an assistant message with what the model had said of a turn that is not
+//     committed: of a cancelled or superseded run alone, only by the process that
+//     heard it, and only if the turn did not answer steered input too.
+//   - M#, a step record with what RunEnd changed, and what the settled calls had
+//     asked for. RunEnd sees the real termination. The third claim of the closing
+//     run skips it, since a hook may be what ends the process, and R# says so.
+//   - R#<run>: done, termination, time, steps and usage, and as the response the
+//     run's last text.
+//   - The head: no run, no claim, no inbox. The first entry of unread input becomes
+//     a dispatch, with a pointer N# from its run's id; the rest is its inbox.
+//
+// An end that is final with the first write has written the same: no call is open,
+// the turn or the input is in that commit, and R# says done instead of how it will
+// end. RunEnd has nobody to hear it.
+//
+// A run that nobody can read any more ends all the same: its calls have no names
+// then, and its hooks are not asked.
+//
+// An entry that ended with a cancel or an interrupt has A#<id>#ended, put with the
+// first write by the mailbox; one that a step had read has A#<id>#read, put with
+// that step's commit.
+//
+// So a cancelled run writes: A#<id>#ended for each unread entry, with the closing
+// head; results for the open calls, the own input or the last words, RunEnd's
+// step record, R# with the termination cancelled; the head without the run. Then
+// come the effects of calls that are done with this write, those of RunEnd, and
+// the events step_end and run_finish.
+//
+// Who reads it: M# the next run's model and whoever lists the thread's messages; R#
+// status reads and a stream that comes late, which ends by it; A# the status of an
+// input that never became a message; the head whoever claims the thread next.
+//
+// How it can be repeated: a crash before CommitClose repeats 2. Results are
+// adopted, messages have the ids of their places, and R# is rewritten, so that
+// nobody sees the repetition but RunEnd, which can run once for the step that came
+// to the end and twice for claims after it. An end that the step came to stands in
+// R# as ending{closing version, termination} with the first write, and counts if
+// the head has that closing version: R# of a refused write names another.
+// thread.CommitStep, thread.CommitClose and Head.end are the head's side of it.
+
+// ending is how a step's run goes on: not at all when it has a termination.
+type ending struct {
+	termination *core.Termination
+	natural     bool // the model came to an end by itself: unread input makes it go on
+}
+
+// judge asks the stop policies about a turn. They see the totals with this turn,
+// as they stand in its record, so that a takeover comes to the same.
+func (d *draft) judge(turn core.Message) *core.Termination {
+	for _, check := range d.stop {
+		if termination := check(d.agent, d.events.step, turn, d.totals.Usage); termination != nil {
+			return termination
+		}
+	}
+	return nil
+}
+
+// naturalEnd is the end of a run whose model came to one by itself. A turn that
+// was cut short says so in the code: to a client it reads like any other.
+func naturalEnd(turn core.Message) *core.Termination {
+	end := &core.Termination{Type: core.TerminationNatural}
+	switch turn.StopReason {
+	case core.StopMaxTokens, core.StopContentFilter, core.StopContextOverflow:
+		end.Code = string(turn.StopReason)
+	}
+	return end
+}
+
+// end is how the run ends after the round; nil: it goes on.
+func (r *round) end() *core.Termination {
+	i := r.blocked()
+	if i < 0 {
+		return nil
+	}
+	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].entry.Blocked}
+}
 
 // fail ends the run with an error: its own input stays, everything else that
 // this step said is void. What was steered to the run is not read either, it
 // becomes the next run. Results that tools came to are stored first, whatever
 // the failure was. The head advances over the round only when it is whole; with
 // an open call this becomes a close.
-func (p *step) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
-	p.log.WarnContext(ctx, "run ends with an error", slices.Concat(p.attrs(), []any{"code", t.Code, "detail", t.Detail}, failure(cause))...)
-	if err := p.storeResults(ctx); err != nil {
+func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
+	m.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
+	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	if err := p.identify(ctx); err != nil {
+	if err := m.identify(ctx); err != nil {
 		return Stepped{}, err
 	}
-	p.reset()
-	d, from := &p.draft, p.head.Seq
+	m.reset()
+	d, r, from := m.draft, m.round, m.head.Seq
 	seq := from
 	switch {
-	case len(p.head.Run.Calls) == 0:
-		if p.head.Run.Cursor == thread.CursorStart && p.input != nil {
-			if err := p.openAtEnd(ctx, p.input); err != nil {
+	case len(m.head.Run.Calls) == 0:
+		if m.head.Run.Cursor == thread.CursorStart && m.input != nil {
+			if err := m.sayOwnAtEnd(ctx, m.input); err != nil {
 				return Stepped{}, err
 			}
 		}
-		seq += uint64(len(d.entries))
-	case !p.head.Run.OpenCalls():
-		seq = p.head.Run.Base + uint64(len(p.head.Run.Calls)) - 1
+		seq = d.seq()
+	case !m.head.Run.OpenCalls():
+		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
-	p.ending.Store(true)
+	m.hold.ending.Store(true)
 	var record thread.RunRecord
-	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitStep{Fence: p.fence, From: from, Outcome: thread.Done, Listens: p.listens(), Seq: seq, Cut: d.cut, Schema: p.adopted()}
+	result, err := m.save(ctx, r, func() thread.Change {
+		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Cut: d.cut, Schema: r.adopted()}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
-		records, err := p.logRecords(from+1, d.entries)
+		records, err := d.logRecords(0)
 		if err != nil {
 			return nil, err
 		}
-		record = p.recordFor(next, result, &t)
-		stored, err := p.runRecord(record)
+		record = m.recordFor(next, result, &t)
+		stored, err := m.runRecord(record)
 		return append(records, stored), err
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
-	p.record, p.recorded = record, true
+	m.record, m.recorded = record, true
 	if result.Outcome == thread.Close {
-		return p.close(ctx)
+		return m.close(ctx)
 	}
-	p.announceEnd(&t)
-	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
-}
-
-// reset forgets what the step has said and changed since its last commit. A
-// thread that could not be read has no conversation: nothing is folded onto it or
-// cached, and without its agent no hook is shown anything either.
-func (p *step) reset() {
-	p.draft = draft{}
-	if p.conversation != nil {
-		p.begin()
-	}
-	p.events.step = max(1, int(p.head.Run.Step))
+	m.announceEnd(&t)
+	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
 // close writes what a closing run still owes, and makes its end final. The head
 // is read again: the write that began to close may be somebody else's, and its
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
-func (p *step) close(ctx context.Context) (Stepped, error) {
-	p.ending.Store(true)
-	if err := p.storeResults(ctx); err != nil {
+func (m *machine) close(ctx context.Context) (Stepped, error) {
+	m.hold.ending.Store(true)
+	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
-	head, err := p.committer.Head(ctx, p.Key)
+	head, err := m.committer.Head(ctx, m.Key)
 	if err != nil {
 		return Stepped{}, err
 	}
-	if head.Claim.Fence != p.fence || head.Run.Status != thread.Closing {
+	if head.Claim.Fence != m.fence() || head.Run.Status != thread.Closing {
 		return Stepped{}, thread.ErrFenced
 	}
-	p.head = head
-	if err := p.learn(ctx); err != nil {
+	// From here on the step stands where the close begins, whoever began it.
+	m.head = head
+	if err := m.learn(ctx); err != nil {
 		return Stepped{}, err
 	}
-	p.reset()
-	t := head.End(&p.record)
+	m.reset()
+	t := head.End(&m.record)
 	if t == nil { // its own end, and the record that said which is lost
 		t = &core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "the record of the run is lost"}
 	}
 	if t.Type == core.TerminationError && head.Run.Reason != thread.ReasonOwn { // no step said so
-		p.log.WarnContext(ctx, "run ends with an error", append(p.attrs(), "code", t.Code, "detail", t.Detail)...)
+		m.warn(ctx, "run ends with an error", "code", t.Code, "detail", t.Detail)
 	}
-	results, err := p.settle(ctx, t)
+	results, err := m.settle(ctx, t)
 	if err != nil {
 		return Stepped{}, err
 	}
-	if err := p.lastWords(ctx, t); err != nil {
+	if err := m.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	skipped, err := p.runEnd(ctx, t)
+	skipped, err := m.runEnd(ctx, t)
 	if err != nil {
 		return Stepped{}, err
 	}
-	return p.commitClose(ctx, t, results, skipped)
-}
-
-// learn reads who the run is, and the thread, as far as they can be read: a run
-// that nobody can read any more ends all the same.
-func (p *step) learn(ctx context.Context) error {
-	if p.agent != nil && p.conversation.seq == p.head.Seq {
-		return nil
-	}
-	err := p.load(ctx) // what this step knows is older than the head, or nothing
-	var end *ended
-	if err == nil || errors.As(err, &end) { // the agent is gone
-		return nil
-	}
-	if core.CodeOf(err) != core.CodeCorrupt {
-		return err
-	}
-	p.log.ErrorContext(ctx, "closing run cannot be read", append(p.attrs(), "error", err)...)
-	p.conversation, p.agent = nil, nil
-	return p.identify(ctx)
-}
-
-// identify makes a record for a run whose own is lost, from what is left of it:
-// its end must have a record under the right name.
-func (p *step) identify(ctx context.Context) error {
-	if p.record.ID == p.id {
-		return nil
-	}
-	p.record = thread.RunRecord{}
-	p.record.Run = core.Run{ID: p.id, ThreadID: p.Key.Thread, Status: core.RunRunning, Dispatch: p.head.Run.Dispatch}
-	if input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision); err == nil {
-		p.record.AgentID, p.record.CreatedAt = input.AgentID, input.CreatedAt
-	} else if core.CodeOf(err) != core.CodeCorrupt {
-		return err
-	}
-	return nil
+	return m.commitClose(ctx, t, results, skipped)
 }
 
 // settle gives every open call of the committed turn its one result: the stored
 // one, under our fence, or one that says why there is none. They are returned,
 // and taken into the draft in call order.
-func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record, error) {
-	n := len(p.head.Run.Calls)
+func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Record, error) {
+	n := len(m.head.Run.Calls)
 	if n == 0 {
 		return nil, nil
 	}
-	turn, err := p.openTurn(ctx)
+	turn, err := m.openTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	before := p.round
-	p.round = newRound(turn, p.head.Run.Base)
-	p.round.takeOver(before)
-	p.round.before = p.draft.messages
-	if err := p.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+	r := m.newRound(turn, m.head.Run.Base)
+	r.takeOver(m.round)
+	m.round = r
+	if err := r.recallRound(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
-	if err := p.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+	if err := r.adopt(ctx); err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return nil, err
 	}
 	how := string(t.Type) // what the model reads: cancelled, expired
@@ -196,7 +252,7 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 		how = t.Code
 	}
 	reason := "no result: the run was ended first (" + how + ")"
-	for i, c := range p.round.calls {
+	for i, c := range r.calls {
 		if c.entry != nil {
 			continue
 		}
@@ -204,51 +260,36 @@ func (p *step) settle(ctx context.Context, t *core.Termination) ([]store.Record,
 		switch {
 		case c.fatal:
 			result = synthetic(core.ResultError, "execution failed: the tool ended the run")
-		case p.head.Run.Calls[i] == thread.CallRunning || c.begun:
+		case m.head.Run.Calls[i] == thread.CallRunning || c.begun:
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
-		entry := p.resultEntry(i, answer{result: result})
-		if c.payload, err = p.records.EncodeEntry(entry); err != nil {
+		entry := r.resultEntry(i, answer{result: result})
+		if c.payload, err = m.records.EncodeEntry(entry); err != nil {
 			return nil, err
 		}
 		c.entry = &entry
 	}
-	for i, c := range p.round.calls {
+	// Merged in call order, as at a round's end: a cancel must not lose what a tool
+	// has changed, whose result stands in the log.
+	for i, c := range r.calls {
 		if !c.merged { // its AfterToolExecute does not run any more
-			p.mergeResult(ctx, i, c.entry.Hooks)
-			p.merged(i)
+			r.mergeResult(ctx, i, c.entry.Hooks)
+			r.noteMerged(i)
 		}
 	}
-	p.takeResults()
-	return p.round.unstored(), nil
-}
-
-// openTurn is the turn of the open round; one that cannot be read any more has
-// calls without names, as many as the head knows.
-func (p *step) openTurn(ctx context.Context) (core.Message, error) {
-	entries, err := store.ReadLog(ctx, p.store, p.records, p.Key, p.head.Run.Base-1, p.head.Run.Base-1)
-	if err == nil && entries[0].Message != nil && len(entries[0].Message.ToolCalls) == len(p.head.Run.Calls) {
-		return *entries[0].Message, nil
-	}
-	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
-		return core.Message{}, err
-	}
-	var turn core.Message
-	for i := range p.head.Run.Calls {
-		turn.ToolCalls = append(turn.ToolCalls, core.ToolCall{ID: callID(p.id, int(p.head.Run.Step), i)})
-	}
-	return turn, nil
+	r.takeResults()
+	return r.addUnstored(nil), nil
 }
 
 // lastWords takes into the draft what was said and not committed: the input of
 // a run that never began, and, when a person ended the run, what its model had
 // said of its last turn.
-func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
-	if p.head.Run.Cursor == thread.CursorStart {
-		input, err := p.queued(ctx, p.head.Run.Dispatch, p.head.Run.Revision)
+func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
+	if m.head.Run.Cursor == thread.CursorStart {
+		input, err := m.queued(ctx, m.head.Run.Dispatch, m.head.Run.Revision)
 		switch {
 		case err == nil:
-			if err := p.openAtEnd(ctx, &input); err != nil {
+			if err := m.sayOwnAtEnd(ctx, &input); err != nil {
 				return err
 			}
 		case core.CodeOf(err) != core.CodeCorrupt:
@@ -256,19 +297,19 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	said := p.unsaid.said()
-	if said == "" || p.unsaid.steered || !byPerson || len(p.head.Run.Calls) > 0 {
+	said := m.unsaid.said()
+	if said == "" || m.unsaid.steered || !byPerson || len(m.head.Run.Calls) > 0 {
 		return nil
 	}
-	number := int(p.head.Run.Step) + 1
-	m := core.Message{
-		ID: turnID(p.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
-		RunID: p.id, Step: number, CreatedAt: p.env.Millis(), StopReason: core.StopOther,
+	number := int(m.head.Run.Step) + 1
+	last := core.Message{
+		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
+		RunID: m.id, Step: number, CreatedAt: m.env.Millis(), StopReason: core.StopOther,
 	}
-	if p.agent != nil {
-		m.Model = p.agent.ModelName
+	if m.agent != nil {
+		last.Model = m.agent.ModelName
 	}
-	p.draft.add(thread.Entry{Run: p.id, Step: number, Message: &m, Attempt: p.events.fence})
+	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence})
 	return nil
 }
 
@@ -277,104 +318,71 @@ func (p *step) lastWords(ctx context.Context, t *core.Termination) error {
 // stays open for its hooks. One that fails is logged, and what the phase changed
 // is dropped as a whole. Nothing can cancel a run that closes, so a hook that
 // hangs costs its claim after the time of a lease, and no more than those few.
-func (p *step) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
-	if !p.listens() {
+func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, err error) {
+	if !d.listens() {
 		return false, nil
 	}
-	if p.head.Run.Attempts >= thread.SkipRunEnd {
-		p.log.ErrorContext(ctx, "RunEnd is skipped: too many claims of the closing run were lost", append(p.attrs(), "attempts", p.head.Run.Attempts)...)
+	if d.head.Run.Attempts >= thread.SkipRunEnd {
+		d.complain(ctx, "RunEnd is skipped: too many claims of the closing run were lost", "attempts", d.head.Run.Attempts)
 		return true, nil
 	}
-	before := p.draft
-	within, cancel := p.env.WithTimeout(ctx, p.lease)
+	// The draft is a value: a phase that failed half-way is undone by putting the one
+	// before it back.
+	before := *d
+	within, cancel := d.env.WithTimeout(ctx, d.lease)
 	defer cancel()
-	if err := p.phase(within, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
+	if err := d.phase(within, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
 		if within.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(within))
 		}
-		p.log.ErrorContext(ctx, "RunEnd failed; the run ends all the same", append(p.attrs(), failure(err)...)...)
-		p.draft = before
+		d.complain(ctx, "RunEnd failed; the run ends all the same", failure(err)...)
+		*d = before
 	}
 	return false, nil
 }
 
 // commitClose makes the end final: results first, then what was said and what
 // RunEnd changed, in one commit with the run's record.
-func (p *step) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
-	d, from, calls := &p.draft, p.head.Seq, uint64(len(p.head.Run.Calls))
-	if len(d.patches) > 0 {
-		entry := thread.Entry{Run: p.id, Step: p.events.step}
-		d.take(&entry)
-		d.entries = append(d.entries, entry)
-	}
-	record := p.record
+func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
+	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
+	d.addStep()
+	record := m.record
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
-	p.finalize(&record, t)
-	result, err := p.commit(ctx, func() thread.Change {
-		return thread.CommitClose{Fence: p.fence, From: from, Seq: from + uint64(len(d.entries)), Cut: d.cut, Schema: p.adopted()}
+	m.finalize(&record, t)
+	result, err := m.save(ctx, r, func() thread.Change {
+		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
-		records, err := p.logRecords(from+calls+1, d.entries[calls:])
+		records, err := d.logRecords(calls)
 		if err != nil {
 			return nil, err
 		}
-		stored, err := p.runRecord(record)
+		stored, err := m.runRecord(record)
 		return append(append(records, results...), stored), err
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
-	p.record = record
-	p.runEffects(ctx, p.context(plugin.Context{Termination: t}), d.effects)
-	if p.conversation != nil {
-		p.remember()
-		p.storeSnapshot(ctx)
+	m.record = record
+	// Effects of the calls ran with the commit. These are RunEnd's: they come before
+	// the reader hears of the end, and are lost with the process like all others.
+	m.runEffects(ctx, m.context(plugin.Context{Termination: t}), d.effects)
+	if m.conversation != nil {
+		m.remember()
+		m.storeSnapshot(ctx)
 	}
-	p.announceEnd(t)
-	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
+	m.announceEnd(t)
+	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
 // announceEnd emits the last events of a run that was closed.
-func (p *step) announceEnd(t *core.Termination) {
-	if p.Head.Run.Cursor == thread.CursorStart {
-		p.announceStart()
+func (m *machine) announceEnd(t *core.Termination) {
+	if m.Head.Run.Cursor == thread.CursorStart {
+		m.announceStart()
 	}
-	if p.round != nil {
-		p.round.allStored(&p.events)
-		p.round = nil
-		p.events.emit(core.Event{Type: core.EventStepEnd})
+	if m.round != nil {
+		m.round.allStored()
+		m.round = nil
+		m.events.emit(core.Event{Type: core.EventStepEnd})
 	}
-	p.events.emit(core.Event{Type: core.EventRunFinish, RunID: p.id, Response: p.record.Response, Termination: t})
-}
-
-// ended is an error that ends the run instead of the delivery.
-type ended struct {
-	termination core.Termination
-	cause       error
-}
-
-func (e *ended) Error() string { return e.cause.Error() }
-func (e *ended) Unwrap() error { return e.cause }
-
-// endWith ends the run with an error whose text clients may read. What a panic
-// said is for the log alone.
-func endWith(code string, cause error) error {
-	detail := cause.Error()
-	var panicked *env.PanicError
-	if errors.As(cause, &panicked) {
-		detail = "code of the agent panicked"
-		if code == "model" {
-			detail = "the model adapter panicked"
-		}
-	}
-	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
-}
-
-// failure is what a log line says of an error: of a panic, where it was too.
-func failure(err error) []any {
-	attrs := []any{"error", err}
-	var panicked *env.PanicError
-	if errors.As(err, &panicked) {
-		attrs = append(attrs, "stack", string(panicked.Stack))
-	}
-	return attrs
+	m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.id, Response: m.record.Response, Termination: t})
 }

@@ -3,19 +3,30 @@ package run
 import (
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// emitter hands the events of one claim to its sink, each with its position.
+// A position is run.step.fence.block-end-kind. It says where in the turn an event
+// stands as the turn will be committed, and not how many events came before it: a
+// process that replays the turn from its record gives the same event the same
+// position, however the deltas were cut. emitAt makes positions, for a live stream
+// and for a replay (Replayer); turnBuilder and round know blocks and bytes.
+//
+// The fence is that of the inference: it tells an attempt that was lost from the
+// one that was committed, although both say things at the same places. Events that
+// exist live only (tickets, retries, dropped calls) have no position.
+
+// emitter hands the events of one claim to its sink, each with its position. It is
+// the step's goroutine's alone, as the events' order is the order in which that
+// does things: what tools and the watch come to is emitted by the scheduler.
 type emitter struct {
-	mu    sync.Mutex
 	sink  Sink
 	run   core.ID
-	fence uint64
+	fence uint64 // of the inference whose turn the events are about
 	step  int
+	begun bool // run_start was emitted
 }
 
 // kinds are the last part of a position: they order events that end at the same
@@ -33,6 +44,15 @@ const (
 	blockLast  = 9999
 )
 
+// start emits the run's first event, once: the step may begin the run and end it.
+func (e *emitter) start(event core.Event) {
+	if !e.begun {
+		e.begun = true
+		e.emit(event)
+	}
+}
+
+// emit emits an event about the run or step as a whole.
 func (e *emitter) emit(event core.Event) {
 	block := blockLast
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
@@ -43,6 +63,9 @@ func (e *emitter) emit(event core.Event) {
 
 // emitAt emits an event that ends at a byte of a block of the step's turn.
 func (e *emitter) emitAt(event core.Event, block, end int) {
+	if e.sink == nil {
+		return // most background runs have no reader: no position is made for nobody
+	}
 	position := ""
 	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
 		position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
@@ -52,14 +75,30 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 
 // emitUnplaced emits an event that has no place in the stream: a reader that comes
 // back is told again, from what stands then.
-func (e *emitter) emitUnplaced(event core.Event) { e.send(event, "") }
-
-func (e *emitter) send(event core.Event, position string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.sink == nil {
-		return
+func (e *emitter) emitUnplaced(event core.Event) {
+	if e.sink != nil {
+		e.send(event, "")
 	}
+}
+
+// result announces a stored result at its place, that of a call behind the turn's
+// blocks.
+func (e *emitter) result(m *core.Message, block int) {
+	if e.sink != nil {
+		e.emitAt(resultEvent(m), block, 0)
+	}
+}
+
+// resultUnplaced announces a result that has overtaken one before it.
+func (e *emitter) resultUnplaced(m *core.Message) {
+	if e.sink != nil {
+		e.emitUnplaced(resultEvent(m))
+	}
+}
+
+// send calls the sink. It waits for it: a sink that must not hold up the run takes
+// the event and returns. One that fails or panics is not called again.
+func (e *emitter) send(event core.Event, position string) {
 	event.Step, event.Position = e.step, position
 	if env.Protect(func() error { return e.sink(event) }) != nil {
 		e.sink = nil // nobody listens any more; the run goes on
@@ -68,12 +107,11 @@ func (e *emitter) send(event core.Event, position string) {
 
 // listened reports whether somebody takes the events, as far as is known.
 func (e *emitter) listened() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	return e.sink != nil
 }
 
-// resultEvent announces a stored result.
+// resultEvent announces a stored result. Clients read a JSON value in any case: a
+// text becomes a string, an error an object.
 func resultEvent(m *core.Message) core.Event {
 	r := m.ToolResult
 	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status}
@@ -86,7 +124,8 @@ func resultEvent(m *core.Message) core.Event {
 	return e
 }
 
-// lastText is the text of the run's newest assistant turn.
+// lastText is the text of the run's newest assistant turn; empty when the window
+// has none of the run any more.
 func lastText(messages []core.Message, run core.ID) string {
 	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
 		if messages[i].Role == core.RoleAssistant {

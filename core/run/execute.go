@@ -39,24 +39,28 @@ type attempt struct {
 // Here alone core does not always wait for what it started. A tool that was left
 // behind reaches nothing of the step: it has the call by value, a context that is
 // over, and parts that refuse it.
-func (p *step) runTool(ctx context.Context, i int, t tool.Tool, call tool.Call) (tool.Result, error) {
+func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *parts) (tool.Result, error) {
 	timeout := t.Spec().Timeout
 	within, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
 		within, cancel = p.env.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	a := &attempt{parts: p.newParts(i), done: make(chan struct{}), err: errExited}
-	call.Parts = a.parts
+	a := &attempt{parts: kept, done: make(chan struct{}), err: errExited}
+	call.Parts = kept
 	p.env.Start(func() {
 		defer close(a.done)
 		defer func() {
+			// The one who ends the parts second knows that the other was first: either
+			// the tool was left behind, or awaitLate came too late.
 			if !a.parts.end() { // it was left behind
 				p.abandoned.Add(-1)
 			}
 		}()
 		a.result, a.err = tool.Execute(within, t, call)
 	})
+	// Whether it returned or its time is over, and which of the two limits that was:
+	// the tool's own ends the call, the step's leaves it to another delivery.
 	waited := p.env.Wait(within, a.done)
 	timedOut := within.Err() != nil && ctx.Err() == nil
 	if waited == nil || p.awaitLate(ctx, a) {
@@ -65,8 +69,7 @@ func (p *step) runTool(ctx context.Context, i int, t tool.Tool, call tool.Call) 
 		}
 		return a.outcome(call, "")
 	}
-	p.log.WarnContext(ctx, "tool was left behind: its context has ended, and it goes on",
-		append(p.attrs(), "call", call.ID, "tool", call.Name, "after", abandonAfter)...)
+	p.warn(ctx, "tool was left behind: its context has ended, and it goes on", "call", call.ID, "tool", call.Name, "after", abandonAfter)
 	if timedOut {
 		text := fmt.Sprintf("timed out after %s; whether it acted is not known", timeout)
 		return failedCall(call, core.ResultUnknown, text, nil), nil

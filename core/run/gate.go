@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -34,35 +35,36 @@ type task struct {
 // Only the scheduler calls it, for one call at a time, though siblings' tools may
 // run meanwhile: gates see the draft's snapshot, which no tool changes before the
 // merge, and need not be safe for concurrent use.
-func (p *step) admit(ctx context.Context, i int) error {
-	call := p.round.turn.ToolCalls[i]
-	t := &task{index: i, call: call, snapshot: p.draft.snapshot}
-	switch p.head.Run.Calls[i] {
+func (r *round) admit(ctx context.Context, i int) error {
+	call := r.turn.ToolCalls[i]
+	t := &task{index: i, call: call, snapshot: r.draft.snapshot}
+	switch r.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
 		// task, and gives a task to what it starts. What became of it is not known.
-		return p.answer(ctx, i, answer{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
+		return r.answer(ctx, i, answer{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
 	case thread.CallResuming, thread.CallCancelling:
-		if goesOn, err := p.resume(ctx, t); !goesOn || err != nil {
+		if goesOn, err := r.resume(ctx, t); !goesOn || err != nil {
 			return err
 		}
 	}
-	if refused, err := p.refuse(ctx, t); refused || err != nil {
+	if refused, err := r.refuse(ctx, t); refused || err != nil {
 		return err
 	}
-	return p.gate(ctx, t)
+	return r.gate(ctx, t)
 }
 
 // refuse gives a call that no gate is asked about its result: its tool does not
 // exist or its arguments are invalid. A person would otherwise be asked to approve
 // what cannot run. It looks again at a call that goes on after a decision: the
 // tool may be gone since, and the arguments may be the person's.
-func (p *step) refuse(ctx context.Context, t *task) (refused bool, err error) {
-	found, ok := p.agent.Tools[t.call.Name]
+func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
+	found, ok := r.agent.Tools[t.call.Name]
 	if !ok {
 		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
-		return true, p.answer(ctx, t.index, answer{result: result, decision: t.decision})
+		return true, r.answer(ctx, t.index, answer{result: result, decision: t.decision})
 	}
+	// Protect: a tool's schema may come from its author, and panic.
 	t.tool = found
 	if len(t.call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return found.Check(t.call.Arguments) }) == nil {
 		return false, nil
@@ -70,17 +72,17 @@ func (p *step) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	// Execute says what is wrong with them, and does not run the tool: it checks them
 	// again. That costs a second check for calls that fail it, and for no others: see
 	// checked.
-	result, err := tool.Execute(ctx, found, p.toolCall(t))
+	result, err := tool.Execute(ctx, found, r.toolCall(t))
 	if err != nil {
 		return true, err
 	}
 	result.Status = core.ResultInvalid
-	return true, p.answer(ctx, t.index, answer{result: result, decision: t.decision})
+	return true, r.answer(ctx, t.index, answer{result: result, decision: t.decision})
 }
 
 // gate asks the gates about a call whose arguments are valid.
-func (p *step) gate(ctx context.Context, t *task) error {
-	verdict, err := p.askGates(ctx, t)
+func (r *round) gate(ctx context.Context, t *task) error {
+	verdict, err := r.askGates(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -92,30 +94,30 @@ func (p *step) gate(ctx context.Context, t *task) error {
 		a.result = tool.Result{ToolResult: *verdict.Result}
 		a.result.Status = core.ResultSet
 	case plugin.VerdictSuspend:
-		return p.suspend(ctx, t, *verdict.Suspend)
+		return r.suspend(ctx, t, *verdict.Suspend)
 	default: // its tool starts when the gates of its siblings have been asked, too
-		p.round.calls[t.index].task = t
+		r.calls[t.index].task = t
 		return nil
 	}
-	return p.answer(ctx, t.index, a)
+	return r.answer(ctx, t.index, a)
 }
 
 // askGates returns the gates' verdict and takes their command into the task: what
 // follows for this call sees what it changed. The round's state sees it when the
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
-func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	c := p.context(plugin.Context{
-		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended,
+func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
+	c := r.context(plugin.Context{
+		Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended,
 	})
 	c.Snapshot = t.snapshot
-	verdict, err := p.agent.Engine.Gate(ctx, c)
+	verdict, err := r.agent.Engine.Gate(ctx, c)
 	if err != nil {
-		return verdict, p.phaseError(ctx, "gate", t.call, err)
+		return verdict, r.phaseError(ctx, "gate", t.call, err)
 	}
-	after, err := p.agent.Engine.Submit(t.snapshot, t.index, verdict.Command)
+	after, err := r.agent.Engine.Submit(t.snapshot, t.index, verdict.Command)
 	if err != nil { // cannot be: the engine has applied it to this very snapshot
-		return verdict, p.phaseError(ctx, "gate", t.call, err)
+		return verdict, r.phaseError(ctx, "gate", t.call, err)
 	}
 	t.snapshot, t.hooks = after.Snapshot, after.Command
 	return verdict, nil
@@ -128,19 +130,19 @@ func (p *step) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 // The first call's hooks run in this goroutine, so that a round of one call starts
 // none. An error of one call does not cut the others short: which error ends the
 // run must not depend on which hook was faster.
-func (p *step) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
-	if len(ready) == 0 || !p.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
+func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err error) {
+	if len(ready) == 0 || !r.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
 	errs := make([]error, len(ready))
-	group, shared := p.env.Group(ctx)
+	group, shared := r.env.Group(ctx)
 	for n, t := range ready[1:] {
 		group.Go(func(ctx context.Context) error {
-			errs[n+1] = env.Protect(func() error { return p.beforeTool(ctx, t) })
+			errs[n+1] = env.Protect(func() error { return r.beforeTool(ctx, t) })
 			return nil
 		})
 	}
-	errs[0] = p.beforeTool(shared, ready[0])
+	errs[0] = r.beforeTool(shared, ready[0])
 	if err := group.Wait(); err != nil { // none of its functions returns one: the context is over
 		return ready[0].index, err
 	}
@@ -153,14 +155,14 @@ func (p *step) beforeTools(ctx context.Context, ready []*task) (index int, err e
 }
 
 // beforeTool runs BeforeToolExecute for one call.
-func (p *step) beforeTool(ctx context.Context, t *task) error {
-	c := p.context(plugin.Context{
-		Phase: core.PhaseBeforeToolExecute, Turn: &p.round.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume,
+func (r *round) beforeTool(ctx context.Context, t *task) error {
+	c := r.context(plugin.Context{
+		Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume,
 	})
 	c.Snapshot = t.snapshot
-	before, err := p.agent.Engine.Phase(ctx, p.env, c)
+	before, err := r.agent.Engine.Phase(ctx, r.env, c)
 	if err != nil {
-		return p.phaseError(ctx, "phase before_tool_execute", t.call, err)
+		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
 	}
 	t.snapshot = before.Snapshot
 	t.hooks.Append(before.Command)
@@ -170,26 +172,27 @@ func (p *step) beforeTool(ctx context.Context, t *task) error {
 // phaseError is the error of a hook or gate: it ends the run, unless the step is
 // over, which is not the hook's fault. A hook that fails while the context ends may
 // have failed for another reason; the next claim asks it again and sees.
-func (p *step) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
+func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
 }
 
-// toolCall is what a call's tool is given.
-func (p *step) toolCall(t *task) tool.Call {
+// toolCall is what a call's tool is given, by value: the tool may go on when the
+// step is over, and must reach nothing of it.
+func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
-		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: p.key(t.index),
-		Thread: p.Key, Run: p.id, Step: p.events.step, Snapshot: t.snapshot.ForCall(t.index), Resume: t.resume,
+		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: r.key(t.index),
+		Thread: r.Key, Run: r.id, Step: r.events.step, Snapshot: t.snapshot.ForCall(t.index), Resume: t.resume,
 	}
 }
 
 // key is the call's idempotency key: run, sequence of the turn, index. Provider
 // call ids can be missing or repeat within a thread; a sequence holds one turn
 // for good, whichever claim runs its calls.
-func (p *step) key(i int) string {
-	return fmt.Sprintf("%s/%d/%d", p.id, p.round.base-1, i)
+func (r *round) key(i int) string {
+	return r.id.String() + "/" + strconv.FormatUint(r.base-1, 10) + "/" + strconv.Itoa(i)
 }
 
 // checked is a tool whose arguments were found valid by refuse: Execute would check

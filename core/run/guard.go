@@ -3,11 +3,9 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -15,123 +13,59 @@ import (
 // to closing is the longest.
 const maxRemedies = 4
 
+// A step goes wrong in one of four ways, which this file chooses between: stop
+// without a word (the claim is another's), close (the run was ended from outside),
+// fail (no second try can mend it), give back (everything else).
+
 // run guards the step with a watch on the head and turns what goes wrong into
 // the right end. A remedy is work like any other and is watched, too: a run that
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
-func (p *step) run(ctx context.Context) (Stepped, error) {
+func (m *machine) run(ctx context.Context) (Stepped, error) {
 	if deadline, ok := ctx.Deadline(); ok {
-		p.last = deadline.Add(afterDeadline)
+		m.last = deadline.Add(afterDeadline)
 	}
-	work := p.advance
-	if p.head.Run.Status == thread.Closing {
-		work = p.close
+	work := m.advance
+	if m.head.Run.Status == thread.Closing {
+		work = m.close
 	}
-	stepped, err := p.watched(ctx, work)
+	stepped, err := m.watched(ctx, work)
+	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
+	// finds that its claim is lost. The claim is given back when none is left.
 	for remedies := 0; err != nil; remedies++ {
-		remedy := p.remedy(ctx, err)
+		remedy := m.remedy(ctx, err)
 		if remedy == nil || remedies == maxRemedies {
-			return p.giveBack(ctx, err)
+			return m.giveBack(ctx, err)
 		}
-		free, cancel := p.detached(ctx)
-		stepped, err = p.watched(free, remedy)
+		free, cancel := m.detached(ctx)
+		stepped, err = m.watched(free, remedy)
 		cancel()
 	}
 	return stepped, nil
-}
-
-// watched does the work beside the watch. When the watch stops the work, its
-// error is the reason and the work's own, some cancelled call, says nothing. The
-// watch is waited for before the next piece of work begins, so that there is
-// never a second one, and none outlives the step.
-func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped, error)) (stepped Stepped, err error) {
-	p.ending.Store(p.head.Run.Status == thread.Closing)
-	group, shared := p.env.Group(ctx)
-	group.Go(p.watch)
-	err = env.Protect(func() (err error) {
-		stepped, err = work(shared)
-		return err
-	})
-	if err != nil && shared.Err() != nil {
-		if cause := context.Cause(shared); core.CodeOf(cause) != core.CodeInternal {
-			err = cause // what the watch saw
-		}
-	}
-	group.Cancel()
-	_ = group.Wait()
-	return stepped, err
-}
-
-// watch looks at the head while the step runs: it renews the lease, and its
-// error stops the step when the run was ended or the claim lost. It reads the
-// head for itself: the step's own copy is the step's alone.
-//
-// It serves liveness only. A look that fails is left out, and a lost claim that
-// it sees too late is fenced at the next write anyway. A step that itself ends
-// the run (ending) must not be stopped by the closing head that it has made.
-func (p *step) watch(ctx context.Context) error {
-	for p.env.Sleep(ctx, p.poll) == nil {
-		head, err := p.committer.Head(ctx, p.Key)
-		if err != nil {
-			continue // liveness only: the commit will tell
-		}
-		ending := p.ending.Load()
-		switch {
-		case !p.holds(head.Claim.Fence):
-			return thread.ErrFenced
-		case !ending && head.Claim.Epoch != head.Epoch:
-			return thread.ErrSuperseded
-		case !ending && head.Run.Status == thread.Closing:
-			return thread.ErrClosing
-		}
-		p.news.offer(head)
-		if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {
-			continue
-		}
-		extend := thread.ExtendLease{Fence: head.Claim.Fence, Lease: p.lease.Milliseconds(), Closing: ending}
-		_, _, err = p.committer.Commit(ctx, p.Key, head, extend, nil)
-		if stops(err) {
-			return err
-		}
-	}
-	return nil
-}
-
-// holds reports whether a claim that the watch has read is the step's own. The
-// step may be about to take the next fence.
-func (p *step) holds(fence uint64) bool {
-	held := p.held.Load()
-	return fence == held || fence == held+1 && p.refencing.Load()
-}
-
-// stops reports whether an error says that the claim is lost or the run ended.
-func stops(err error) bool {
-	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrClosing) ||
-		errors.Is(err, thread.ErrSuperseded) || errors.Is(err, thread.ErrDeleted)
 }
 
 // remedy is what to do about an error but giving the claim back; nil: nothing.
 // The order matters: a lost claim beats everything, an end from outside beats a
 // failure of the step (a person's cancel makes a model call fail), and a failure
 // that says how the run ends beats the clock.
-func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
+func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
 	fail := func(t core.Termination) func(context.Context) (Stepped, error) {
-		if p.head.Run.Status == thread.Closing {
+		if m.head.Run.Status == thread.Closing {
 			return nil // close has failed; another claim tries again
 		}
-		return func(ctx context.Context) (Stepped, error) { return p.fail(ctx, t, err) }
+		return func(ctx context.Context) (Stepped, error) { return m.fail(ctx, t, err) }
 	}
 	var end *ended
 	switch {
 	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied):
 		return nil
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
-		return p.close
+		return m.close
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
 		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "what is stored of the thread cannot be read"})
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && p.Whole && p.agent != nil && !p.progressed():
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.Whole && m.agent != nil && !m.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	return nil
@@ -139,27 +73,8 @@ func (p *step) remedy(ctx context.Context, err error) func(context.Context) (Ste
 
 // progressed reports whether the step brought a commit or a newly done call:
 // one whose result is still to be stored counts.
-func (p *step) progressed() bool {
-	return p.moved || p.round != nil && p.round.answered(p.head.Run.Calls)
-}
-
-// afterDeadline is how long the handing back of work may take when the step's
-// own time is over.
-const afterDeadline = 4 * time.Second
-
-// detached returns a context for storing what is done and handing back the rest
-// when ctx is over, or ends meanwhile. The step's deadline lies five seconds
-// before the invocation's, of which this takes four. A host that stops waits as
-// long; while it does not, the work goes on under ctx, so that the stop is seen.
-func (p *step) detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	if !p.last.IsZero() && (late || ctx.Err() == nil) {
-		return p.undisturbed(ctx)
-	}
-	if ctx.Err() != nil { // the host stops
-		return p.env.WithTimeout(context.WithoutCancel(ctx), afterDeadline)
-	}
-	return context.WithCancel(ctx)
+func (m *machine) progressed() bool {
+	return m.moved || m.round != nil && m.round.answered(m.head.Run.Calls)
 }
 
 // Pauses before a failed step is tried again: full jitter over base * 2^attempts.
@@ -174,35 +89,45 @@ const (
 // after a pause when something failed. What was stored stays, and its calls are
 // done. A claim that is lost, or whose commit was applied by a lost write, has
 // nothing to give back.
-func (p *step) giveBack(ctx context.Context, cause error) (Stepped, error) {
+func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	switch {
 	case errors.Is(cause, thread.ErrDeleted):
 		return Stepped{}, errors.Join(thread.ErrFenced, cause)
 	case errors.Is(cause, thread.ErrFenced), errors.Is(cause, thread.ErrApplied):
 		return Stepped{}, cause
 	}
+	// Asked before detached makes a context of its own.
 	over := ctx.Err() != nil
 	late := over && errors.Is(context.Cause(ctx), context.DeadlineExceeded)
-	ctx, cancel := p.detached(ctx)
+	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	if err := p.storeResults(ctx); stops(err) {
+	// Results first: a nack says which calls are done, and what it does not say runs
+	// again. One that cannot be stored does not stop the nack.
+	if err := m.round.storeResults(ctx); stops(err) {
 		return Stepped{}, errors.Join(err, cause)
 	}
-	kind, at := p.nackKind(cause, over, late)
-	p.log.WarnContext(ctx, "step was given back and will be tried again", slices.Concat(p.attrs(), []any{"kind", kind.String(), "pause", time.Duration(max(0, at-p.env.Millis())) * time.Millisecond}, failure(cause))...)
+	kind, at := m.nackKind(cause, over, late)
+	pause := time.Duration(max(0, at-m.env.Millis())) * time.Millisecond
+	m.warn(ctx, "step was given back and will be tried again", append([]any{"kind", kind.String(), "pause", pause}, failure(cause)...)...)
 	var calls []thread.CallStatus
 	progress := false
-	if p.round != nil {
-		calls, progress = p.round.statuses(p.head.Run.Calls, p.hooked())
+	if m.round != nil {
+		calls, progress = m.round.statuses(m.head.Run.Calls)
 	}
-	_, err := p.commit(ctx, func() thread.Change {
-		return thread.Nack{Fence: p.fence, Kind: kind, AvailableAt: at, Closing: p.head.Run.Status == thread.Closing, Calls: calls, Progress: progress, Schema: p.adopted(), ModelFailed: p.modelFailed}
+	_, err := m.save(ctx, m.round, func() thread.Change {
+		return thread.Nack{
+			Fence: m.fence(), Kind: kind, AvailableAt: at, Closing: m.head.Run.Status == thread.Closing,
+			Calls: calls, Progress: progress, Schema: m.round.adopted(), ModelFailed: m.unsaid.failures(),
+		}
 	}, nil)
 	if err != nil {
 		return Stepped{}, errors.Join(err, cause)
 	}
-	return Stepped{Outcome: thread.Yield, Head: p.head, Retry: true}, nil
+	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
 }
+
+// Which pause is waited where: here it is only written into the head, and the
+// mailbox wakes the run when it is over. No process waits.
 
 // nackKind says whether a failure counts as an attempt, and when to try again.
 // Attempts judge the run, never the host: what says nothing about the run (a
@@ -217,7 +142,7 @@ func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at 
 		return thread.NackGiven, 0
 	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again
 		return thread.NackGiven, p.env.Millis() + schemaPause.Milliseconds()
-	case late:
+	case late: // the run may be what takes so long: an attempt, and no pause after a whole invocation
 		return thread.NackFailed, 0
 	case over:
 		return thread.NackGiven, 0 // the host stops

@@ -10,6 +10,9 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
+// Ids of what a run says. They are no random numbers: whoever repeats a step after
+// a crash makes the same.
+//
 // turnID, callID and resultID derive ids from where a thing stands, so that the
 // order of completion never shows in them.
 func turnID(run core.ID, step int) string { return run.String() + "." + strconv.Itoa(step) }
@@ -31,23 +34,26 @@ func resultID(run core.ID, step, index int) string {
 // When the context ends, what came is not an answer, whatever the adapter makes
 // of it, and no failed call either; it stays in unsaid for the last words of a
 // cancelled run.
-func (p *step) infer(ctx context.Context, number int, id string) (core.Message, error) {
-	p.modelFailed = callsSoFar(p.head.Run.ModelFailed, p.head.Run.ModelLost, p.modelCalls())
-	if p.modelFailed >= p.modelCalls() { // the delivery that made the last call could not store the run's end
-		return core.Message{}, endWith("model", fmt.Errorf("the model has failed %d times", p.modelFailed))
+func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
+	// Kept before anything can fail: a nack says how often the model has.
+	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
+	m.unsaid = t
+	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
+	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
+		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
-	t := &turnBuilder{step: p, number: number, id: id, steered: len(p.draft.consumed) > 0}
-	p.unsaid = t
 	for {
-		err := p.callModel(ctx, t)
+		err := t.callModel(ctx)
+		// Looked at first: a stream that ends early because its context has looks like
+		// an answer to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
-			return core.Message{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			err = p.callFailed(ctx, t, err)
+			err = t.callFailed(ctx, err)
 		}
 		if err != nil {
-			return core.Message{}, err
+			return nil, err
 		}
 		if t.stop != "" {
 			return t.finish(), nil
@@ -56,12 +62,14 @@ func (p *step) infer(ctx context.Context, number int, id string) (core.Message, 
 }
 
 // callModel makes one call of the model and adds what it says to the turn. A
-// stream that ends without a stop is a failure.
-func (p *step) callModel(ctx context.Context, t *turnBuilder) error {
-	request := p.request(t)
-	p.env.Reach(env.PointModel, env.Before)
+// stream that ends without a stop is a failure. The stream runs in this goroutine,
+// so that a delta is emitted before the next one is asked for; a panic of the
+// adapter is an error like any other.
+func (t *turnBuilder) callModel(ctx context.Context) error {
+	request := t.request() // before the point: a crash there has cost no call
+	t.draft.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
-		for delta, err := range p.agent.Model.Stream(ctx, request) {
+		for delta, err := range t.draft.agent.Model.Stream(ctx, request) {
 			if err != nil {
 				return err
 			}
@@ -71,7 +79,7 @@ func (p *step) callModel(ctx context.Context, t *turnBuilder) error {
 		}
 		return nil
 	})
-	p.env.Reach(env.PointModel, env.After)
+	t.draft.env.Reach(env.PointModel, env.After)
 	if err == nil && t.stop == "" {
 		return model.ErrTruncated
 	}
@@ -81,44 +89,34 @@ func (p *step) callModel(ctx context.Context, t *turnBuilder) error {
 // request is what the model is asked for a turn: all of it, or what is missing
 // behind the text that a failed call has left. The two differ in nothing but the
 // last two messages.
-func (p *step) request(t *turnBuilder) model.Request {
-	messages := p.prompt()
+func (t *turnBuilder) request() model.Request {
+	messages := t.draft.prompt()
 	if said, ok := t.cutOff(); ok {
 		note := core.UserMessage(t.id+".continue", model.ContinueNote)
-		note.RunID = p.id
+		note.RunID = t.draft.id
 		messages = append(messages[:len(messages):len(messages)], said, note)
 	}
 	return model.Request{
-		Model: p.agent.ModelName, System: p.agent.Spec.SystemPrompt, Messages: messages,
-		Tools: p.agent.ModelTools, MaxTokens: p.agent.Spec.MaxTokens, Temperature: p.agent.Spec.Temperature,
+		Model: t.draft.agent.ModelName, System: t.draft.agent.Spec.SystemPrompt, Messages: messages,
+		Tools: t.draft.agent.ModelTools, MaxTokens: t.draft.agent.Spec.MaxTokens, Temperature: t.draft.agent.Spec.Temperature,
 	}
 }
 
 // prompt is the part of the conversation that the model is shown: the window,
 // and before it what the run was asked, if it is older. Without that a long run
-// would forget its task. It is cut again here, behind begin, because the draft
+// would forget its task. Never longer than the window and one: the model's limit is
+// the window's to keep. It is cut again here, behind begin, because the draft
 // has grown by what people said since.
-func (p *step) prompt() []core.Message {
-	messages := p.draft.messages[p.window.Cut(p.draft.messages):]
-	opening := p.conversation.opening
-	if p.conversation.run != p.id || opening == nil {
+func (d *draft) prompt() []core.Message {
+	messages := d.messages[d.window.Cut(d.messages):]
+	opening := d.conversation.opening
+	if d.conversation.run != d.id || opening == nil {
 		return messages
 	}
 	for _, m := range messages {
-		if m.Role == core.RoleUser && m.RunID == p.id {
+		if m.Role == core.RoleUser && m.RunID == d.id {
 			return messages
 		}
 	}
 	return append([]core.Message{*opening}, messages...)
-}
-
-// naturalEnd is the end of a run whose model came to one by itself. A turn that
-// was cut short says so in the code: to a client it reads like any other.
-func naturalEnd(turn core.Message) *core.Termination {
-	end := &core.Termination{Type: core.TerminationNatural}
-	switch turn.StopReason {
-	case core.StopMaxTokens, core.StopContentFilter, core.StopContextOverflow:
-		end.Code = string(turn.StopReason)
-	}
-	return end
 }

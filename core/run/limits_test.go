@@ -147,7 +147,7 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 	for err, want := range map[error]bool{
 		thread.ErrFenced: false, thread.ErrDeleted: false, thread.ErrApplied: false, context.DeadlineExceeded: true,
 	} {
-		p := &step{Stepper: &Stepper{}, Work: Work{Whole: true}}
+		p := (&Stepper{}).newMachine(Work{Whole: true}, nil)
 		p.agent = &agent.Resolved{}
 		over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 		defer cancel()
@@ -161,7 +161,7 @@ func TestLostClaimHasNoRemedy(t *testing.T) {
 // before it is committed.
 func TestOpeningThatIsNotInTheLogIsNotRead(t *testing.T) {
 	for _, first := range []uint64{0, 8} {
-		p := &step{Stepper: &Stepper{store: &snapshots{}}} // it has no log
+		p := (&Stepper{store: &snapshots{}}).newMachine(Work{}, nil) // it has no log
 		p.head.Seq, p.record.FirstSeq = 7, first
 		if err := p.readOpening(t.Context()); err != nil || p.opening != nil {
 			t.Errorf("from sequence %d on: %+v, %v; want nothing", first, p.opening, err)
@@ -224,14 +224,13 @@ func TestSnapshotHasAtMost999Keys(t *testing.T) {
 			values[state.KeyPath{Scope: state.ScopeThread, Name: fmt.Sprint("k", i)}] = json.RawMessage("1")
 		}
 		s := &snapshots{}
-		p := &step{Stepper: &Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}}
+		p := (&Stepper{env: env.System(), store: s, log: slog.New(slog.DiscardHandler), cache: newCache(1 << 20), snapshotEvery: 2}).newMachine(Work{}, nil)
 		p.conversation = &conversation{seq: 9, turns: 2, snapshot: state.Restore(1, values)}
 		p.storeSnapshot(t.Context())
 		if put := s.put.Load(); put != want {
 			t.Errorf("%d records are put for %d keys, want %d", put, keys, want)
 		}
-		p.head.Seq = 1
-		if _, err := p.readSnapshot(t.Context()); err != nil || s.limit != 1000 {
+		if _, err := p.readSnapshot(t.Context(), 1); err != nil || s.limit != 1000 {
 			t.Errorf("%d records are read at once, %v; want 1000", s.limit, err)
 		}
 	}

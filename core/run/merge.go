@@ -18,12 +18,12 @@ import (
 //
 // It runs when nothing of the round runs any more: the draft and what hooks see are
 // this goroutine's alone, and so is the order in which hooks are asked.
-func (p *step) mergeRound(ctx context.Context) error {
-	for i, c := range p.round.calls {
+func (r *round) mergeRound(ctx context.Context) error {
+	for i, c := range r.calls {
 		if c.entry == nil || c.merged {
 			continue
 		}
-		if err := p.mergeCall(ctx, i); err != nil {
+		if err := r.mergeCall(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -32,8 +32,8 @@ func (p *step) mergeRound(ctx context.Context) error {
 
 // mergeCall takes one call into the draft: what its gates and BeforeToolExecute
 // asked for, what its tool did, and what AfterToolExecute makes of the result.
-func (p *step) mergeCall(ctx context.Context, i int) error {
-	c := p.round.calls[i]
+func (r *round) mergeCall(ctx context.Context, i int) error {
+	c := r.calls[i]
 	if c.merged {
 		return nil
 	}
@@ -41,78 +41,78 @@ func (p *step) mergeCall(ctx context.Context, i int) error {
 	// that merges takes it as it is; of one that does not, the later value would undo
 	// the sibling's, so that it is made anew on what there is now.
 	hooks := c.entry.Hooks
-	if p.collides(hooks) && asksAgain(c.entry) {
-		again, err := p.hookAgain(ctx, i)
+	if r.collides(hooks) && asksAgain(c.entry) {
+		again, err := r.hookAgain(ctx, i)
 		if err != nil {
 			return err
 		}
 		hooks = &again
 	}
-	p.mergeResult(ctx, i, hooks)
-	if err := p.afterTool(ctx, i); err != nil {
+	r.mergeResult(ctx, i, hooks)
+	if err := r.afterTool(ctx, i); err != nil {
 		return err
 	}
-	p.merged(i)
+	r.noteMerged(i)
 	return nil
 }
 
 // mergeResult takes what a call asked for into the draft. What cannot be applied
 // is that call's failure, and nobody else's: its result stands.
-func (p *step) mergeResult(ctx context.Context, i int, hooks *state.Command) {
-	entry, call := p.round.calls[i].entry, p.round.turn.ToolCalls[i]
+func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
+	entry, call := r.calls[i].entry, r.turn.ToolCalls[i]
 	if entry.Message.ToolResult.IsError {
-		p.draft.totals.Failures++
+		r.draft.totals.Failures++
 	}
-	if p.agent == nil { // a close by a program that has not the agent: nobody knows what the keys mean
+	if r.agent == nil { // a close by a program that has not the agent: nobody knows what the keys mean
 		return
 	}
+	// In the order in which they were asked for: the tool knew what its hooks had
+	// changed, and may have changed it on.
 	for _, command := range []*state.Command{hooks, entry.Intents} {
 		if command == nil {
 			continue
 		}
-		applied, err := p.agent.Engine.Submit(p.draft.snapshot, i, *command)
+		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, *command)
 		if err != nil {
-			p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
+			r.complain(ctx, "what a call asked for could not be applied", "call", call.ID, "tool", call.Name, "error", err)
 			continue
 		}
-		p.apply(applied)
+		r.apply(applied)
 	}
 }
 
 // apply takes what came to a call into the draft. Effects are left out: they run
 // when the call is done, from its result.
-func (p *step) apply(r plugin.PhaseResult) {
-	r.Command.Effects = nil
-	p.draft.merge(r)
+func (r *round) apply(came plugin.PhaseResult) {
+	came.Command.Effects = nil
+	r.draft.merge(came)
 	// What a call changes of its own values cannot collide with a sibling's.
-	for _, m := range r.Command.Batch.Mutations {
-		if scope, _ := p.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
-			p.round.other.Mutations = append(p.round.other.Mutations, m)
+	for _, m := range came.Command.Batch.Mutations {
+		if scope, _ := r.agent.Engine.Registry().Scope(m.Key); scope != state.ScopeCall {
+			r.other.Mutations = append(r.other.Mutations, m)
 		}
 	}
 }
 
-// merged notes that the draft has all of call i, and shows its result to the hooks
+// noteMerged notes that the draft has all of call i, and shows its result to the hooks
 // that follow, at its place.
-func (p *step) merged(i int) {
-	r := p.round
+func (r *round) noteMerged(i int) {
 	r.calls[i].merged = true
 	r.merged = append(r.merged, i)
-	p.showResults()
+	r.showResults()
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
 // results that were merged, in call order. The slice that hooks were shown before is
 // left alone: they may have kept it.
-func (p *step) showResults() {
-	r := p.round
+func (r *round) showResults() {
 	messages := r.before[:len(r.before):len(r.before)]
 	for _, c := range r.calls {
 		if c.merged {
 			messages = append(messages, *c.entry.Message)
 		}
 	}
-	p.draft.messages = messages
+	r.draft.messages = messages
 }
 
 // collides reports whether hooks of a call changed what another call of the round
@@ -120,11 +120,11 @@ func (p *step) showResults() {
 // sequential round chains its snapshots, so nothing can collide there. What was
 // merged before a wait is not among the others: a call that went on since was asked
 // on a snapshot that has it, and the command of one that did not is applied as it is.
-func (p *step) collides(hooks *state.Command) bool {
-	if hooks == nil || p.round.mode == agent.Sequential {
+func (r *round) collides(hooks *state.Command) bool {
+	if hooks == nil || r.mode == agent.Sequential {
 		return false
 	}
-	_, conflict := p.agent.Engine.Registry().Conflict(hooks.Batch, p.round.other)
+	_, conflict := r.agent.Engine.Registry().Conflict(hooks.Batch, r.other)
 	return conflict
 }
 
@@ -150,19 +150,19 @@ func asksAgain(entry *thread.Entry) bool {
 // A claim that finds the result of an earlier one does not know the decision that
 // the call went on after; the gates are asked without it, and their verdict does not
 // count anyway.
-func (p *step) hookAgain(ctx context.Context, i int) (state.Command, error) {
-	t := p.round.calls[i].task
+func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
+	t := r.calls[i].task
 	if t == nil { // an earlier claim's, or a gate gave the result
-		t = &task{index: i, call: p.round.turn.ToolCalls[i]}
+		t = &task{index: i, call: r.turn.ToolCalls[i]}
 	}
-	t.snapshot, t.hooks = p.draft.snapshot, state.Command{}
-	if _, err := p.askGates(ctx, t); err != nil {
+	t.snapshot, t.hooks = r.draft.snapshot, state.Command{}
+	if _, err := r.askGates(ctx, t); err != nil {
 		return state.Command{}, err
 	}
-	switch p.round.calls[i].entry.Message.ToolResult.Status {
+	switch r.calls[i].entry.Message.ToolResult.Status {
 	case core.ResultBlocked, core.ResultSet: // the gates ended it
 	default:
-		if err := p.beforeTool(ctx, t); err != nil {
+		if err := r.beforeTool(ctx, t); err != nil {
 			return state.Command{}, err
 		}
 	}
@@ -171,8 +171,8 @@ func (p *step) hookAgain(ctx context.Context, i int) (state.Command, error) {
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
 // gave. There is nothing to look at in one that says why there is none.
-func (p *step) afterTool(ctx context.Context, i int) error {
-	c, call := p.round.calls[i], p.round.turn.ToolCalls[i]
+func (r *round) afterTool(ctx context.Context, i int) error {
+	c, call := r.calls[i], r.turn.ToolCalls[i]
 	result := c.entry.Message.ToolResult
 	switch result.Status {
 	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
@@ -181,31 +181,30 @@ func (p *step) afterTool(ctx context.Context, i int) error {
 	// The hooks see the result among the messages. Merged it is only when they have
 	// not failed: statuses would call it done, and their effects would be lost.
 	c.merged = true
-	p.showResults()
+	r.showResults()
 	c.merged = false
-	after, err := p.agent.Engine.Phase(ctx, p.env, p.context(plugin.Context{
-		Phase: core.PhaseAfterToolExecute, Turn: &p.round.turn, Call: &call, CallIndex: i, Result: result,
+	after, err := r.agent.Engine.Phase(ctx, r.env, r.context(plugin.Context{
+		Phase: core.PhaseAfterToolExecute, Turn: &r.turn, Call: &call, CallIndex: i, Result: result,
 	}))
 	if err != nil {
-		return p.phaseError(ctx, "phase after_tool_execute", call, err)
+		return r.phaseError(ctx, "phase after_tool_execute", call, err)
 	}
-	if p.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
+	if r.head.Run.Calls[i] != thread.CallDone { // else they ran with the write that made it so
 		c.effects = after.Command.Effects
 	}
-	p.apply(after)
+	r.apply(after)
 	return nil
 }
 
 // hooked reports whether results wait for AfterToolExecute.
-func (p *step) hooked() bool {
-	return p.agent != nil && p.agent.Engine.Listens(core.PhaseAfterToolExecute)
+func (r *round) hooked() bool {
+	return r.agent != nil && r.agent.Engine.Listens(core.PhaseAfterToolExecute)
 }
 
 // takeResults puts the results into the draft's records, in the order of the log.
 // Every call has one.
-func (p *step) takeResults() {
-	d := &p.draft
-	for _, c := range p.round.calls {
-		d.entries = append(d.entries, *c.entry)
+func (r *round) takeResults() {
+	for _, c := range r.calls {
+		r.entries = append(r.entries, *c.entry)
 	}
 }

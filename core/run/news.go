@@ -30,7 +30,8 @@ type finished struct {
 	err    error // there is no result: see runTool
 }
 
-// finish hands over what a tool came to.
+// finish hands over what a tool came to. It is called in the tool's function beside
+// the step, and never waits: the scheduler may be busy with a write.
 func (n *news) finish(f finished) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,7 +77,8 @@ func (n *news) take() (done []finished, changed <-chan struct{}) {
 	return nil, n.changed
 }
 
-// newest is the newest head that the watch has read; nil: none yet.
+// newest is the newest head that the watch has read; nil: none yet. It counts as
+// seen from here on, and wakes nobody any more.
 func (n *news) newest() *thread.Head {
 	n.mu.Lock()
 	defer n.mu.Unlock()

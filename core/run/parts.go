@@ -11,6 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// A tool may keep parts of its work (tool.Once), so that a tool that runs again
+// repeats no part that has acted. They are the one thing that a tool's own
+// goroutine stores.
+
 // partRecord is the payload of C#<run>#<turn>#<call>#once#<part>.
 type partRecord struct {
 	Value json.RawMessage `json:"value"`
@@ -29,12 +33,13 @@ type parts struct {
 	call uint8
 	over atomic.Bool
 
-	mu      sync.Mutex
-	failure error // the store's newest that says nothing about the tool
+	mu      sync.Mutex // a tool may keep parts side by side
+	failure error      // the store's newest that says nothing about the tool
 }
 
-func (p *step) newParts(i int) *parts {
-	return &parts{step: p, turn: p.round.base - 1, call: uint8(i)}
+// newParts is made before the tool starts: its goroutine reads nothing of the round.
+func (r *round) newParts(i int) *parts {
+	return &parts{step: r.step, turn: r.base - 1, call: uint8(i)}
 }
 
 // end refuses everything from now on. Only the first call of it returns true: the
@@ -48,7 +53,8 @@ func (s *parts) failed() error {
 	return s.failure
 }
 
-// Part implements tool.Parts.
+// Part implements tool.Parts. over is looked at before and after the read: what a
+// tool that was left behind meanwhile reads must not look like a finished part.
 func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	if s.over.Load() {
 		return nil, false, errOver
@@ -95,6 +101,8 @@ func (s *parts) create(ctx context.Context, name string, value json.RawMessage) 
 	return stored, err
 }
 
+// read returns a part, false when none is stored. Reads are strong: a part of a
+// claim before this one is seen.
 func (s *parts) read(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	record, ok, err := s.step.store.Get(ctx, s.step.Key, s.name(name))
 	if err != nil || !ok {
@@ -113,6 +121,7 @@ func (s *parts) decode(payload []byte) (json.RawMessage, error) {
 	return part.Value, err
 }
 
+// name has the turn's sequence and not the step: call indexes repeat.
 func (s *parts) name(part string) string {
 	return store.PartName(s.step.id, s.turn, s.call, part)
 }

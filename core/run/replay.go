@@ -9,6 +9,11 @@ import (
 // Replayer turns the committed records of one run back into its events: what a
 // client that comes late, or to another process, is shown. Text comes in one
 // delta per block. Of an open round it shows what the head has of it already.
+//
+// Its positions are those of the live stream, made by the same emitter from the
+// same places: a client that has seen a part of the stream, live or replayed, goes
+// on behind it in the other. It reads no store; whoever reads the log in order
+// hands it the records. One goroutine uses it.
 type Replayer struct {
 	run    core.Run
 	events emitter
@@ -51,6 +56,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 		r.turn, r.open = m, len(m.ToolCalls)
 		r.replayTurn(m)
 	case core.RoleTool:
+		// The log has results in call order, so that the open calls say which it is.
 		index := 0
 		if r.turn != nil {
 			index = len(r.turn.Content) + len(r.turn.ToolCalls) - r.open
@@ -60,6 +66,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	default:
 		return r.failed
 	}
+	// A turn without calls ends its step as well: there is nothing to wait for.
 	if r.open == 0 {
 		r.events.emit(core.Event{Type: core.EventStepEnd})
 	}
@@ -105,6 +112,8 @@ func (r *Replayer) emitUnplaced(e core.Event) error {
 // a step.
 func ResultID(run core.ID, step, index int) string { return resultID(run, step, index) }
 
+// replayTurn emits a turn as a model that says each block at once would have. All
+// calls begin before the first is ready, as in a live turn.
 func (r *Replayer) replayTurn(m *core.Message) {
 	at := func(e core.Event, block, end int) {
 		e.MessageID = m.ID
@@ -133,7 +142,9 @@ func (r *Replayer) replayTurn(m *core.Message) {
 }
 
 // Finish emits the end of the stream: of the run when it is done or waits, of
-// the stream alone when it goes on.
+// the stream alone when it goes on. run is read after the last record was added:
+// an end that came meanwhile is shown, and nothing of it is missing. The error is
+// as for Add.
 func (r *Replayer) Finish(run core.Run) error {
 	switch {
 	case run.Status == core.RunDone:

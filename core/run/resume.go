@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -16,24 +15,26 @@ import (
 // to run, if it passes the checks and gates again; otherwise the call has its
 // result. The head's status says only that there is something to do: what, the
 // decision's record says, since the same words decide in every build.
-func (p *step) resume(ctx context.Context, t *task) (goesOn bool, err error) {
-	at := slices.IndexFunc(p.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
+func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
+	at := slices.IndexFunc(r.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
 	if at < 0 { // a person said something instead of deciding, and the ticket went with it
-		return false, p.answer(ctx, t.index, answer{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
+		return false, r.answer(ctx, t.index, answer{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
 	}
-	decision, ticket, err := p.decision(ctx, p.head.Tickets[at])
+	decision, ticket, err := r.decision(ctx, r.head.Tickets[at])
 	if err != nil {
 		return false, err
 	}
+	// Both go into whatever the call comes to: the result says which decision it
+	// follows, and a gate that asks the same again counts as granted.
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	if !decision.Resumes() {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		return false, p.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Mode), hooks: asked(ticket), decision: t.decision})
+		return false, r.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Mode), hooks: asked(ticket), decision: t.decision})
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
-		return false, p.answer(ctx, t.index, answer{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
+		return false, r.answer(ctx, t.index, answer{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
 	case core.ResumeAsArguments:
 		t.call.Arguments = decision.Payload // a person's, and checked like the model's
 	}
@@ -44,24 +45,12 @@ func (p *step) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 // decision reads what the head's ticket names: the decision, and what was decided
 // about. Neither record counts for itself; a head that names one which is not
 // there is damaged.
-func (p *step) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
-	turn := p.round.base - 1
-	if err := p.readRecord(ctx, "ticket", store.SuspensionName(p.id, turn, t.Call, t.ID), &k); err != nil {
+func (r *round) decision(ctx context.Context, t thread.Ticket) (d thread.DecisionRecord, k thread.TicketRecord, err error) {
+	turn := r.base - 1
+	if err := r.readRecord(ctx, "ticket", store.SuspensionName(r.id, turn, t.Call, t.ID), &k); err != nil {
 		return d, k, err
 	}
-	return d, k, p.readRecord(ctx, "decision", store.DecisionName(p.id, turn, t.Call, t.Decision), &d)
-}
-
-// readRecord reads a record that the head names.
-func (p *step) readRecord(ctx context.Context, what, name string, v any) error {
-	record, ok, err := p.store.Get(ctx, p.Key, name)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
-	}
-	if !ok {
-		return fmt.Errorf("%s %s is missing: %w", what, name, store.ErrCorrupt)
-	}
-	return p.records.Decode(what, record.Payload, v)
+	return d, k, r.readRecord(ctx, "decision", store.DecisionName(r.id, turn, t.Call, t.Decision), &d)
 }
 
 // asked is what the gates and BeforeToolExecute asked for when the call came to

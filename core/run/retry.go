@@ -36,11 +36,12 @@ type modelRetry struct {
 }
 
 func (r *modelRetry) Error() string { return "inference: " + r.cause.Error() }
+
 func (r *modelRetry) Unwrap() error { return r.cause }
 
 // modelCalls is how often the step may call its model over all its deliveries
 // together.
-func (p *step) modelCalls() uint8 { return uint8(p.agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
+func (t *turnBuilder) modelCalls() uint8 { return uint8(t.draft.agent.Spec.ModelCalls()) } // at most 21, see agent.Spec.Check
 
 // callsSoFar is how many of the allowed model calls of the step have failed in
 // earlier deliveries. A claim that was lost may have cost one, but never the
@@ -52,56 +53,59 @@ func callsSoFar(failed, lost, allowed uint8) uint8 {
 // callFailed decides what a failed model call comes to. Without an error the
 // turn is whole, or the pause is over and the next call goes on where this one
 // has left the turn.
-func (p *step) callFailed(ctx context.Context, t *turnBuilder, err error) error {
-	p.modelFailed++
+func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
+	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
 	switch {
 	case !passing(err):
 		return endWith("model", err)
 	case t.whole():
-		p.log.WarnContext(ctx, "model call failed behind a whole answer, which stands", append(p.attrs(), "kind", kind, "failed", p.modelFailed, "error", err)...)
-		return p.cut(ctx, t)
+		t.draft.warn(ctx, "model call failed behind a whole answer, which stands", "kind", kind, "failed", t.failed, "error", err)
+		return t.cutPieces(ctx)
 	case asked > maxRetryAfter:
 		return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", asked, maxRetryAfter, err))
-	case p.modelFailed >= p.modelCalls():
+	case t.failed >= t.modelCalls():
 		return endWith("model", err)
 	}
-	wait := max(p.env.Jitter(pause(kind, p.modelFailed)), asked)
-	p.log.WarnContext(ctx, "model call failed and is made again", append(p.attrs(), "kind", kind, "wait", wait, "failed", p.modelFailed, "error", err)...)
-	p.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(p.modelFailed), Wait: wait.Milliseconds(), Reason: string(kind)})
-	if !p.stays(wait) {
+	wait := max(t.draft.env.Jitter(pause(kind, t.failed)), asked)
+	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
+	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
+	// Announced in both cases: a reader who stays sees why nothing comes.
+	if !t.stays(wait) {
 		return &modelRetry{wait, err}
 	}
-	if err := p.cut(ctx, t); err != nil {
+	if err := t.cutPieces(ctx); err != nil {
 		return err
 	}
-	return p.env.Sleep(ctx, wait)
+	return t.draft.env.Sleep(ctx, wait)
 }
 
-// stays reports whether the step itself makes the next call.
-func (p *step) stays(wait time.Duration) bool {
-	if wait > maxPause || !p.events.listened() {
+// stays reports whether the step itself makes the next call. Without a reader it
+// never does: a background run costs nothing while it waits in the mailbox.
+func (t *turnBuilder) stays(wait time.Duration) bool {
+	if wait > maxPause || !t.draft.events.listened() {
 		return false
 	}
-	return p.last.IsZero() || !p.env.Now().Add(wait+callTime+afterDeadline).After(p.last)
+	return t.draft.last.IsZero() || !t.draft.env.Now().Add(wait+callTime+afterDeadline).After(t.draft.last)
 }
 
-// cut takes from the turn what a failed call has left in pieces. Clients hold
+// cutPieces takes from the turn what a failed call has left in pieces. Clients hold
 // positions of dropped calls, at which the committed turn will have something
 // else: what follows is emitted under the next fence, so that a client that
 // reconnects there is told that the step was restarted.
-func (p *step) cut(ctx context.Context, t *turnBuilder) error {
+func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	if !t.cut() {
 		return nil
 	}
-	if err := p.refence(ctx, p.head); err != nil {
+	if err := t.draft.refence(ctx, t.draft.head); err != nil {
 		return err
 	}
-	p.events.fence = p.fence
+	t.draft.events.fence = t.draft.fence()
 	return nil
 }
 
-// passing reports whether another call of the model may fare better.
+// passing reports whether another call of the model may fare better. What nobody
+// knows is taken for permanent: the same request would fail the same way.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // classify returns the kind of a failure and the pause that the provider asks

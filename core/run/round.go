@@ -12,8 +12,10 @@ import (
 
 // round is the tool round of the committed turn, as this claim knows it. It is
 // the step's own goroutine's: a call that runs reports to the scheduler and
-// touches nothing here.
+// touches nothing here. What it merges goes into the draft, which the commit that
+// closes the round makes records of; what it stores before that are single results.
 type round struct {
+	*draft
 	turn   core.Message
 	base   uint64 // sequence of the first result
 	mode   agent.ExecutionMode
@@ -28,8 +30,10 @@ type round struct {
 //
 //	open -> checked -> gated -> (suspended <-> decided) -> running -> stored
 //
-// The head's status says where it stood when another claim was last seen; what
-// follows is what this claim has made of it since.
+// The head's status says where it stood when the head was last written; what
+// follows is what this claim has made of it since. The two meet in statuses, which
+// says with every write how far the calls are: nothing that the head says is taken
+// back, but a call whose result is not stored yet is not called done either.
 type openCall struct {
 	task   *task   // its gates have let it through; nil before
 	ticket *ticket // what it is to wait for, until the head has it
@@ -48,16 +52,20 @@ type openCall struct {
 	effects []state.Effect // what AfterToolExecute asked for
 }
 
-func newRound(turn core.Message, base uint64) *round {
-	r := &round{turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
+// newRound is the round of a committed turn, of which nothing is known yet. Calls
+// are allocated together: all of them live until the round is over.
+func (d *draft) newRound(turn core.Message, base uint64) *round {
+	r := &round{draft: d, before: d.messages, turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
+	calls := make([]openCall, len(r.calls))
 	for i := range r.calls {
-		r.calls[i] = &openCall{}
+		r.calls[i] = &calls[i]
 	}
 	return r
 }
 
 // takeOver keeps what a round of the same step knew of the turn's calls that the
-// store cannot tell: what was announced, and whose tools were cut short.
+// store cannot tell: what was announced, and whose tools were cut short. A close
+// makes the round anew from the store, since what counts lies there.
 func (r *round) takeOver(before *round) {
 	if before == nil || before.base != r.base {
 		return
@@ -67,7 +75,8 @@ func (r *round) takeOver(before *round) {
 	}
 }
 
-// open reports whether a call has no result yet.
+// open reports whether a call has no result yet. A round that is open when nothing
+// runs waits for decisions.
 func (r *round) open() bool {
 	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
 }
@@ -79,26 +88,17 @@ func (r *round) blocked() int {
 	})
 }
 
-// end is how the run ends after the round; nil: it goes on.
-func (r *round) end() *core.Termination {
-	i := r.blocked()
-	if i < 0 {
-		return nil
-	}
-	return &core.Termination{Type: core.TerminationBlocked, Detail: r.calls[i].entry.Blocked}
-}
-
-// record is the log record of a result.
-func (r *round) record(i int) store.Record {
+// logRecord is the log record of a result.
+func (r *round) logRecord(i int) store.Record {
 	return store.Record{Name: store.LogName(r.base + uint64(i)), Payload: r.calls[i].payload}
 }
 
-// unstored are the records of results that no put has stored: they travel with
+// addUnstored adds the records of results that no put has stored: they travel with
 // the commit that closes the round. Every call has its result by then.
-func (r *round) unstored() (records []store.Record) {
+func (r *round) addUnstored(records []store.Record) []store.Record {
 	for i, c := range r.calls {
 		if !c.stored {
-			records = append(records, r.record(i))
+			records = append(records, r.logRecord(i))
 		}
 	}
 	return records
@@ -109,39 +109,26 @@ func (r *round) unstored() (records []store.Record) {
 // announced without one: a reader that comes back gets it again. Results
 // that the head marked done when the step began were announced by whoever moved
 // them there.
-func (r *round) tell(i int, events *emitter) {
+func (r *round) tell(i int) {
 	c := r.calls[i]
 	if c.stored = true; c.told {
 		return
 	}
 	c.told = true
 	if slices.ContainsFunc(r.calls[:i], func(c *openCall) bool { return !c.stored }) {
-		events.emitUnplaced(resultEvent(c.entry.Message))
+		r.events.resultUnplaced(c.entry.Message)
 		return
 	}
-	events.emitAt(resultEvent(c.entry.Message), len(r.turn.Content)+i, 0)
+	r.events.result(c.entry.Message, len(r.turn.Content)+i)
 }
 
 // allStored announces what a commit has made visible.
-func (r *round) allStored(events *emitter) {
+func (r *round) allStored() {
 	for i, c := range r.calls {
 		if c.entry != nil {
-			r.tell(i, events)
+			r.tell(i)
 		}
 	}
-}
-
-// effectsOf are the effects of call i, of its tool and of what came before and
-// after it.
-func (r *round) effectsOf(i int) (effects []state.Effect) {
-	c := r.calls[i]
-	if c.entry != nil && c.entry.Hooks != nil {
-		effects = append(effects, c.entry.Hooks.Effects...)
-	}
-	if c.entry != nil && c.entry.Intents != nil {
-		effects = append(effects, c.entry.Intents.Effects...)
-	}
-	return append(effects, c.effects...)
 }
 
 // statuses are the calls as the step leaves them: a result that is stored makes
@@ -150,8 +137,9 @@ func (r *round) effectsOf(i int) (effects []state.Effect) {
 // the hook asks for runs with the write that makes the call done, and would be
 // lost if that came first. progress reports whether this claim stored a result
 // that is left out for it.
-func (r *round) statuses(calls []thread.CallStatus, hooks bool) (left []thread.CallStatus, progress bool) {
+func (r *round) statuses(calls []thread.CallStatus) (left []thread.CallStatus, progress bool) {
 	left = slices.Clone(calls)
+	hooks := r.hooked()
 	for i, c := range r.calls {
 		switch {
 		case !c.stored:

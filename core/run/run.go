@@ -127,6 +127,11 @@ func New(o Options) (*Stepper, error) {
 // are too many.
 func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 
+// Sink takes the events of a run as they happen, in the step's goroutine, which
+// waits for it. An error means that nobody listens any more: the run goes on, and
+// the sink is not called again.
+type Sink func(core.Event) error
+
 // Work is the right to take one step.
 type Work struct {
 	Key  core.ThreadKey
@@ -152,15 +157,8 @@ type Stepped struct {
 // on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
 // the lease decides who goes on, anything else that the store did not take it.
 func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {
-	p := &step{
-		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head, fence: w.Head.Claim.Fence,
-		events: emitter{sink: sink, run: w.Head.Run.ID, fence: w.Head.Claim.Fence},
-	}
-	p.held.Store(p.fence)
-	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
-		p.events.fence = w.Head.Run.TurnFence
-	}
-	stepped, err := p.run(ctx)
+	m := s.newMachine(w, sink)
+	stepped, err := m.run(ctx)
 	if err != nil {
 		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)
 	}

@@ -14,52 +14,17 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// tools goes on with the round of a turn that an earlier step committed.
-func (p *step) tools(ctx context.Context) (Stepped, error) {
-	p.enter(int(p.head.Run.Step))
-	if err := p.openRound(ctx); err != nil {
-		return Stepped{}, err
-	}
-	return p.runRound(ctx)
-}
-
-// runRound takes the round as far as it goes and ends the step: when every call
-// has its result, or when those that have none wait for decisions.
-func (p *step) runRound(ctx context.Context) (Stepped, error) {
-	p.round.mode = p.mode()
-	end := p.judge(p.round.turn)
-	var err error
-	if end != nil {
-		err = p.answerOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
-	} else {
-		err = p.schedule(ctx)
-	}
-	if err != nil {
-		return Stepped{}, err
-	}
-	if err := p.mergeRound(ctx); err != nil {
-		return Stepped{}, err
-	}
-	if p.round.open() {
-		return p.commitWait(ctx)
-	}
-	if end == nil {
-		end = p.round.end()
-	}
-	return p.finish(ctx, ending{termination: end})
-}
-
-// mode is how the round runs. An agent may be given another mode while a round
+// chooseMode is how the round runs. An agent may be given another mode while a round
 // of it waits, and what the head says counts then: it decides when the run is
 // woken, and a scheduler that waits for something else would be woken for
 // nothing, for ever.
-func (p *step) mode() agent.ExecutionMode {
-	mode := p.agent.Spec.Mode()
-	if p.head.Run.Batch {
+func (r *round) chooseMode() agent.ExecutionMode {
+	mode := r.agent.Spec.Mode()
+	if r.head.Run.Batch {
 		return agent.ParallelBatchApproval
 	}
-	waits := slices.Index(p.head.Run.Calls, thread.CallSuspended)
-	behind := waits >= 0 && slices.ContainsFunc(p.head.Run.Calls[waits+1:], decided)
+	waits := slices.Index(r.head.Run.Calls, thread.CallSuspended)
+	behind := waits >= 0 && slices.ContainsFunc(r.head.Run.Calls[waits+1:], decided)
 	if mode == agent.ParallelBatchApproval || behind {
 		return agent.ParallelStreaming
 	}
@@ -74,21 +39,21 @@ func decided(s thread.CallStatus) bool {
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
 // only one that asks gates, starts calls, stores results and commits. Tools run
 // beside it, and the watch reads the head beside it; both leave what they have in
-// step.news and wake it.
+// news and wake it.
 //
 // What one call fails with cancels none of the others: their tools have begun,
 // and each result that is stored is one that does not run again. Only a lost
 // claim or an ended run does. After a failure nothing new is started.
 //
 // Nothing of the step has a lock for this. A tool's function gets its task and its
-// call by value before it starts, and gives its outcome back through step.news,
+// call by value before it starts, and gives its outcome back through news,
 // whose mutex orders what it did before what the scheduler does with it.
 //
 // The scheduler sees decisions that come while it works in two ways: in the head
 // that each of its own writes returns, and in the heads that the watch reads. Both
-// end in p.head, and from there on make no difference.
+// end in the step's head, and from there on make no difference.
 type scheduler struct {
-	*step
+	*round
 	group   *env.Group // of the tools
 	running int
 	errs    []error // by call, so that which one counts does not depend on who was first
@@ -96,16 +61,16 @@ type scheduler struct {
 }
 
 // schedule runs calls until each has its result or waits for a decision.
-func (p *step) schedule(ctx context.Context) error {
-	group, _ := p.env.Group(ctx)
-	s := &scheduler{step: p, group: group, errs: make([]error, len(p.round.calls))}
+func (r *round) schedule(ctx context.Context) error {
+	group, _ := r.env.Group(ctx)
+	s := &scheduler{round: r, group: group, errs: make([]error, len(r.calls))}
 	defer func() {
 		// Nothing runs any more, unless the scheduler itself has panicked: then its
 		// tools must not go on beside whoever handles that.
 		group.Cancel()
 		_ = group.Wait()
 	}()
-	if p.round.mode == agent.Sequential {
+	if r.mode == agent.Sequential {
 		s.sequential(ctx)
 	} else {
 		s.parallel(ctx)
@@ -119,7 +84,7 @@ func (p *step) schedule(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// failed notes what went wrong with call i. The first error of a call is its
+// failed notes what went wrong with call i, and lets what runs go on. The first error of a call is its
 // cause; what follows of the same call is its consequence.
 func (s *scheduler) failed(i int, err error) {
 	if err == nil {
@@ -132,7 +97,8 @@ func (s *scheduler) failed(i int, err error) {
 	}
 }
 
-// goesOn reports whether something new may be started.
+// goesOn reports whether something new may be started. Once it says no it says no
+// to the end: neither errors nor a context that is over come back.
 func (s *scheduler) goesOn(ctx context.Context) bool {
 	return ctx.Err() == nil && s.stop == nil && !slices.ContainsFunc(s.errs, func(err error) bool { return err != nil })
 }
@@ -154,7 +120,8 @@ func (s *scheduler) sequential(ctx context.Context) {
 	}
 }
 
-// one takes one call to its result, or to where it waits.
+// one takes one call to its result, or to where it waits. Gates see what the calls
+// before it changed, since those are merged.
 func (s *scheduler) one(ctx context.Context, i int) error {
 	c := s.round.calls[i]
 	if s.round.blocked() >= 0 {
@@ -313,12 +280,12 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 func (s *scheduler) start(t *task) {
 	s.running++
 	s.round.calls[t.index].begun = true
-	call := s.toolCall(t)
+	call, kept := s.toolCall(t), s.newParts(t.index)
 	s.group.Go(func(ctx context.Context) error {
 		done := finished{task: t}
 		done.err = env.Protect(func() (err error) {
 			s.env.Reach(env.PointTool, env.Before)
-			done.result, err = s.runTool(ctx, t.index, checked{t.tool}, call)
+			done.result, err = s.runTool(ctx, checked{t.tool}, call, kept)
 			s.env.Reach(env.PointTool, env.After)
 			return err
 		})
@@ -346,38 +313,29 @@ func (s *scheduler) await(ctx context.Context) {
 	}
 }
 
-// hearHead goes on from the head that the watch has seen, if it is newer than the
-// step's own: with decisions that came while siblings ran. It is the same claim's,
-// or the watch would have stopped the step.
-func (p *step) hearHead() {
-	if head := p.news.newest(); head != nil && head.Version > p.head.Version {
-		p.head = *head
-	}
-}
-
 // toolEnded takes what a tool came to. It may have acted when it returns, so from
 // then on the result is worth more than the time that is left: it is kept even
 // when the context is over, unless the claim is, when another worker decides about
 // the call.
-func (p *step) toolEnded(ctx context.Context, f finished) error {
+func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 	switch {
 	case ctx.Err() != nil && (f.err != nil || errors.Is(context.Cause(ctx), thread.ErrFenced)):
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case tool.IsFatal(f.err):
-		p.round.calls[f.task.index].fatal = true // its result is the close's: one that is stored alone would not end the run
+		s.round.calls[f.task.index].fatal = true // its result is the close's: one that is stored alone would not end the run
 		return endWith("tool", fmt.Errorf("tool %s: %w", f.task.call.Name, f.err))
 	case f.err != nil:
 		return f.err
 	}
 	if ctx.Err() == nil {
-		return p.toolReturned(ctx, f.task, f.result)
+		return s.toolReturned(ctx, f.task, f.result)
 	}
-	free, cancel := p.detached(ctx)
+	free, cancel := s.detached(ctx)
 	defer cancel()
-	if err := p.toolReturned(free, f.task, f.result); err != nil || f.result.Suspend == nil {
+	if err := s.toolReturned(free, f.task, f.result); err != nil || f.result.Suspend == nil {
 		return err
 	}
 	// It waits now, and so may be run again; an at_most_once one is marked as if it
 	// had acted, and no nack can take a mark back.
-	return p.commitSuspend(free, nil)
+	return s.commitSuspend(free, nil)
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
+// The state of a thread is what its log folds to. S# saves a cold step the fold of
+// the whole log: a manifest and a record for each value, put by a step after its
+// commit, without a head write. Nothing waits for it and nothing depends on it.
+
 // defaultSnapshot is how many turns of a thread go by between two stored
 // snapshots of its state.
 const defaultSnapshot = 16
@@ -29,7 +33,8 @@ type manifest struct {
 	Keys     map[state.KeyPath]uint64 `json:"keys,omitempty"`
 }
 
-// snapshotValue is the payload of S#<path>.
+// snapshotValue is the payload of S#<path>. It says by itself how new it is, since
+// it may be of another age than the manifest.
 type snapshotValue struct {
 	AsOf  uint64          `json:"as_of"`
 	Value json.RawMessage `json:"value"`
@@ -63,11 +68,12 @@ func (s snapshot) skipUntil(f *state.Fold, seq *uint64) {
 // The list may lag behind and its items be of different ages, so each value is
 // held against the manifest: an older one than the manifest says is not usable,
 // a newer one is (see skipUntil), as long as the head covers it.
-func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
-	if p.head.Seq == 0 {
+func (l *loaded) readSnapshot(ctx context.Context, seq uint64) (snapshot, error) {
+	if seq == 0 {
 		return snapshot{}, nil
 	}
-	records, err := p.store.Records(ctx, p.Key, store.SnapshotName, "", maxSnapshotKeys)
+	// One list instead of a read for each key: it may lag, which the ages show.
+	records, err := l.store.Records(ctx, l.Key, store.SnapshotName, "", maxSnapshotKeys)
 	if err != nil {
 		return snapshot{}, fmt.Errorf("read state snapshot: %w", err)
 	}
@@ -81,10 +87,10 @@ func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
 		return none, nil
 	}
 	var s snapshot
-	if err := p.records.Decode("state snapshot", record.Payload, &s.manifest); err != nil {
-		return none, p.unusable(ctx, err)
+	if err := l.records.Decode("state snapshot", record.Payload, &s.manifest); err != nil {
+		return none, l.unusable(ctx, err)
 	}
-	if s.AsOf > p.head.Seq {
+	if s.AsOf > seq {
 		return none, nil // a later holder's: the next write will say that the claim is lost
 	}
 	s.asOf, s.values, s.after = s.AsOf, make(map[state.KeyPath]json.RawMessage, len(s.Keys)), make(map[state.KeyPath]uint64, len(s.Keys))
@@ -92,22 +98,24 @@ func (p *step) readSnapshot(ctx context.Context) (snapshot, error) {
 		var v snapshotValue
 		record, ok := byName[store.SnapshotValueName(key.String())]
 		if ok {
-			err = p.records.Decode("state snapshot", record.Payload, &v)
+			err = l.records.Decode("state snapshot", record.Payload, &v)
 		}
-		if !ok || err != nil || v.AsOf < asOf || v.AsOf > p.head.Seq {
-			return none, p.unusable(ctx, err) // the list lags, or the head does
+		if !ok || err != nil || v.AsOf < asOf || v.AsOf > seq {
+			return none, l.unusable(ctx, err) // the list lags, or the head does
 		}
 		s.values[key], s.after[key] = v.Value, v.AsOf
 	}
 	return s, nil
 }
 
-func (p *step) unusable(ctx context.Context, err error) error {
+// unusable passes over a snapshot that cannot be used, unless it is a newer
+// program's: then this one must leave the thread alone.
+func (l *loaded) unusable(ctx context.Context, err error) error {
 	if core.CodeOf(err) == core.CodeSchema {
 		return err
 	}
 	if err != nil {
-		p.log.WarnContext(ctx, "state snapshot is unusable, the log is read instead", append(p.attrs(), "error", err)...)
+		l.warn(ctx, "state snapshot is unusable, the log is read instead", "error", err)
 	}
 	return nil
 }
@@ -118,21 +126,21 @@ func (p *step) unusable(ctx context.Context, err error) error {
 // It comes after a commit, of another step than the state's or of the same, and
 // often after the claim: a later claim's snapshot has the higher fence and refuses
 // this one. A failure costs a later cold step time, nothing else.
-func (p *step) storeSnapshot(ctx context.Context) {
-	c, of := p.conversation, p.starting
-	p.starting = nil
+func (d *draft) storeSnapshot(ctx context.Context) {
+	c, of := d.conversation, d.starting
+	d.starting = nil
 	var values state.Snapshot
 	switch {
 	case of.unsaved():
 		values = of.snapshot.BeginRun() // what else it had has ended
-	case c.turns >= p.snapshotEvery:
+	case c.turns >= d.snapshotEvery:
 		of, values = c, c.snapshot
 	default:
 		return
 	}
-	next, err := p.putSnapshot(ctx, of, values)
+	next, err := d.putSnapshot(ctx, of, values)
 	if err != nil {
-		p.log.WarnContext(ctx, "state snapshot was not stored", append(p.attrs(), "error", err)...)
+		d.warn(ctx, "state snapshot was not stored", "error", err)
 		return
 	}
 	if next == nil {
@@ -142,8 +150,8 @@ func (p *step) storeSnapshot(ctx context.Context) {
 	after.stored, after.turns = *next, max(0, c.turns-of.turns)
 	after.changed = maps.Clone(c.changed)
 	maps.DeleteFunc(after.changed, func(_ state.KeyPath, seq uint64) bool { return seq <= next.AsOf })
-	p.conversation = &after
-	p.cache.put(p.Key, p.conversation) // else the next step would store it again
+	d.conversation = &after
+	d.cache.put(d.Key, d.conversation) // else the next step would store it again
 }
 
 // unsaved reports whether state that outlives its run has changed since it was
@@ -166,7 +174,7 @@ func (c *conversation) unsaved() bool {
 // Values go first and the manifest last, so that a manifest never names a value
 // that is not there. Only keys that changed are written again: a large one that
 // stands still costs nothing.
-func (p *step) putSnapshot(ctx context.Context, c *conversation, values state.Snapshot) (*manifest, error) {
+func (d *draft) putSnapshot(ctx context.Context, c *conversation, values state.Snapshot) (*manifest, error) {
 	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: values.Revision(), Keys: map[state.KeyPath]uint64{}}
 	var records []store.Record
 	for _, path := range values.Paths() {
@@ -174,7 +182,7 @@ func (p *step) putSnapshot(ctx context.Context, c *conversation, values state.Sn
 		if _, changed := c.changed[path]; changed || !stored {
 			asOf = c.seq
 			value, _ := values.Value(path)
-			record, err := p.snapshotRecord(store.SnapshotValueName(path.String()), snapshotValue{AsOf: asOf, Value: value})
+			record, err := d.snapshotRecord(store.SnapshotValueName(path.String()), snapshotValue{AsOf: asOf, Value: value})
 			if err != nil {
 				return nil, err
 			}
@@ -185,17 +193,19 @@ func (p *step) putSnapshot(ctx context.Context, c *conversation, values state.Sn
 	if len(next.Keys) > maxSnapshotKeys-1 {
 		return nil, nil
 	}
-	top, err := p.snapshotRecord(store.SnapshotName, next)
+	top, err := d.snapshotRecord(store.SnapshotName, next)
 	if err == nil {
-		err = p.put(ctx, records...)
+		err = d.put(ctx, records...)
 	}
 	if err == nil {
-		err = p.put(ctx, top)
+		err = d.put(ctx, top)
 	}
 	return &next, err
 }
 
-func (p *step) snapshotRecord(name string, v any) (store.Record, error) {
-	payload, err := p.records.Encode("state snapshot", v)
-	return store.Record{Name: name, Fence: p.fence, Version: p.head.Version, Payload: payload}, err
+// snapshotRecord has fence and version of the head that the step knows: an older
+// step's snapshot never replaces a newer one's.
+func (d *draft) snapshotRecord(name string, v any) (store.Record, error) {
+	payload, err := d.records.Encode("state snapshot", v)
+	return store.Record{Name: name, Fence: d.fence(), Version: d.head.Version, Payload: payload}, err
 }

@@ -20,7 +20,9 @@ const (
 	leastTail  = 4
 )
 
-// tail is the end of a log, as far as it was read.
+// tail is the end of a log, as far as it was read. It is read by one goroutine,
+// towards older entries, until it has the window and what the stored state lacks:
+// the two begin at different sequences, and the older one counts.
 type tail struct {
 	entries []thread.Entry // newest first
 	next    uint64         // sequence of the next older one; 0: there is none
@@ -30,11 +32,16 @@ type tail struct {
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
-func (p *step) newTail() *tail { return &tail{next: p.head.Seq, measure: p.window.Measure(), room: 1} }
+// newTail is the tail of a log that ends with a sequence.
+func (l *loaded) newTail(seq uint64) *tail {
+	return &tail{next: seq, measure: l.window.Measure(), room: 1}
+}
 
 // missing is how many older entries to read next, so that the window and what
 // follows sequence asOf become whole; 0 when they are.
 func (t *tail) missing(asOf uint64) uint64 {
+	// An eighth more than the estimate, since a range too many costs a round trip;
+	// but growing only so fast, since one huge old message would be read in vain.
 	var n uint64
 	if t.room > 0 {
 		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries)))
@@ -45,7 +52,9 @@ func (t *tail) missing(asOf uint64) uint64 {
 	return min(n, t.next)
 }
 
-// add takes the next older entry.
+// add takes the next older entry. Messages that a later record took back do not
+// count for the window; their entries are kept all the same, since the state's fold
+// goes through them.
 func (t *tail) add(entry thread.Entry) {
 	seq := t.next
 	t.entries = append(t.entries, entry)
@@ -82,27 +91,29 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 	return newest + 1 - uint64(n), entries
 }
 
-// readTail reads n older entries, fewer when the log begins before that.
-func (p *step) readTail(ctx context.Context, t *tail, n uint64) error {
+// readTail reads n older entries, fewer when the log begins before that. The log
+// has no gaps up to the head's sequence: one is damage, and no state or window may
+// be made across it.
+func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
 	if t.next == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1
-	for record, err := range p.store.LogBackwards(ctx, p.Key, from, t.next) {
+	for record, err := range l.store.LogBackwards(ctx, l.Key, from, t.next) {
 		if err != nil {
-			return fmt.Errorf("read log of %s: %w", p.Key, err)
+			return fmt.Errorf("read log of %s: %w", l.Key, err)
 		}
 		if t.next < from || record.Name != store.LogName(t.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", p.Key, record.Name, t.next, store.ErrCorrupt)
+			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", l.Key, record.Name, t.next, store.ErrCorrupt)
 		}
-		entry, err := p.records.DecodeEntry(record.Payload)
+		entry, err := l.records.DecodeEntry(record.Payload)
 		if err != nil {
-			return fmt.Errorf("log of %s at %d: %w", p.Key, t.next, err)
+			return fmt.Errorf("log of %s at %d: %w", l.Key, t.next, err)
 		}
 		t.add(entry)
 	}
 	if t.next >= from {
-		return fmt.Errorf("log of %s has nothing at %d: %w", p.Key, t.next, store.ErrCorrupt)
+		return fmt.Errorf("log of %s has nothing at %d: %w", l.Key, t.next, store.ErrCorrupt)
 	}
 	return nil
 }

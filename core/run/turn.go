@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +11,18 @@ import (
 )
 
 // turnBuilder collects the deltas of one inference into a turn, and emits them.
-// A retry goes on where a failed call has left it, see cut. Blocks come in the order in which their kind changes; calls after all blocks,
-// in the order in which they start. Positions are those of the turn as it will
-// be committed, so that a reader who reconnects finds them in the record.
+// Blocks come in the order in which their kind changes; calls after all blocks, in
+// the order in which they start. Positions are those of the turn as it will be
+// committed, so that a reader who reconnects finds them in the record. A retry goes
+// on where a failed call has left it, see cut.
+//
+// It belongs to the step's goroutine, which the model's stream runs in, and
+// outlives the inference: what was said is a cancelled run's last message, and how
+// often the model has failed goes into the nack.
 type turnBuilder struct {
 	steered bool // it also answers input of the inbox, which is not in the log before the turn is
-	step    *step
+	draft   *draft
+	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
 	number  int
 	id      string
 	blocks  []core.Block
@@ -30,39 +35,8 @@ type turnBuilder struct {
 	stop    core.StopReason
 }
 
-type callBuilder struct {
-	index     int // the provider's
-	id, name  string
-	sent      strings.Builder // the arguments as the model sent them
-	arguments compactor       // as they are shown and stored
-}
-
-// compactor drops the blanks between the tokens of a JSON text that comes in
-// pieces: what is stored has none, and positions count its bytes.
-type compactor struct {
-	strings.Builder
-	quoted, escaped bool
-}
-
-// add takes a piece and returns what is left of it.
-func (c *compactor) add(text string) string {
-	from := c.Len()
-	for i := range len(text) {
-		switch b := text[i]; {
-		case c.escaped:
-			c.escaped = false
-		case c.quoted:
-			c.escaped, c.quoted = b == '\\', b != '"'
-		case b == '"':
-			c.quoted = true
-		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
-			continue
-		}
-		c.WriteByte(text[i])
-	}
-	return c.String()[from:]
-}
-
+// add takes a delta of the model. What makes no sense is an error of the call, and
+// the call is made again: a turn of which a part is missing must not be stored.
 func (t *turnBuilder) add(d model.Delta) error {
 	if t.stop != "" && d.Type != model.DeltaUsage && d.Type != model.DeltaStop {
 		return fmt.Errorf("model sent a delta of type %d after its stop", d.Type)
@@ -72,10 +46,12 @@ func (t *turnBuilder) add(d model.Delta) error {
 		t.say(core.BlockText, core.EventTextDelta, d.Text)
 	case model.DeltaReasoning:
 		t.say(core.BlockReasoning, core.EventReasoningDelta, d.Text)
+		// An echo (a provider's signature over its reasoning) ends the block that it is
+		// for, and is given back to no other model than the one that made it.
 		if d.Echo != nil {
 			t.close()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.step.agent.ModelName
+			t.blocks[len(t.blocks)-1].Origin = t.draft.agent.ModelName
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -113,6 +89,7 @@ func (t *turnBuilder) say(kind core.BlockType, event core.EventType, text string
 	}
 }
 
+// close ends the open block: from here on its bytes and its index are fixed.
 func (t *turnBuilder) close() {
 	if t.kind != "" {
 		t.blocks = append(t.blocks, core.Block{Type: t.kind, Text: t.text.String()})
@@ -121,11 +98,14 @@ func (t *turnBuilder) close() {
 	t.text.Reset()
 }
 
+// start begins a call. Text after it would shift the calls' positions, so that the
+// open block ends with the first of them.
 func (t *turnBuilder) start(d model.Delta) {
 	t.close()
+	// A dropped call keeps its number: its id was shown, and must not mean another.
 	id := d.CallID
 	if id == "" || t.taken(id) {
-		id = callID(t.step.id, t.number, len(t.dropped)+len(t.calls))
+		id = callID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
 	}
 	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
@@ -142,7 +122,8 @@ func (t *turnBuilder) taken(id string) bool {
 			return true
 		}
 	}
-	for _, m := range t.step.draft.messages {
+	// Of the window alone: no model is shown an older call beside this one.
+	for _, m := range t.draft.messages {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
 				return true
@@ -162,12 +143,24 @@ func (t *turnBuilder) find(index int) int {
 	return -1
 }
 
+// emit emits an event of this turn at the end of a byte of a block. This is where a
+// delta gets its place; emitter.emitAt makes a position of it.
 func (t *turnBuilder) emit(e core.Event, block, end int) {
 	e.MessageID = t.id
-	t.step.events.emitAt(e, block, end)
+	t.draft.events.emitAt(e, block, end)
 }
 
-// said is the text that came so far.
+// failures is how many calls of the model have failed for the turn; none when
+// there is no turn.
+func (t *turnBuilder) failures() uint8 {
+	if t == nil {
+		return 0
+	}
+	return t.failed
+}
+
+// said is the text that came so far, without reasoning and calls; empty when there
+// is no turn.
 func (t *turnBuilder) said() string {
 	if t == nil {
 		return ""
@@ -188,13 +181,6 @@ func (t *turnBuilder) said() string {
 // is complete.
 func (t *turnBuilder) whole() bool {
 	return t.stop != "" || slices.ContainsFunc(t.calls, (*callBuilder).complete)
-}
-
-// complete reports whether no more of the arguments can come: the beginning of a
-// JSON object is never one itself.
-func (c *callBuilder) complete() bool {
-	text := c.arguments.String()
-	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
 // cut leaves what stands of the turn when a call of the model has failed, so that
@@ -226,6 +212,8 @@ func (t *turnBuilder) cut() (dropped bool) {
 		t.stop = core.StopToolUse
 		return dropped
 	}
+	// The next call sees what stands as a message of its own, cutOff, and adds to the
+	// same builder: its first byte comes right behind the last one that was shown.
 	last := len(t.blocks) - 1
 	switch {
 	case t.kind == core.BlockReasoning && t.text.Len() > 0:
@@ -252,7 +240,7 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	if t.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.step.id, Step: t.number, Model: t.step.agent.ModelName}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.draft.agent.ModelName}
 	for _, b := range t.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -273,13 +261,15 @@ func sum(a, b *core.Usage) *core.Usage {
 	return &total
 }
 
-// finish returns the whole turn and announces its calls and usage.
-func (t *turnBuilder) finish() core.Message {
+// finish returns the whole turn and announces its calls and usage. Calls are ready
+// only now: before its stop a model may add to each of them. Usage is that of all
+// calls of the model in this delivery; those of earlier ones are not known.
+func (t *turnBuilder) finish() *core.Message {
 	t.close()
-	m := core.Message{
+	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.step.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.step.agent.ModelName,
-		StopReason: t.stop, CreatedAt: t.step.env.Millis(),
+		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.draft.agent.ModelName,
+		StopReason: t.stop, CreatedAt: t.draft.env.Millis(),
 	}
 	for i, c := range t.calls {
 		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}
@@ -288,18 +278,4 @@ func (t *turnBuilder) finish() core.Message {
 	}
 	t.emit(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(t.blocks)+len(t.calls), 0)
 	return m
-}
-
-// whole returns the arguments as they are stored: what is no JSON as a JSON
-// string, which no schema of an object accepts, and nothing as an empty object.
-func (c *callBuilder) whole() json.RawMessage {
-	text := c.arguments.String()
-	if text == "" {
-		return json.RawMessage("{}")
-	}
-	if json.Valid([]byte(c.sent.String())) { // blanks may have parted what is one token without them
-		return json.RawMessage(text)
-	}
-	quoted, _ := json.Marshal(c.sent.String()) // a string always encodes
-	return quoted
 }

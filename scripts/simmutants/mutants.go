@@ -245,8 +245,8 @@ var stepMutants = []mutant{
 	{
 		Name: "stored results are not adopted",
 		File: "core/run/adopt.go",
-		Old:  "if err != nil || !p.isResult(entry, i) {",
-		New:  "if err != nil || !done || !p.isResult(entry, i) {",
+		Old:  "if err != nil || !r.isResult(entry, i) {",
+		New:  "if err != nil || !done || !r.isResult(entry, i) {",
 	},
 	{
 		Name: "the as-of of a state snapshot's values is ignored",
@@ -262,31 +262,31 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "what the input of a run supersedes is forgotten when it ends at once",
-		File: "core/run/supersede.go",
-		Old:  "if input.Supersede == 0 || p.conversation != nil && !lost {",
+		File: "core/run/input.go",
+		Old:  "if input.Supersede == 0 || d.conversation != nil && !lost {",
 		New:  "if input.Supersede == 0 && !lost {",
 	},
 	{
 		Name: "RunEnd is skipped",
 		File: "core/run/end.go",
-		Old:  "	if !p.listens() {\n		return false, nil",
+		Old:  "	if !d.listens() {\n		return false, nil",
 		New:  "	if true {\n		return false, nil",
 	},
 	{
 		Name: "RunEnd runs twice",
 		File: "core/run/end.go",
-		Old:  "	before := p.draft\n	within, cancel",
-		New:  "	before := p.draft\n	_ = p.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t})\n	p.draft = before\n	within, cancel",
+		Old:  "	before := *d\n	within, cancel",
+		New:  "	before := *d\n	_ = d.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t})\n	*d = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",
-		File: "core/run/load.go",
-		Old:  "if c.record.ID != p.id || p.head.Run.Status == thread.Closing && p.head.End(&c.record) == nil {",
-		New:  "if c.record.ID != p.id {",
+		File: "core/run/loaded.go",
+		Old:  "if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {",
+		New:  "if c.record.ID != l.id {",
 	},
 	{
 		Name: "a run's own ending is not kept in its record",
-		File: "core/run/commit.go",
+		File: "core/run/save.go",
 		Old:  "	case thread.Close:\n		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}\n",
 		New:  "	case thread.Close:\n",
 	},
@@ -299,7 +299,7 @@ var stepMutants = []mutant{
 	{
 		Name: "the last result is lost with a refused commit",
 		File: "core/run/guard.go",
-		Old:  "	if err := p.storeResults(ctx); stops(err) {\n		return Stepped{}, errors.Join(err, cause)\n	}\n",
+		Old:  "	if err := m.round.storeResults(ctx); stops(err) {\n		return Stepped{}, errors.Join(err, cause)\n	}\n",
 		New:  "",
 	},
 	{
@@ -322,9 +322,9 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the watch does not see a lost claim",
-		File: "core/run/guard.go",
-		Old:  "	return fence == held || fence == held+1 && p.refencing.Load()",
-		New:  "	return fence == held || true",
+		File: "core/run/watch.go",
+		Old:  "		return lookLost\n",
+		New:  "		return lookOwn\n",
 	},
 	{
 		Name: "a commit ends when the watch finds its claim gone",
@@ -340,7 +340,7 @@ var stepMutants = []mutant{
 	},
 	{
 		Name: "the lease is not renewed",
-		File: "core/run/guard.go",
+		File: "core/run/watch.go",
 		Old:  "if left := head.Claim.Lease - p.env.Millis(); left >= p.lease.Milliseconds()/3 {",
 		New:  "if true {",
 	},

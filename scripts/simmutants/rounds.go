@@ -52,8 +52,8 @@ var roundMutants = []mutant{
 	{
 		Name: "a round that comes to results is ended for its time",
 		File: "core/run/guard.go",
-		Old:  "p.Whole && p.agent != nil && !p.progressed():",
-		New:  "p.Whole && p.agent != nil:",
+		Old:  "m.Whole && m.agent != nil && !m.progressed():",
+		New:  "m.Whole && m.agent != nil:",
 	},
 	{
 		Name: "a stored call is gated again",
@@ -100,18 +100,19 @@ var roundMutants = []mutant{
 	{
 		Name: "a model is called again to store that it has failed",
 		File: "core/run/infer.go",
-		Old:  "if p.modelFailed >= p.modelCalls() {",
-		New:  "if false {",
+		Old:  "if t.failed >= t.modelCalls() { // the delivery",
+		New:  "if false { // the delivery",
 	},
 	{
 		Name: "an orphan D# is believed by a step",
 		File: "core/run/resume.go",
-		Old:  `	return d, k, p.readRecord(ctx, "decision", store.DecisionName(p.id, turn, t.Call, t.Decision), &d)`,
-		New: `	all, err := p.store.Records(ctx, p.Key, fmt.Sprintf("D#%s#%d#%d#", p.id, turn, t.Call), "", 1)
+		Old:  `	return d, k, r.readRecord(ctx, "decision", store.DecisionName(r.id, turn, t.Call, t.Decision), &d)`,
+		New: `	all, err := r.store.Records(ctx, r.Key, fmt.Sprintf("D#%s#%d#%d#", r.id, turn, t.Call), "", 1)
 	if err != nil {
 		return d, k, err
 	}
-	return d, k, p.records.Decode("decision", all[0].Payload, &d)`,
+	return d, k, r.records.Decode("decision", all[0].Payload, &d)`,
+		Also: []change{{"core/run/resume.go", "import (\n	\"context\"\n", "import (\n	\"context\"\n	\"fmt\"\n"}},
 	},
 	{
 		Name: "an orphan D# is believed by who decides",

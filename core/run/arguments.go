@@ -1,0 +1,64 @@
+package run
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// callBuilder collects the arguments of one call. They are shown as they will be
+// stored, compact, and judged as they were sent: whether a text is JSON must not
+// depend on what was left out of it.
+type callBuilder struct {
+	index     int // the provider's
+	id, name  string
+	sent      strings.Builder // the arguments as the model sent them
+	arguments compactor       // as they are shown and stored
+}
+
+// compactor drops the blanks between the tokens of a JSON text that comes in
+// pieces: what is stored has none, and positions count its bytes. A piece may end
+// anywhere, within a string or behind a backslash, hence the two flags.
+type compactor struct {
+	strings.Builder
+	quoted, escaped bool
+}
+
+// add takes a piece and returns what is left of it.
+func (c *compactor) add(text string) string {
+	from := c.Len()
+	for i := range len(text) {
+		switch b := text[i]; {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted:
+			c.escaped, c.quoted = b == '\\', b != '"'
+		case b == '"':
+			c.quoted = true
+		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
+			continue
+		}
+		c.WriteByte(text[i])
+	}
+	return c.String()[from:]
+}
+
+// complete reports whether no more of the arguments can come: the beginning of a
+// JSON object is never one itself.
+func (c *callBuilder) complete() bool {
+	text := c.arguments.String()
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}
+
+// whole returns the arguments as they are stored: what is no JSON as a JSON
+// string, which no schema of an object accepts, and nothing as an empty object.
+func (c *callBuilder) whole() json.RawMessage {
+	text := c.arguments.String()
+	if text == "" {
+		return json.RawMessage("{}")
+	}
+	if json.Valid([]byte(c.sent.String())) { // blanks may have parted what is one token without them
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(c.sent.String()) // a string always encodes
+	return quoted
+}

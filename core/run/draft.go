@@ -1,0 +1,145 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// draft is what the step has said and changed since its last commit, which
+// nobody else sees: a crash or an error loses it, and the step is taken again.
+// It belongs to the step's goroutine. Hooks are given its snapshot and messages,
+// both of which are replaced and never changed, so that hooks may run side by
+// side and keep what they were shown.
+type draft struct {
+	*loaded
+	entries  []thread.Entry    // log records after head.Seq, in order
+	consumed []thread.InboxRef // inbox entries among them
+	cut      uint64            // the log is taken back from here on; 0: it is not
+	messages []core.Message    // the conversation, with those of entries
+	snapshot state.Snapshot    // the state, with patches
+	patches  []state.Patch     // what hooks changed since the last entry that has a patch
+	effects  []state.Effect    // to run after the commit
+	totals   thread.Totals
+}
+
+// begin makes the draft that follows from what is committed. What ended with the
+// run before this one is left out of its state. Messages are clipped for the same
+// reason as in build: hooks and requests hold the conversation's own slice.
+func (d *draft) begin() {
+	c := d.conversation
+	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
+	if c.run != d.id {
+		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
+	}
+	messages := c.messages[d.window.Cut(c.messages):]
+	d.messages = messages[:len(messages):len(messages)]
+}
+
+// reset forgets what the step has said and changed since its last commit. A
+// thread that could not be read has no conversation: nothing is folded onto it or
+// cached, and without its agent no hook is shown anything either.
+func (d *draft) reset() {
+	d.clear()
+	if d.conversation != nil {
+		d.begin()
+	}
+	d.events.step = max(1, int(d.head.Run.Step))
+}
+
+// clear forgets the draft, and with it what is known of the state: whoever goes on
+// begins from what is loaded.
+func (d *draft) clear() { *d = draft{loaded: d.loaded} }
+
+// enter begins a step's own state: values of single calls end with their step. A
+// step that is taken again after its turn was committed has them already.
+func (d *draft) enter(number int) {
+	d.events.step = number
+	if c := d.conversation; c.run != d.id || c.step != number {
+		d.snapshot = d.snapshot.BeginStep()
+	}
+}
+
+// add appends a log record. Its message is part of the conversation from here on:
+// the phases that follow see it, and so does the model.
+func (d *draft) add(e thread.Entry) {
+	d.entries = append(d.entries, e)
+	if e.Message != nil {
+		d.messages = append(d.messages, *e.Message)
+	}
+}
+
+// take moves the patches into an entry. The log holds values: whoever folds it
+// comes to the draft's state without any hook. Totals go along, so that a step
+// that reads only the log's end knows what the run has cost.
+func (d *draft) take(e *thread.Entry) {
+	e.Patch = state.Join(d.patches...)
+	e.Revision = d.snapshot.Revision()
+	totals := d.totals
+	e.Totals = &totals
+	d.patches = nil
+}
+
+// addStep adds the step record, which has what hooks behind the turn changed. It
+// has no message, and there is none when nothing changed.
+func (d *draft) addStep() {
+	if len(d.patches) == 0 {
+		return
+	}
+	entry := thread.Entry{Run: d.id, Step: d.events.step}
+	d.take(&entry)
+	d.add(entry)
+}
+
+// merge takes over what a phase came to. Its effects wait for the commit that
+// makes the rest visible.
+func (d *draft) merge(r plugin.PhaseResult) {
+	d.snapshot = r.Snapshot
+	if len(r.Patch) > 0 {
+		d.patches = append(d.patches, r.Patch)
+	}
+	d.effects = append(d.effects, r.Command.Effects...)
+}
+
+// phase runs a phase's hooks and takes what they changed into the draft. A hook's
+// error ends the run: it would fail again.
+func (d *draft) phase(ctx context.Context, c plugin.Context) error {
+	result, err := d.agent.Engine.Phase(ctx, d.env, d.context(c))
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return endWith("plugin", fmt.Errorf("phase %s: %w", c.Phase, err))
+	}
+	d.merge(result)
+	return nil
+}
+
+// context fills in what every hook may read. Each call makes a new value over the
+// same immutable snapshot and messages, so that hooks side by side share nothing
+// that changes.
+func (d *draft) context(c plugin.Context) plugin.Context {
+	c.Thread, c.Run, c.AgentID, c.Step = d.Key, d.id, d.record.AgentID, d.events.step
+	c.Snapshot, c.Messages = d.snapshot, d.messages
+	return c
+}
+
+// addTurn puts the turn into the draft, with what the hooks before it changed
+// and what the run came to: a cold step and a policy read the totals of a long
+// run from its newest turn.
+func (d *draft) addTurn(turn *core.Message) {
+	d.totals.Steps = d.events.step
+	if turn.Usage != nil {
+		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
+	}
+	for _, call := range turn.ToolCalls {
+		d.totals.Note(call)
+	}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
+	d.take(&entry)
+	d.add(entry)
+}

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"errors"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// An error says what becomes of the run: an ended one that it is over, one of
+// thread's that the claim or the run is, any other that the step is tried again.
+// Code of users never chooses: hooks, gates and fatal tools come through endWith.
+
+// ended is an error that ends the run instead of the delivery.
+type ended struct {
+	termination core.Termination
+	cause       error
+}
+
+func (e *ended) Error() string { return e.cause.Error() }
+
+func (e *ended) Unwrap() error { return e.cause }
+
+// endWith ends the run with an error whose text clients may read. What a panic
+// said is for the log alone: it may quote anything.
+func endWith(code string, cause error) error {
+	detail := cause.Error()
+	var panicked *env.PanicError
+	if errors.As(cause, &panicked) {
+		detail = "code of the agent panicked"
+		if code == "model" {
+			detail = "the model adapter panicked"
+		}
+	}
+	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
+}
+
+// failure is what a log line says of an error: of a panic, where it was too.
+func failure(err error) []any {
+	attrs := []any{"error", err}
+	var panicked *env.PanicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", string(panicked.Stack))
+	}
+	return attrs
+}

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Input comes in two ways: a run's own, which a dispatch brought and which opens
+// the run, and what was steered to it since, which lies in the head's inbox. Both
+// are records Q#<id>#<revision>, and the head alone says which revision counts.
+
+// hear takes what people said into the draft: the run's own input, and the
+// inbox as the claim found it. What comes later is the next step's. The commit
+// names each entry with the revision that was read: one that was edited
+// meanwhile refuses it (thread.ErrStale), and the step is taken again.
+func (d *draft) hear(ctx context.Context) error {
+	if d.head.Run.Cursor == thread.CursorStart {
+		if d.input == nil {
+			input, err := d.queued(ctx, d.head.Run.Dispatch, d.head.Run.Revision)
+			if err != nil {
+				return err
+			}
+			d.input = &input
+		}
+		if err := d.sayOwn(ctx, d.input); err != nil {
+			return err
+		}
+		// For S#, which a regenerate goes back to: see storeSnapshot.
+		if d.cut == 0 { // else it takes back what the snapshot would have
+			d.starting = d.conversation
+		}
+	}
+	inputs, err := d.inbox(ctx)
+	if err != nil {
+		return err
+	}
+	// In the order of the head, which is the order in which people said it.
+	for i, entry := range d.head.Inbox {
+		seq := d.head.Seq + uint64(len(d.entries)) + 1
+		d.say(entry.ID, inputs[i].Messages)
+		d.consumed = append(d.consumed, thread.InboxRef{ID: entry.ID, Revision: entry.Revision, Seq: seq})
+	}
+	return nil
+}
+
+// inbox reads the texts of the inbox, all at the same time, each into a place of
+// its own. One that is lost is empty: there is nothing to read, and never will be,
+// and the run must not wait for it.
+func (l *loaded) inbox(ctx context.Context) ([]thread.Queued, error) {
+	if len(l.head.Inbox) == 0 {
+		return nil, nil
+	}
+	inputs := make([]thread.Queued, len(l.head.Inbox))
+	read := func(ctx context.Context, i int) (err error) {
+		entry := l.head.Inbox[i]
+		inputs[i], err = l.queued(ctx, entry.ID, entry.Revision)
+		if core.CodeOf(err) == core.CodeCorrupt {
+			l.complain(ctx, "input is lost", "input", entry.ID, "error", err)
+			return nil
+		}
+		return err
+	}
+	group, shared := l.env.Group(ctx)
+	for i := 1; i < len(inputs); i++ {
+		group.Go(func(ctx context.Context) error { return read(ctx, i) })
+	}
+	err := read(shared, 0)
+	return inputs, errors.Join(group.Wait(), err)
+}
+
+// queued reads the text of a queued input in the revision that the head names. It
+// outlives every run that it can wait for, so that its absence is damage.
+func (l *loaded) queued(ctx context.Context, id core.ID, revision uint32) (thread.Queued, error) {
+	name := store.InputName(id, revision)
+	record, ok, err := l.store.Get(ctx, l.Key, name)
+	if err != nil {
+		return thread.Queued{}, fmt.Errorf("read queued input: %w", err)
+	}
+	if !ok {
+		return thread.Queued{}, fmt.Errorf("queued input %s is missing: %w", name, store.ErrCorrupt)
+	}
+	return l.records.DecodeQueued(record.Payload)
+}
+
+// sayOwn takes the run's own input into the draft, behind the record that takes
+// back what the input supersedes. Whoever stores the input does both: the run's
+// first commit, or its end when there was none.
+func (d *draft) sayOwn(ctx context.Context, input *thread.Queued) error {
+	if err := d.supersede(ctx, input.Supersede); err != nil {
+		return err
+	}
+	d.say(d.head.Run.Dispatch, input.Messages)
+	return nil
+}
+
+// sayOwnAtEnd is sayOwn for a run that ends before its first commit. Its end does not
+// wait for what cannot be read any more, nor for what may be what takes the
+// process down, once claims of the closing run were lost: then the input is
+// stored, and supersedes nothing.
+func (d *draft) sayOwnAtEnd(ctx context.Context, input *thread.Queued) error {
+	lost := d.head.Run.Status == thread.Closing && d.head.Run.Attempts >= thread.SkipRunEnd
+	if input.Supersede == 0 || d.conversation != nil && !lost {
+		err := d.sayOwn(ctx, input)
+		if err == nil || core.CodeOf(err) != core.CodeCorrupt {
+			return err
+		}
+		d.complain(ctx, "what the input supersedes cannot be taken back", "error", err)
+	}
+	d.say(d.head.Run.Dispatch, input.Messages)
+	return nil
+}
+
+// say adds messages of a person to the draft. Their entries name the input, by
+// which an audit that says "read" is confirmed.
+func (d *draft) say(input core.ID, messages []core.Message) {
+	for _, m := range messages {
+		m.RunID = d.id
+		d.add(thread.Entry{Run: m.RunID, Message: &m, Input: input})
+	}
+}

@@ -1,0 +1,313 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// loaded is what a step reads: the run's record, its agent, and what is
+// committed of the thread. The conversation is shared with the cache and with
+// other steps of this process: it is replaced by commits, never changed.
+//
+// A step loads once. A close loads again when the head has moved on since, and
+// works with what there is when that fails: agent and conversation may be nil then.
+type loaded struct {
+	*step
+	agent        *agent.Resolved
+	record       thread.RunRecord
+	recorded     bool           // record is stored
+	input        *thread.Queued // the run's own, of a run that has not begun
+	opening      *core.Message  // the run's first message, when it was read for itself
+	starting     *conversation  // the thread as the run found it, in its first step
+	conversation *conversation
+}
+
+// load reads what the step needs: the run's record, its agent, and the log's
+// tail behind what is cached. Nothing that it reads depends on the agent, so
+// that a failed resolution keeps it.
+func (l *loaded) load(ctx context.Context) error {
+	// A cached conversation is a prefix of the log that the head covers, or it is
+	// dropped: what it has is committed, whoever committed it.
+	cached := l.cache.get(l.Key, &l.head)
+	l.env.Reach(env.PointReadLog, env.Before)
+	err := l.read(ctx, cached)
+	l.env.Reach(env.PointReadLog, env.After)
+	if err != nil {
+		return err
+	}
+	// Before the step has done anything: one that fails leaves the next what it read.
+	l.cache.put(l.Key, l.conversation)
+	if l.agent, err = l.agents.Resolve(l.record.AgentID); err != nil {
+		return endWith("resolution", err)
+	}
+	l.record.Resolution = l.agent.Hash
+	return nil
+}
+
+// read reads the run's record and the conversation, at the same time when both
+// are missing. A record that is lost does not stop the other read: what is known
+// of a run that ends for it must not depend on which of the two was faster. Nor
+// on a failure that passes, which goes first.
+//
+// The two share nothing: one sets record, input and opening, the other
+// conversation. What needs both comes after the group has ended.
+func (l *loaded) read(ctx context.Context, cached *conversation) error {
+	if cached != nil && l.known(cached) { // the usual step of a run that this process has stepped before
+		return l.catchUp(ctx, cached)
+	}
+	if l.head.Seq == 0 { // a new thread has no log and no state: nothing is read beside the input
+		l.conversation = &conversation{incarnation: l.head.Incarnation}
+		return l.recall(ctx)
+	}
+	var lost, err error
+	group, shared := l.env.Group(ctx)
+	group.Go(func(ctx context.Context) error {
+		lost = env.Protect(func() error { return l.recall(ctx) })
+		if lost != nil || cached != nil || l.head.Seq < l.record.FirstSeq+firstTail {
+			return nil
+		}
+		return l.readOpening(ctx) // in a long run the window hardly reaches so far back
+	})
+	if cached != nil {
+		err = l.catchUp(shared, cached)
+	} else {
+		err = l.readAnew(shared)
+	}
+	err = errors.Join(group.Wait(), err)
+	if lost != nil && (err == nil || core.CodeOf(err) == core.CodeCorrupt) {
+		err = lost
+	}
+	if err != nil {
+		return err
+	}
+	return l.findOpening(ctx)
+}
+
+// known reports whether the conversation has the run's record, with the ending
+// that goes with the head: another process may have begun to close the run.
+func (l *loaded) known(c *conversation) bool {
+	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
+		return false
+	}
+	l.record, l.recorded = c.record, true
+	return true
+}
+
+// recall reads the run's record, which its first commit stores, and before that
+// its input. A record that stands there before the first commit is an orphan of
+// a refused one and is not looked at, except in a closing run, which may have
+// stored it with the write that began to close.
+func (l *loaded) recall(ctx context.Context) error {
+	// FirstSeq and StartedAt are made with the first commit, so that before it every
+	// claim makes the record anew.
+	if l.head.Run.Cursor != thread.CursorStart || l.head.Run.Status == thread.Closing {
+		stored, ok, err := l.store.Get(ctx, l.Key, store.RunName(l.id))
+		if err != nil {
+			return fmt.Errorf("read run record: %w", err)
+		}
+		if ok {
+			l.record, err = l.records.DecodeRun(stored.Payload)
+			l.recorded = err == nil
+			return err
+		}
+		if l.head.Run.Cursor != thread.CursorStart {
+			return fmt.Errorf("run record is missing: %w", store.ErrCorrupt)
+		}
+	}
+	input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision)
+	if err != nil {
+		return err
+	}
+	l.record.Run = core.Run{
+		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Status: core.RunRunning,
+		Dispatch: l.head.Run.Dispatch, FirstSeq: l.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: l.env.Millis(),
+	}
+	l.input = &input
+	return nil
+}
+
+// catchUp reads the log behind what is cached: what other processes committed
+// since. The cached conversation stays as it is for other readers. When they took
+// back what it has, the window begins before it, and the thread is read anew.
+func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
+	if cached.seq == l.head.Seq {
+		l.conversation = cached
+		return nil
+	}
+	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, cached.seq+1, l.head.Seq)
+	if err != nil {
+		return err
+	}
+	// Usually nothing, or what a step of another process has committed: the log is
+	// read forwards from where the cache ends, and no snapshot is needed.
+	b := build(cached)
+	for _, entry := range entries {
+		if err := b.add(entry); err != nil {
+			return err
+		}
+	}
+	if b.short {
+		return l.readAnew(ctx)
+	}
+	l.conversation = b.done(l.window)
+	return nil
+}
+
+// readAnew reads the thread as the head says it is. What was known of it stays when
+// that fails.
+func (l *loaded) readAnew(ctx context.Context) error {
+	c, err := l.readBack(ctx, l.head.Seq)
+	if err == nil {
+		l.conversation = c
+	}
+	return err
+}
+
+// readBack reads a thread that is not cached, as it was after a sequence: its
+// state from the stored snapshot, and the log from its end back to where both the
+// window and the snapshot begin. How much that is does not show in what the step
+// writes: window and state are those of a process that has read everything.
+//
+// The snapshot and the log's end are read at the same time, since the end is
+// needed in any case; the rest waits for both, one range after the other.
+func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
+	var from snapshot
+	t := l.newTail(seq)
+	group, shared := l.env.Group(ctx)
+	group.Go(func(ctx context.Context) (err error) {
+		from, err = l.readSnapshot(ctx, seq)
+		return err
+	})
+	err := l.readTail(shared, t, firstTail)
+	if err := errors.Join(group.Wait(), err); err != nil {
+		return nil, err
+	}
+	for t.missing(from.asOf) > 0 {
+		if err := l.readTail(ctx, t, t.missing(from.asOf)); err != nil {
+			return nil, err
+		}
+	}
+	first, entries := t.from(from.asOf)
+	b := &builder{fold: from.fold(), conversation: &conversation{
+		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
+	}}
+	// A value may be newer than its manifest: patches that it has already are passed
+	// over, key by key, until the fold has come to where the value is from.
+	at := &b.seq
+	from.skipUntil(b.fold, at)
+	for _, entry := range entries {
+		if *at < from.asOf { // its state is in the snapshot
+			b.seq++
+			b.keep(entry)
+			continue
+		}
+		if err := b.add(entry); err != nil {
+			return nil, err
+		}
+	}
+	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
+	return b.done(l.window), nil
+}
+
+// findOpening gives the conversation the run's first message, when the window
+// begins behind it: a model must know what it was asked.
+func (l *loaded) findOpening(ctx context.Context) error {
+	c := l.conversation
+	if c.run != l.id || c.opening != nil {
+		return nil
+	}
+	if l.opening == nil {
+		if err := l.readOpening(ctx); err != nil {
+			return err
+		}
+	}
+	after := *c // others read the one that is cached
+	after.opening = l.opening
+	l.conversation = &after
+	return nil
+}
+
+// readOpening reads the run's first message, if it is committed. In a run of one
+// window it is never needed, and in a long one it is one read by its sequence.
+func (l *loaded) readOpening(ctx context.Context) error {
+	first := l.record.FirstSeq
+	if first == 0 { // the record was lost, and made anew without it
+		return nil
+	}
+	for seq := first; seq <= min(first+1, l.head.Seq); seq++ { // a record that takes the log's tail back may come first
+		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, seq, seq)
+		if err != nil {
+			return err
+		}
+		if l.opening = entries[0].Message; l.opening != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// learn reads who the run is, and the thread, as far as they can be read: a run
+// that nobody can read any more ends all the same.
+func (l *loaded) learn(ctx context.Context) error {
+	if l.agent != nil && l.conversation.seq == l.head.Seq {
+		return nil // the step itself has come to the end: nothing is newer
+	}
+	err := l.load(ctx) // what this step knows is older than the head, or nothing
+	var end *ended
+	if err == nil || errors.As(err, &end) { // the agent is gone
+		return nil
+	}
+	if core.CodeOf(err) != core.CodeCorrupt {
+		return err
+	}
+	l.complain(ctx, "closing run cannot be read", "error", err)
+	// Neither is used half: without the conversation no hook can be shown anything.
+	l.conversation, l.agent = nil, nil
+	return l.identify(ctx)
+}
+
+// identify makes a record for a run whose own is lost, from what is left of it:
+// its end must have a record under the right name. What only the lost one said
+// (steps, usage, when it began) is zero.
+func (l *loaded) identify(ctx context.Context) error {
+	if l.record.ID == l.id {
+		return nil
+	}
+	l.record = thread.RunRecord{}
+	l.record.Run = core.Run{ID: l.id, ThreadID: l.Key.Thread, Status: core.RunRunning, Dispatch: l.head.Run.Dispatch}
+	if input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision); err == nil {
+		l.record.AgentID, l.record.CreatedAt = input.AgentID, input.CreatedAt
+	} else if core.CodeOf(err) != core.CodeCorrupt {
+		return err
+	}
+	return nil
+}
+
+// listens reports whether a plugin wants to know of the run's end.
+func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listens(core.PhaseRunEnd) }
+
+// announceStart emits the run's first event, once: at the end, when the run ended
+// before its first step.
+func (l *loaded) announceStart() {
+	l.events.start(core.Event{Type: core.EventRunStart, ThreadID: l.Key.Thread, RunID: l.record.ID, AgentID: l.record.AgentID})
+}
+
+// readRecord reads a record that the head names. The head is written after what it
+// names: a record that is not there is damage, and not a race.
+func (l *loaded) readRecord(ctx context.Context, what, name string, v any) error {
+	record, ok, err := l.store.Get(ctx, l.Key, name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	if !ok {
+		return fmt.Errorf("%s %s is missing: %w", what, name, store.ErrCorrupt)
+	}
+	return l.records.Decode(what, record.Payload, v)
+}

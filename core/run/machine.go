@@ -1,0 +1,272 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// machine takes a step: it leads the draft, the model's turn and the tool round
+// from the cursor to the commits, and to the run's end.
+type machine struct {
+	*draft
+	unsaid *turnBuilder // the turn that a model has begun, until it is committed
+	round  *round       // the open tool round, once it is known
+}
+
+// newMachine returns a machine that knows of the run what the claim says. The
+// values of a step are allocated together: each lives as long as the others.
+func (s *Stepper) newMachine(w Work, sink Sink) *machine {
+	fence := w.Head.Claim.Fence
+	values := &struct {
+		machine
+		draft
+		loaded
+		step
+	}{step: step{
+		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head,
+		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
+	}}
+	p, m := &values.step, &values.machine
+	p.hold.fence.Store(fence)
+	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
+		p.events.fence = w.Head.Run.TurnFence
+	}
+	values.loaded.step, values.draft.loaded, m.draft = p, &values.loaded, &values.draft
+	return m
+}
+
+// The files of the way, in its order: loaded.go and input.go read, infer.go and
+// turn.go call the model, commitTurn is commit A, schedule.go runs the calls and
+// merge.go takes what they changed, commitStep is commit B. A round that cannot
+// close ends in wait.go, a run in end.go, and an error in guard.go.
+
+// advance is the way through one step, from wherever the cursor stands. What it
+// says and changes goes into the draft and is void if it returns an error: the
+// hooks of a step that is taken again run again, on the committed state.
+func (m *machine) advance(ctx context.Context) (Stepped, error) {
+	if err := m.load(ctx); err != nil {
+		return Stepped{}, err
+	}
+	m.begin()
+	if m.head.Run.Cursor == thread.CursorTools {
+		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
+	}
+	number := int(m.head.Run.Step) + 1
+	m.enter(number)
+	// The input comes before every phase: hooks see what the model will be asked.
+	if err := m.hear(ctx); err != nil {
+		return Stepped{}, err
+	}
+	// RunStart belongs to the first step: a crash before its commit runs it again, on
+	// the same state, and nothing of the first time was stored.
+	if m.head.Run.Cursor == thread.CursorStart {
+		m.announceStart()
+		if err := m.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
+			return Stepped{}, err
+		}
+	}
+	// The turn has its id before the model is called, from its place alone: a client
+	// that saw it begin finds the committed turn under the same id.
+	id := turnID(m.id, number)
+	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
+		if err := m.phase(ctx, plugin.Context{Phase: phase}); err != nil {
+			return Stepped{}, err
+		}
+	}
+	turn, err := m.infer(ctx, number, id)
+	if err != nil {
+		return Stepped{}, err
+	}
+	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: turn}); err != nil {
+		return Stepped{}, err
+	}
+	m.addTurn(turn)
+	if len(turn.ToolCalls) > 0 {
+		return m.commitTurn(ctx, turn)
+	}
+	// Without calls nothing can happen between the turn and the step's end that a
+	// crash should not repeat, so that both are one commit.
+	end := m.judge(*turn)
+	natural := end == nil
+	if natural {
+		end = naturalEnd(*turn)
+	}
+	return m.finish(ctx, ending{termination: end, natural: natural})
+}
+
+// commitTurn is commit A: the turn and the input before it become visible, and
+// the places of the results are reserved. It comes before any call is looked at:
+// from here on every claim runs the calls of this very turn, with the same keys,
+// and a reader who was shown the turn keeps it. The tool round follows.
+func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, error) {
+	calls := len(turn.ToolCalls)
+	if calls > thread.MaxCalls {
+		return Stepped{}, endWith("too_many_calls", fmt.Errorf("the model asked for %d tool calls in one turn, at most %d are allowed", calls, thread.MaxCalls))
+	}
+	d, from := m.draft, m.head.Seq
+	_, err := m.save(ctx, nil, func() thread.Change {
+		return thread.CommitTurn{
+			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.fence, Consumed: d.consumed, Cut: d.cut,
+			Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval,
+		}
+	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+		records, err := d.logRecords(0)
+		if err != nil || m.recorded {
+			return records, err
+		}
+		// A takeover must find whose run it is: the input is read only before this.
+		record, err := m.runRecord(m.record)
+		return append(records, record), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	// A new round, with the places that the head has reserved for it.
+	m.committed(ctx)
+	m.round = m.newRound(*turn, m.head.Run.Base)
+	if !m.claims() { // the commit stands, and another worker runs its calls
+		return Stepped{}, thread.ErrFenced
+	}
+	return m.runRound(ctx)
+}
+
+// tools goes on with the round of a turn that an earlier step committed.
+func (m *machine) tools(ctx context.Context) (Stepped, error) {
+	m.enter(int(m.head.Run.Step))
+	r, err := m.openRound(ctx)
+	// A round that could be read in part counts: the nack must say the schemas that
+	// it has met, and results that were adopted are done.
+	if m.round = r; err != nil {
+		return Stepped{}, err
+	}
+	return m.runRound(ctx)
+}
+
+// runRound takes the round as far as it goes and ends the step: when every call
+// has its result, or when those that have none wait for decisions. This is where
+// it is decided that a run waits: a call is open and nothing of the round can run.
+//
+// The stop policies are asked before the calls, and by a takeover again, of the
+// same turn and totals: a run that is to stop starts no tool.
+func (m *machine) runRound(ctx context.Context) (Stepped, error) {
+	r := m.round
+	r.mode = r.chooseMode()
+	end := m.judge(r.turn)
+	var err error
+	if end != nil {
+		err = r.answerOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
+	} else {
+		err = r.schedule(ctx)
+	}
+	if err != nil {
+		return Stepped{}, err
+	}
+	// Also of a round that waits: hooks of the finished calls run now, and a decision
+	// that comes in a week finds their values stored.
+	if err := r.mergeRound(ctx); err != nil {
+		return Stepped{}, err
+	}
+	if r.open() {
+		return m.commitWait(ctx)
+	}
+	if end == nil {
+		end = r.end()
+	}
+	return m.finish(ctx, ending{termination: end})
+}
+
+// finish ends the step: its last phase, its remaining records, commit B. StepEnd
+// runs once for a step, when its round has closed, and sees all results.
+func (m *machine) finish(ctx context.Context, end ending) (Stepped, error) {
+	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
+		return Stepped{}, err
+	}
+	return m.commitStep(ctx, end)
+}
+
+// commitStep is commit B. What the head makes of it counts, see
+// [thread.CommitStep], and the run's record says that: it is built from the
+// result, since input may have come after the model's last look, or a listener
+// of RunEnd may turn the end into a close.
+//
+// The results go before the step record, in the order of the log; those that
+// were put alone are left out. The run's record is stored with its first commit,
+// which a takeover needs it from, and when the run ends.
+func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
+	d, r, from, results := m.draft, m.round, m.head.Seq, 0
+	if r != nil {
+		results = len(r.calls)
+		r.takeResults()
+	}
+	d.addStep()
+	asked := thread.Yield
+	if end.termination != nil {
+		asked = thread.Done
+		m.hold.ending.Store(true) // before the write: the watch may see its head first
+	}
+	// build may be called for several heads, the last of which counts: what it makes
+	// is kept aside until the commit has come back.
+	var record thread.RunRecord
+	result, err := m.save(ctx, r, func() thread.Change {
+		return thread.CommitStep{
+			Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
+			Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
+			Schema: r.adopted(), Lease: m.lease.Milliseconds(), Keep: m.Keep,
+		}
+	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		records, err := d.logRecords(results)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			records = r.addUnstored(records)
+		}
+		// R# is written at start, wait and end alone: its steps and usage between them
+		// follow from the turns, which carry the totals.
+		record = m.recordFor(next, result, end.termination)
+		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
+			return records, nil
+		}
+		stored, err := m.runRecord(record)
+		return append(records, stored), err
+	})
+	if err != nil {
+		return Stepped{}, err
+	}
+	m.record = record
+	return m.stepped(ctx, result)
+}
+
+// stepped is what follows commit B: the reader first, then effects, then the
+// cache of the state, whose loss costs nothing. Nothing of it fails the step:
+// what the commit handed on may be under way in another process by now. A run that
+// still owes something to its end is closed by this claim.
+func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, error) {
+	if m.round != nil {
+		m.round.allStored()
+		m.round = nil
+	}
+	m.events.emit(core.Event{Type: core.EventStepEnd})
+	if result.Outcome == thread.Done {
+		m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.record.ID, Response: m.record.Response, Termination: m.record.Termination})
+	}
+	m.committed(ctx)
+	if result.Outcome == thread.Close {
+		return m.close(ctx)
+	}
+	m.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
+	return m.handedOn(result.Outcome), nil
+}
+
+// committed is what follows commits A and B: the turn is the log's now.
+func (m *machine) committed(ctx context.Context) {
+	m.unsaid = nil
+	m.draft.committed(ctx)
+}

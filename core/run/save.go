@@ -1,0 +1,121 @@
+package run
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// save commits a change of the head under the step's claim, with the records of
+// build. Effects of the round's calls run here, at the one place that every write
+// of a holder goes through, because each of them may be the one that moves a call
+// to done. r is nil while no round is known.
+func (d *draft) save(ctx context.Context, r *round, change func() thread.Change, build builds) (thread.Result, error) {
+	was := d.head
+	result, err := d.commit(ctx, change, build)
+	if err == nil && r != nil {
+		r.callEffects(ctx, was, d.head)
+	}
+	return result, err
+}
+
+// seq is the sequence of the log's newest record once the draft is committed.
+func (d *draft) seq() uint64 { return d.head.Seq + uint64(len(d.entries)) }
+
+// logRecords encodes the entries behind the first so many, which are stored by
+// other means: results have their payloads already.
+func (d *draft) logRecords(skip int) ([]store.Record, error) {
+	first := d.head.Seq + 1 + uint64(skip)
+	records := make([]store.Record, 0, len(d.entries)-skip+1) // a run's record comes behind them
+	for i, entry := range d.entries[skip:] {
+		payload, err := d.records.EncodeEntry(entry)
+		if err != nil {
+			return nil, endWith("encoding", err)
+		}
+		records = append(records, store.Record{Name: store.LogName(first + uint64(i)), Payload: payload})
+	}
+	return records, nil
+}
+
+// runRecord encodes the run's record as it stands. It is rewritten with the fence
+// and version of the head that it goes with, so that a late write of a lost claim
+// cannot replace a newer one.
+func (d *draft) runRecord(r thread.RunRecord) (store.Record, error) {
+	payload, err := d.records.EncodeRun(r)
+	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
+}
+
+// recordFor is the run's record for an outcome. The ending names the version of
+// the head that begins to close the run: a record that a refused commit has left
+// behind names a version that never did, and is not believed.
+func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
+	r := d.record
+	r.Steps, r.Usage = d.totals.Steps, d.totals.Usage
+	r.Status = core.RunRunning
+	switch result.Outcome {
+	case thread.Wait:
+		r.Status = core.RunWaiting
+	case thread.Close:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		r.Response = lastText(d.messages, r.ID) // the run reads as done from this head on
+	case thread.Done:
+		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
+		d.finalize(&r, t)
+	}
+	return r
+}
+
+// finalize makes a record say that its run is over. The time is that of the last
+// try that built it: only the one whose head was set is ever read.
+func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, d.env.Millis()
+	r.Response = lastText(d.messages, r.ID)
+}
+
+// committed takes the draft into the conversation and begins the next one. The
+// effects of what was committed run now, after the cache knows of it: they may
+// take long or take the process down, and nothing rolls them back. They see the
+// state as it is after the commit, under the step that they were asked for in.
+func (d *draft) committed(ctx context.Context) {
+	d.recorded = true
+	d.remember()
+	// Taken before begin: the draft is another one then.
+	effects, c := d.effects, d.context(plugin.Context{})
+	d.begin()
+	d.runEffects(ctx, c, effects)
+}
+
+// remember makes the conversation that the commit came to, and caches it: the
+// next step of the thread in this process reads nothing. It folds the entries
+// as a cold step would, instead of taking the draft's snapshot, so that warm and
+// cold cannot drift apart.
+func (d *draft) remember() {
+	b := build(d.conversation)
+	for _, entry := range d.entries {
+		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
+			d.log.Error("committed entries do not fold", append(d.attrs(), "error", err)...)
+			return
+		}
+	}
+	d.conversation = b.done(d.window)
+	d.conversation.record = d.record
+	d.cache.put(d.Key, d.conversation)
+}
+
+// runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
+// what was committed stands, and nobody else will act on it. A failure is logged
+// and goes nowhere, for the same reason.
+func (d *draft) runEffects(ctx context.Context, c plugin.Context, effects []state.Effect) {
+	if len(effects) == 0 || d.agent == nil {
+		return
+	}
+	ctx, cancel := d.undisturbed(ctx)
+	defer cancel()
+	if err := d.agent.Engine.RunEffects(ctx, c, effects); err != nil {
+		d.complain(ctx, "effects failed; what was committed stands", "error", err)
+	}
+}

@@ -1,0 +1,72 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// looks is a committer for a watch alone: a head under fence 5, whose lease wants
+// to be renewed.
+type looks struct {
+	head   func() thread.Head
+	extend func() error
+}
+
+func (l looks) Head(context.Context, core.ThreadKey) (thread.Head, error) { return l.head(), nil }
+
+func (l looks) Commit(_ context.Context, _ core.ThreadKey, known thread.Head, _ thread.Change, _ func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	return known, thread.Result{}, l.extend()
+}
+
+// The step takes the next fence while its watch has a head in hand, or renews the
+// lease: what the watch knows is old then, and the claim is not lost.
+func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
+	under := func(fence uint64) thread.Head { return thread.Head{Claim: thread.Claim{Fence: fence}} }
+	tests := []struct {
+		name string
+		// what the watch meets; the step's own fence is 5 before
+		head   func(h *hold) thread.Head
+		extend func(h *hold) error
+		want   error
+	}{
+		{"the head was read before", func(h *hold) thread.Head { h.fence.Store(6); return under(5) }, nil, nil},
+		{"the head was read in between", func(h *hold) thread.Head { h.refencing.Store(true); return under(6) }, nil, nil},
+		{"the lease is renewed under the fence before", func(*hold) thread.Head { return under(5) },
+			func(h *hold) error { h.fence.Store(6); return thread.ErrFenced }, nil},
+		{"the lease is renewed while the next fence is taken", func(*hold) thread.Head { return under(5) },
+			func(h *hold) error { h.refencing.Store(true); return thread.ErrFenced }, nil},
+		{"a later claim", func(*hold) thread.Head { return under(6) }, nil, thread.ErrFenced},
+		{"a later claim than the next fence", func(h *hold) thread.Head { h.refencing.Store(true); return under(7) }, nil, thread.ErrFenced},
+		{"no claim", func(*hold) thread.Head { return under(0) }, nil, thread.ErrFenced},
+		{"the claim is lost when the lease is renewed", func(*hold) thread.Head { return under(5) },
+			func(*hold) error { return thread.ErrFenced }, thread.ErrFenced},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &looks{}
+				m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: under(5)}, nil)
+				l.head = func() thread.Head { return tt.head(&m.hold) }
+				l.extend = func() error {
+					if tt.extend == nil {
+						return nil
+					}
+					return tt.extend(&m.hold)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // one look
+				defer cancel()
+				if err := m.watch(ctx); !errors.Is(err, tt.want) {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+			})
+		})
+	}
+}
