@@ -108,7 +108,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 		c.env.Reach(c.where.head, env.Before)
 		outcome, err := c.store.Commit(ctx, c.key, c.plan.batch)
 		c.env.Reach(c.where.head, env.After)
-		var refused *store.RefusedError
+		refused, isRefused := errors.AsType[*store.RefusedError](err)
 		switch {
 		case err == nil && outcome.Written:
 			return c.applied(ctx, c.plan.batch.Head)
@@ -119,7 +119,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", c.key, refusals)
 			}
 			head = outcome.Head
-		case errors.As(err, &refused):
+		case isRefused:
 			stored, err := c.stand(ctx, head, refused)
 			if err != nil {
 				return stored, thread.Result{}, err
@@ -170,7 +170,10 @@ func (c *commit) apply(head thread.Head) error {
 		return nil
 	}
 	records, err := c.build(next, result)
-	c.plan.batch.Records = append(c.plan.batch.Records, records...)
+	if audits := c.plan.batch.Records; len(audits) > 0 {
+		records = append(audits, records...)
+	}
+	c.plan.batch.Records = records
 	return err
 }
 

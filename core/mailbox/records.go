@@ -41,7 +41,7 @@ func runPointer(run core.ID, p pointer) store.Pointer {
 }
 
 func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
-	value, _ := json.Marshal(p) // texts and ids always encode
+	value, _ := json.Marshal(&p) // texts and ids always encode
 	return store.Pointer{Name: name, Value: value, TTL: ttl}
 }
 
@@ -76,7 +76,7 @@ func dedupe(dispatch core.ID) uint64 {
 
 // createdAt is the time in a UUIDv7, so that a retry writes the same bytes.
 func createdAt(id core.ID) int64 {
-	return int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))
+	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
 }
 
 // inputRecord is the stored form of a submission or of one revision of it.

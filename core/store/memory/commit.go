@@ -22,7 +22,8 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	if taken := s.taken(key.Tenant, c.Pointers); taken != nil {
 		return store.Outcome{Taken: taken}, nil
 	}
-	var writes []store.Record
+	var room [4]store.Record // as many as a commit usually has
+	writes := room[:0]
 	for _, record := range c.Records {
 		write, err := s.admit(key, record)
 		if err != nil {
