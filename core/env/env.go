@@ -27,8 +27,8 @@ type Env struct {
 	Deadline func(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
 	// Random fills b with random bytes.
 	Random func(b []byte)
-	// Start runs f concurrently and returns at once. Only Group calls it, and who
-	// may have to leave f behind.
+	// Start runs f concurrently and returns at once. Only Group and Each call it,
+	// and who may have to leave f behind.
 	Start func(f func())
 	// Reach is told about every named I/O point, before and after the I/O.
 	// Tests crash or fail there; in production it does nothing.
