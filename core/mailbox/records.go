@@ -29,7 +29,10 @@ func decodePointer(b []byte) (p pointer, err error) {
 	return p, nil
 }
 
-func runName(run core.ID) string { return "run:" + run.String() }
+func runName(run core.ID) string {
+	var room [40]byte
+	return string(run.AppendTo(append(room[:0], "run:"...)))
+}
 
 func keyName(threadID, key string) string {
 	sum := sha256.Sum256([]byte(threadID + "\x00" + key))

@@ -75,8 +75,8 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 // Run implements Tool.
 func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
 	var args Args
-	if err := decode(call.Arguments, &args); err != nil {
-		return Result{}, err
+	if err := json.Unmarshal(orEmpty(call.Arguments), &args); err != nil { // they have passed Check, which is strict
+		return Result{}, core.Errorf(core.CodeInvalid, "%w", err)
 	}
 	return t.run(ctx, call, args)
 }

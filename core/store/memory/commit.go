@@ -55,7 +55,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	for _, record := range records {
 		thread.put(record)
 	}
-	thread.head = c.Head.AppendBinary(nil)
+	thread.head = c.Head.AppendBinary(thread.head[:0]) // nobody else has the old one
 	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
 		index[key] = c.Head.DueAt
 	} else {
