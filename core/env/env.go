@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -33,6 +34,9 @@ type Env struct {
 	// Reach is told about every named I/O point, before and after the I/O.
 	// Tests crash or fail there; in production it does nothing.
 	Reach func(p Point, s Side)
+
+	made   sync.Mutex // guards random
+	random core.ID    // room for NewID, which Random would make escape each time
 }
 
 // System returns the real world: wall clock, crypto/rand, goroutines.
@@ -91,8 +95,10 @@ func (e *Env) Millis() int64 { return e.Now().UnixMilli() }
 
 // NewID makes a UUIDv7: 48 bits of time, then randomness.
 func (e *Env) NewID() core.ID {
-	var id core.ID
-	e.Random(id[:])
+	e.made.Lock()
+	e.Random(e.random[:])
+	id := e.random
+	e.made.Unlock()
 	ms := uint64(e.Millis())
 	binary.BigEndian.PutUint16(id[:2], uint16(ms>>32))
 	binary.BigEndian.PutUint32(id[2:6], uint32(ms))
