@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"unsafe"
 
 	"go.etcd.io/bbolt"
@@ -39,6 +40,9 @@ type journalFile interface {
 	io.WriterAt
 	Sync() error
 }
+
+// dataFile is a file whose Sync may do no more than what has been written needs.
+type dataFile struct{ *os.File }
 
 // journalSize is how many bytes of frames there are between two commits of
 // bbolt, some 400 steps of a run. Reopening after a crash applies as many again.

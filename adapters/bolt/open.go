@@ -116,7 +116,7 @@ func (d *database) prepare() error {
 	if err != nil {
 		return err
 	}
-	err = guard(func() (err error) { d.journal, err = openJournal(tx, d.file); return err })
+	err = guard(func() (err error) { d.journal, err = openJournal(tx, dataFile{d.file}); return err })
 	d.rollback(tx)
 	if err != nil {
 		return d.explain(err)
