@@ -29,12 +29,14 @@ type database struct {
 	closed atomic.Bool
 
 	writer     sync.Mutex // held by the one who writes, from its first look until it is on the disk
-	journal    *journal   // the writer's
+	journal    *journal   // the writer's, and of resume where no write is under way
 	operations []byte     // the writer's: room for those of a write
 
-	mu      sync.Mutex // guards what follows and each use of tx; never held while the disk is waited for, but by commit
-	tx      *bbolt.Tx  // the transaction under way, which all reads and writes share; nil: it must be begun again
-	syncing *syncing   // a write that is in tx and not yet on the disk; nil: there is none
+	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit
+	tx      *bbolt.Tx                   // the transaction under way, which all reads and writes share; nil: it must be begun again
+	syncing *syncing                    // a write that is in tx and not yet on the disk; nil: there is none
+	meta    [pageHeader + metaSize]byte // the meta page in force, and where it is
+	metaAt  int64
 
 	transactions, syncs atomic.Int64
 	size                atomic.Int64 // the largest that the file had: it never gets shorter
@@ -175,11 +177,20 @@ func (d *database) begun() error {
 	if d.tx == nil {
 		return d.resume()
 	}
-	if newest, _, err := newestOf(d.file, []int64{0, int64(d.db.Info().PageSize)}); err != nil || newest == nil || newest.transaction+1 != d.journal.transaction {
+	var now [pageHeader + metaSize]byte
+	if _, err := d.file.ReadAt(now[:], d.metaAt); err != nil || now != d.meta {
 		d.breakOff(core.Errorf(core.CodeCorrupt, "the meta pages were overwritten while the file was open"))
 		return *d.broken.Load()
 	}
 	return nil
+}
+
+// noteMeta keeps what the meta page in force says while tx is under way, to see
+// whether it stays so. bbolt writes to its two meta pages in turn.
+func (d *database) noteMeta(tx *bbolt.Tx) error {
+	d.metaAt = int64((tx.ID() - 1) % 2 * d.db.Info().PageSize)
+	_, err := d.file.ReadAt(d.meta[:], d.metaAt)
+	return err
 }
 
 // resume begins a transaction. When it is the one that the journal's frames
@@ -196,6 +207,9 @@ func (d *database) resume() error {
 	}
 	d.journal.restart(tx.ID())
 	err = guard(func() error { return d.journal.replay(tx, known) })
+	if err == nil {
+		err = d.noteMeta(tx)
+	}
 	if err == nil && known < d.journal.size && d.journal.end != known {
 		err = core.Errorf(core.CodeCorrupt, "the journal ends at %d, %d bytes of it were written", d.journal.end, known)
 	}

@@ -62,11 +62,6 @@ func newestMeta(file io.ReaderAt) (newest *meta, magic bool, err error) {
 	for size := int64(smallest); size <= largest; size *= 2 { // the second one is one page on, and pages have several sizes
 		offsets = append(offsets, size)
 	}
-	return newestOf(file, offsets)
-}
-
-// newestOf is newestMeta for pages that begin at known offsets, in order.
-func newestOf(file io.ReaderAt, offsets []int64) (newest *meta, magic bool, err error) {
 	page := make([]byte, pageHeader+metaSize)
 	for _, offset := range offsets {
 		if _, err := file.ReadAt(page, offset); errors.Is(err, io.EOF) {
