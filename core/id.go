@@ -19,6 +19,13 @@ func (id ID) String() string {
 	return string(b[:])
 }
 
+// AppendTo appends what String returns to b: for names that hold an id, and are
+// made for every record and event.
+func (id ID) AppendTo(b []byte) []byte {
+	text := id.text()
+	return append(b, text[:]...)
+}
+
 func (id ID) text() (b [36]byte) {
 	hex.Encode(b[:8], id[:4])
 	hex.Encode(b[9:13], id[4:6])
@@ -44,9 +51,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 		*id = ID{}
 		return nil
 	}
-	parsed, err := ParseID(string(text))
-	if err != nil {
-		return err
+	parsed, ok := parseID(text)
+	if !ok {
+		return notID(string(text))
 	}
 	*id = parsed
 	return nil
@@ -55,14 +62,30 @@ func (id *ID) UnmarshalText(text []byte) error {
 // ParseID reads the canonical UUID form. Anything else is an Error with code
 // [CodeInvalid].
 func ParseID(text string) (ID, error) {
-	var id ID
-	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
-		digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
-		if n, err := hex.Decode(id[:], []byte(digits)); err == nil && n == len(id) {
-			return id, nil
-		}
+	id, ok := parseID([]byte(text))
+	if !ok {
+		return ID{}, notID(text)
 	}
-	return ID{}, Errorf(CodeInvalid, "id %q is not a UUID", Excerpt(text))
+	return id, nil
+}
+
+func parseID(text []byte) (id ID, ok bool) {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return ID{}, false
+	}
+	at := 0
+	for _, group := range [...][]byte{text[:8], text[9:13], text[14:18], text[19:23], text[24:]} {
+		n, err := hex.Decode(id[at:], group)
+		if err != nil {
+			return ID{}, false
+		}
+		at += n
+	}
+	return id, true
+}
+
+func notID(text string) error {
+	return Errorf(CodeInvalid, "id %q is not a UUID", Excerpt(text))
 }
 
 // MaxNameLength is the longest client-chosen id, in bytes.

@@ -85,8 +85,8 @@ func (s *Store) Check() error { return s.db.check() }
 
 // Stats is what a Store did since it was opened.
 type Stats struct {
-	Transactions int64 // write transactions that were committed
-	Syncs        int64 // of the file to the disk by them: two a transaction, one more when it makes the file longer
+	Transactions int64 // writes, each of one call or of several that came together, and commits of bbolt
+	Syncs        int64 // of the file to the disk by them: one a write; two a commit of bbolt, one more when it makes the file longer
 }
 
 // Stats returns the counts so far.
@@ -94,22 +94,23 @@ func (s *Store) Stats() Stats {
 	return Stats{Transactions: s.db.transactions.Load(), Syncs: s.db.syncs.Load()}
 }
 
-// view reads in one transaction; what it reads is consistent and must be
-// copied before read returns.
-func (s *Store) view(ctx context.Context, read func(tx *bbolt.Tx) error) error {
+// view reads what is stored of a thread, see [threadKey], or, where that is nil,
+// of all; what it reads is consistent and must be copied before read returns.
+func (s *Store) view(ctx context.Context, thread []byte, read func(tx *bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.db.view(read)
+	return s.db.view(string(thread), read)
 }
 
-// update writes in one transaction, which it may share with other calls: see
-// [change]. A write that has begun is not interrupted by ctx.
-func (s *Store) update(ctx context.Context, write change) error {
+// update writes what concerns a thread, or, where that is nil, any. It may share
+// its write with other calls: see [change]. A write that has begun is not
+// interrupted by ctx.
+func (s *Store) update(ctx context.Context, thread []byte, write change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.commits.do(func(tx *bbolt.Tx) (bool, error) {
+	return s.commits.do(string(thread), func(tx *writeTx) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}

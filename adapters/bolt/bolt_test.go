@@ -137,8 +137,8 @@ func TestOpenRefusesWhatItDidNotWrite(t *testing.T) {
 		code core.Code
 		text string
 	}{
-		{"newer schema", schema("3"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 3, this one reads 2): run that version, or move the file away to begin anew"},
-		{"older schema", schema("1"), core.CodeSchema, "the file was written by another version of the program, an older one (schema 1, this one reads 2): move the file away to begin anew, or open it with that version"},
+		{"newer schema", schema("4"), core.CodeSchema, "the file was written by another version of the program, a newer one (schema 4, this one reads 3): run that version, or move the file away to begin anew"},
+		{"older schema", schema("1"), core.CodeSchema, "the file was written by another version of the program, an older one (schema 1, this one reads 3): move the file away to begin anew, or open it with that version"},
 		{"no number", schema("one"), core.CodeCorrupt, `schema number "one" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
 		{"zero", schema("0"), core.CodeCorrupt, `schema number "0" is not one; file PATH is damaged: restore it from a copy, or move it away to begin anew`},
 		{"bucket missing", func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("due")) }, core.CodeCorrupt, `bucket "due" is missing; file PATH is damaged: restore it from a copy, or move it away to begin anew`},

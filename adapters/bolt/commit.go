@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -17,7 +15,7 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	if err != nil {
 		return store.Outcome{}, err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) (wrote bool, err error) {
+	err = s.update(ctx, threadKey(key), func(tx *writeTx) (wrote bool, err error) {
 		out, wrote, err = w.apply(tx)
 		return wrote, err
 	})
@@ -63,18 +61,18 @@ func (s *Store) prepareCommit(key core.ThreadKey, c store.Commit) (*commitWrite,
 }
 
 // apply is a [change]: it looks at all that is stored before it writes.
-func (w *commitWrite) apply(tx *bbolt.Tx) (out store.Outcome, wrote bool, err error) {
+func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err error) {
 	now := w.s.now()
-	pointers, taken, err := w.s.lookAtPointers(tx, w.Pointers, w.pointers)
+	pointers, taken, err := w.s.lookAtPointers(tx.Tx, w.Pointers, w.pointers)
 	if err != nil || taken != nil {
 		return store.Outcome{Taken: taken}, false, err
 	}
 	for _, r := range w.records {
-		if err := r.look(tx, now.Unix()); err != nil {
+		if err := r.look(tx.Tx, now.Unix()); err != nil {
 			return store.Outcome{}, false, err
 		}
 	}
-	stored, err := readHead(tx, w.key)
+	stored, err := readHead(tx.Tx, w.key)
 	if err != nil {
 		return store.Outcome{}, false, fmt.Errorf("head: %w", err)
 	}

@@ -3,15 +3,13 @@ package bolt
 import (
 	"errors"
 	"sync"
-
-	"go.etcd.io/bbolt"
 )
 
 // change is one call's part of a transaction. It must look before it writes:
 // an error with wrote false says that it changed nothing and concerns its
 // caller only; an error with wrote true rolls the transaction back. It may be
 // called a second time, after a transaction that was rolled back.
-type change func(tx *bbolt.Tx) (wrote bool, err error)
+type change func(tx *writeTx) (wrote bool, err error)
 
 // committer lets calls that come while another one commits share the next
 // transaction. A call that finds nobody committing commits at once. It starts
@@ -25,6 +23,7 @@ type committer struct {
 }
 
 type request struct {
+	thread string // that the change is about; empty: it may be about any
 	change change
 	err    error
 	done   chan struct{} // closed when err is set
@@ -35,8 +34,8 @@ func newCommitter(db *database) *committer {
 }
 
 // do returns when the change is durable, or with the error of it.
-func (c *committer) do(change change) error {
-	r := &request{change: change, done: make(chan struct{})}
+func (c *committer) do(thread string, change change) error {
+	r := &request{thread: thread, change: change, done: make(chan struct{})}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, r)
 	c.mu.Unlock()
@@ -54,6 +53,7 @@ func (c *committer) do(change change) error {
 		for _, other := range together {
 			close(other.done)
 		}
+		c.db.tidy()
 		<-c.turn
 	}
 	<-r.done
@@ -85,7 +85,11 @@ var errNothingWritten = errors.New("nothing was written")
 // changed nothing. Its own error concerns all of them; unknown says that they may
 // be on the disk all the same.
 func (c *committer) transact(together []*request) (unknown bool, err error) {
-	unknown, err = c.db.update(func(tx *bbolt.Tx) error {
+	threads := make(map[string]struct{}, len(together))
+	for _, r := range together {
+		threads[r.thread] = struct{}{}
+	}
+	unknown, err = c.db.update(threads, func(tx *writeTx) error {
 		wroteAny := false
 		for _, r := range together {
 			var wrote bool

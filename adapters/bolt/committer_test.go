@@ -27,7 +27,7 @@ func commitTogether(s *Store, changes ...change) []error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(changes))
 	for i, c := range changes {
-		wait.Go(func() { errs[i] = s.commits.do(c) })
+		wait.Go(func() { errs[i] = s.commits.do("", c) })
 		for queued := 0; queued <= i; runtime.Gosched() {
 			s.commits.mu.Lock()
 			queued = len(s.commits.waiting)
@@ -39,19 +39,11 @@ func commitTogether(s *Store, changes ...change) []error {
 	return errs
 }
 
-// transactions counts the read-write transactions that were committed.
-func transactions(t *testing.T, s *Store) (id int) {
-	t.Helper()
-	err := s.db.view(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
+func transactions(s *Store) int64 { return s.Stats().Transactions }
 
 func has(t *testing.T, s *Store, key string) (found bool) {
 	t.Helper()
-	err := s.db.view(func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
+	err := s.db.view("", func(tx *bbolt.Tx) error { found = tx.Bucket(metaBucket).Get([]byte(key)) != nil; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,26 +51,26 @@ func has(t *testing.T, s *Store, key string) (found bool) {
 }
 
 func put(key string) change {
-	return func(tx *bbolt.Tx) (bool, error) { return true, tx.Bucket(metaBucket).Put([]byte(key), []byte("x")) }
+	return func(tx *writeTx) (bool, error) { return true, tx.put(metaBucket, []byte(key), []byte("x")) }
 }
 
 var errRefused, errBroken = errors.New("refused"), errors.New("broken")
 
-func refuse(*bbolt.Tx) (bool, error) { return false, errRefused }
+func refuse(*writeTx) (bool, error) { return false, errRefused }
 
 // breakOff fails after it has written.
-func breakOff(tx *bbolt.Tx) (bool, error) {
-	return true, errors.Join(tx.Bucket(metaBucket).Put([]byte("half"), nil), errBroken)
+func breakOff(tx *writeTx) (bool, error) {
+	return true, errors.Join(tx.put(metaBucket, []byte("half"), nil), errBroken)
 }
 
 func TestWaitingChangesShareATransaction(t *testing.T) {
 	s := newStore(t)
-	before := transactions(t, s)
+	before := transactions(s)
 	errs := commitTogether(s, put("a"), refuse, put("b"), put("c"))
 	if errs[0] != nil || errs[1] != errRefused || errs[2] != nil || errs[3] != nil {
 		t.Errorf("the changes return %v, want only the second one refused", errs)
 	}
-	if got := transactions(t, s) - before; got != 1 {
+	if got := transactions(s) - before; got != 1 {
 		t.Errorf("they took %d transactions, want 1", got)
 	}
 	if !has(t, s, "a") || !has(t, s, "b") || !has(t, s, "c") {
@@ -102,25 +94,25 @@ func TestAChangeThatFailsHalfwayHarmsNoOther(t *testing.T) {
 
 func TestAPanicBecomesAnError(t *testing.T) {
 	s := newStore(t)
-	errs := commitTogether(s, put("a"), func(*bbolt.Tx) (bool, error) { panic("page 7 is damaged") })
+	errs := commitTogether(s, put("a"), func(*writeTx) (bool, error) { panic("page 7 is damaged") })
 	if errs[0] != nil || errs[1] == nil || errs[1].Error() != "panic: page 7 is damaged; file "+s.db.path+" is damaged: restore it from a copy, or move it away to begin anew" {
 		t.Errorf("the changes return %v, want the second one to tell of the panic and of the file", errs)
 	}
-	if err := s.commits.do(put("b")); err != nil {
+	if err := s.commits.do("", put("b")); err != nil {
 		t.Errorf("the store is stuck after a panic: %v", err)
 	}
 }
 
 func TestRefusedChangesSyncNothing(t *testing.T) {
 	s := newStore(t)
-	before := transactions(t, s)
-	if err := s.commits.do(refuse); err != errRefused {
+	before := transactions(s)
+	if err := s.commits.do("", refuse); err != errRefused {
 		t.Errorf("the change returns %v, want the refusal", err)
 	}
-	if err := s.commits.do(func(*bbolt.Tx) (bool, error) { return false, nil }); err != nil {
+	if err := s.commits.do("", func(*writeTx) (bool, error) { return false, nil }); err != nil {
 		t.Errorf("a change that found its bytes stored returns %v", err)
 	}
-	if got := transactions(t, s) - before; got != 0 {
+	if got := transactions(s) - before; got != 0 {
 		t.Errorf("%d transactions were committed, want 0", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -22,11 +23,21 @@ import (
 type database struct {
 	db   *bbolt.DB
 	path string
-	file *os.File    // bbolt's own, to look at
+	file *os.File    // bbolt's own, to look at and for the journal
 	made os.FileInfo // of the file that was opened
 
-	begins sync.Mutex            // one Begin at a time
 	broken atomic.Pointer[error] // why bbolt can be used no more; nil: it can
+	closed atomic.Bool
+
+	writer     sync.Mutex // held by the one who writes, from its first look until it is on the disk
+	journal    *journal   // the writer's, and of resume where no write is under way
+	operations []byte     // the writer's: room for those of a write
+
+	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit
+	tx      *bbolt.Tx                   // the transaction under way, which all reads and writes share; nil: it must be begun again
+	syncing *syncing                    // a write that is in tx and not yet on the disk; nil: there is none
+	meta    [pageHeader + metaSize]byte // the meta page in force, and where it is
+	metaAt  int64
 
 	transactions, syncs atomic.Int64
 	size                atomic.Int64 // the largest that the file had: it never gets shorter
@@ -44,53 +55,178 @@ func panicked(err error) bool {
 	return errors.As(err, &p)
 }
 
-// view runs read in a transaction.
-func (d *database) view(read func(tx *bbolt.Tx) error) error {
-	tx, err := d.begin(false)
-	if err != nil {
-		return err
-	}
-	err = guard(func() error { return read(tx) })
-	d.rollback(tx)
-	return d.explain(err)
+// syncing is a write on its way to the disk.
+type syncing struct {
+	threads map[string]struct{} // that it changes; an empty one: any
+	over    chan struct{}
 }
 
-// update runs write in a transaction and commits it. unknown says that nobody
-// knows whether it is on the disk; otherwise an error means that nothing was
-// written.
-func (d *database) update(write func(tx *bbolt.Tx) error) (unknown bool, err error) {
+// concerns reports whether a read of a thread, or of all, may meet what it wrote.
+func (s *syncing) concerns(thread string) bool {
+	_, this := s.threads[thread]
+	_, any := s.threads[""]
+	return this || any || thread == ""
+}
+
+// view runs read on what is stored of a thread, or, where that is empty, of all.
+// It waits for a write under way that concerns it: nobody sees what is not on the
+// disk.
+func (d *database) view(thread string, read func(tx *bbolt.Tx) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for s := d.syncing; s != nil && s.concerns(thread); s = d.syncing {
+		d.mu.Unlock()
+		<-s.over
+		d.mu.Lock()
+	}
+	if err := d.begun(); err != nil {
+		return err
+	}
+	return d.explain(guard(func() error { return read(d.tx) }))
+}
+
+// update runs write, which changes no other threads than those named, and makes
+// what it wrote durable. unknown says that nobody knows whether it is on the disk;
+// otherwise an error means that nothing was written. When write returns
+// errNothingWritten it must have changed nothing.
+func (d *database) update(threads map[string]struct{}, write func(tx *writeTx) error) (unknown bool, err error) {
 	if err := d.same(); err != nil {
 		return false, err
 	}
-	tx, err := d.begin(true)
-	if err != nil {
+	d.writer.Lock()
+	defer d.writer.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.begun(); err != nil {
 		return false, err
 	}
-	if err := guard(func() error { return write(tx) }); err != nil {
-		d.rollback(tx)
-		return false, d.explain(err)
-	}
-	err = guard(tx.Commit)
-	if panicked(err) { // on a damaged page, while it arranged its pages in memory
-		d.rollback(tx)
-		return false, d.explain(err)
+	w := &writeTx{Tx: d.tx, operations: d.operations[:0]}
+	err = guard(func() error { return write(w) })
+	d.operations = w.operations
+	if errors.Is(err, errNothingWritten) {
+		return false, err
 	}
 	if err != nil {
+		d.abandon()
+		return false, d.explain(err)
+	}
+	if !d.journal.fits(w.operations) {
+		return d.commit()
+	}
+	if err := d.append(threads, w.operations); err != nil {
+		d.abandon()
 		return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
 	}
+	d.transactions.Add(1)
+	d.syncs.Add(1)
+	return false, nil
+}
+
+// append puts operations into the journal while other threads can be read.
+func (d *database) append(threads map[string]struct{}, operations []byte) error {
+	d.syncing = &syncing{threads: threads, over: make(chan struct{})}
+	d.mu.Unlock()
+	err := d.journal.append(operations)
+	d.mu.Lock()
+	close(d.syncing.over)
+	d.syncing = nil
+	return err
+}
+
+// tidy empties a journal that is nearly full, so that a write need not do it.
+// When that fails the journal is as it was, and a later write tries again.
+func (d *database) tidy() {
+	d.writer.Lock()
+	defer d.writer.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tx != nil && d.journal.end > d.journal.size/4*3 {
+		_, _ = d.commit()
+	}
+}
+
+// commit lets bbolt commit the transaction under way, which makes it durable with
+// all that the journal holds, and empties the journal.
+func (d *database) commit() (unknown bool, err error) {
+	err = guard(d.tx.Commit)
+	if err != nil {
+		unknown = !panicked(err) // a panic comes on a damaged page, while pages are arranged in memory
+		d.abandon()
+		if unknown {
+			return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+		}
+		return false, d.explain(err)
+	}
+	d.tx = nil
 	d.count()
 	return false, nil
 }
 
+// abandon gives up the transaction under way: the next call begins it again,
+// with what the journal says.
+func (d *database) abandon() {
+	tx := d.tx
+	d.tx = nil
+	d.rollback(tx)
+}
+
+// begun makes sure that a transaction is under way, in a file that is whole.
+func (d *database) begun() error {
+	if err := d.whole(); err != nil {
+		return err
+	}
+	if d.tx == nil {
+		return d.resume()
+	}
+	var now [pageHeader + metaSize]byte
+	if _, err := d.file.ReadAt(now[:], d.metaAt); err != nil || now != d.meta {
+		d.breakOff(core.Errorf(core.CodeCorrupt, "the meta pages were overwritten while the file was open"))
+		return *d.broken.Load()
+	}
+	return nil
+}
+
+// noteMeta keeps what the meta page in force says while tx is under way, to see
+// whether it stays so. bbolt writes to its two meta pages in turn.
+func (d *database) noteMeta(tx *bbolt.Tx) error {
+	d.metaAt = int64((tx.ID() - 1) % 2 * d.db.Info().PageSize)
+	_, err := d.file.ReadAt(d.meta[:], d.metaAt)
+	return err
+}
+
+// resume begins a transaction. When it is the one that the journal's frames
+// belong to, because it was abandoned or its process died, they are applied: as
+// many as are known to be on the disk.
+func (d *database) resume() error {
+	tx, err := d.begin()
+	if err != nil {
+		return err
+	}
+	known := d.journal.end
+	if uint64(tx.ID()) != d.journal.transaction {
+		known = 0
+	}
+	d.journal.restart(tx.ID())
+	err = guard(func() error { return d.journal.replay(tx, known) })
+	if err == nil {
+		err = d.noteMeta(tx)
+	}
+	if err == nil && known < d.journal.size && d.journal.end != known {
+		err = core.Errorf(core.CodeCorrupt, "the journal ends at %d, %d bytes of it were written", d.journal.end, known)
+	}
+	if err != nil {
+		d.rollback(tx)
+		d.journal.end = known
+		return d.explain(err)
+	}
+	d.tx = tx
+	return nil
+}
+
 // begin opens a transaction. bbolt holds locks while it looks at the meta pages
 // there, so a panic in the middle leaves it unusable.
-func (d *database) begin(writable bool) (tx *bbolt.Tx, err error) {
-	d.begins.Lock()
-	defer d.begins.Unlock()
-	if err := d.whole(); err != nil {
-		return nil, err
-	}
-	err = guard(func() (err error) { tx, err = d.db.Begin(writable); return err })
+func (d *database) begin() (tx *bbolt.Tx, err error) {
+	err = guard(func() (err error) { tx, err = d.db.Begin(true); return err })
 	if panicked(err) {
 		d.breakOff(err)
 		return nil, *d.broken.Load()
@@ -120,6 +256,9 @@ func (d *database) breakOff(cause error) {
 func (d *database) whole() error {
 	if broken := d.broken.Load(); broken != nil {
 		return *broken
+	}
+	if d.closed.Load() {
+		return bbolterrors.ErrDatabaseNotOpen
 	}
 	if info, err := d.file.Stat(); err == nil && info.Size() < d.size.Load() { // the meta pages themselves may be gone
 		return d.explain(core.Errorf(core.CodeCorrupt, "the file was cut to %d bytes while it was open", info.Size()))
@@ -172,7 +311,7 @@ func (e *damagedError) Unwrap() []error { return []error{store.ErrCorrupt, e.fin
 
 func damaged(path string, err error) error { return &damagedError{path, err} }
 
-// count counts a transaction that was committed.
+// count counts a commit of bbolt.
 func (d *database) count() {
 	d.transactions.Add(1)
 	d.syncs.Add(2) // of the pages, then of the meta page
@@ -182,8 +321,20 @@ func (d *database) count() {
 	}
 }
 
-// close releases the file, also when bbolt holds its locks for good.
+// close empties the journal and releases the file, also when bbolt holds its
+// locks for good. A file that is not whole keeps its journal.
 func (d *database) close() error {
+	d.writer.Lock()
+	defer d.writer.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tx != nil && d.journal.end > 0 && d.check() == nil {
+		_, _ = d.commit() // if it fails, the journal still has everything
+	}
+	if d.tx != nil {
+		d.abandon()
+	}
+	d.closed.Store(true)
 	if d.broken.Load() == nil {
 		return guard(d.db.Close)
 	}

@@ -9,18 +9,24 @@
 //
 // # Durability and speed
 //
-// A Commit is one transaction: pointers, records, head and indexes are in the
-// file together or not at all. A write is synced to the disk when its method
-// returns. That costs two syncs a transaction, so writers that come while
-// another is syncing share the next transaction: nobody waits for company, and
-// under load the price is divided. A write that is refused, or that finds its
-// bytes stored already, syncs nothing. [Store.Stats] counts both.
+// A Commit is one write: pointers, records, head and indexes are in the file
+// together or not at all. A write is synced to the disk when its method returns,
+// and nobody reads it before. That costs one sync, so writers that come while
+// another is syncing share the next write: nobody waits for company, and under
+// load the price is divided. A write that is refused, or that finds its bytes
+// stored already, syncs nothing. [Store.Stats] counts both.
 //
-// BenchmarkStep (a record of 2 KB and a head in one Commit) on a disk that syncs
-// in 150 µs: 0.44 ms with one thread, 0.14 ms a step with 8 and 0.05 ms with 64;
-// as two calls, each its own transaction, 0.70, 0.23 and 0.06 ms. bbolt's own
-// Batch, which waits for company, is slower by far with few threads. Leaving the
-// free list out of the syncs gained nothing.
+// A transaction of bbolt takes two syncs, of some ten pages all over the file.
+// One of them is therefore kept under way for many writes; what they change is
+// noted in a journal, which lies in the file as a value that bbolt never moves,
+// and a write is durable when its part of the journal is. bbolt commits when the
+// journal is nearly full, for a write that does not fit in, and at Close. [Open]
+// applies the journal of a process that was killed. A committed transaction's
+// number is used up, and with it the journal that belonged to it.
+//
+// BenchmarkStep (a record of 2 KB and a head in one Commit) and the local host's
+// BenchmarkHostRuns print what that comes to. bbolt's own Batch, which waits for
+// company, is slower by far with few threads.
 //
 // # Damage
 //
@@ -39,13 +45,14 @@
 // Such errors name the file and say what to do. A key that is damaged shows as
 // an absent record: a gap in the log is found by its readers, a lost head is a
 // thread that does not exist. When only the newest meta page is damaged bbolt
-// takes the other one, and the last transaction is lost.
+// takes the other one, and what its last transaction and the journal had is lost;
+// so is what stands in the journal of a killed process behind a damaged byte.
 //
 // # The file
 //
 // Ids hold no zero byte, so it separates them in keys. Integers in keys are
-// big-endian, so that keys sort as they count. Each value but the schema's begins
-// with a format byte and the checksum, 4 bytes.
+// big-endian, so that keys sort as they count. Each value but the schema's and the
+// journal's begins with a format byte and the checksum, 4 bytes.
 //
 //	meta      "schema"                                  number of this layout
 //	heads     tenant 0 thread                           thread.Head.AppendBinary
@@ -53,4 +60,5 @@
 //	pointers  tenant 0 name                             as a record, fence and version 0
 //	due       shard, DueAt, tenant 0 thread             nothing
 //	expiry    unix second, bucket, key in that bucket   nothing
+//	journal   "frames"                                  1 MiB; see journal.go
 package bolt

@@ -32,7 +32,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 	if after != nil {
 		start = append(dueKey(shard, after.At, after.Key), 0) // the first key behind it
 	}
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(dueBucket).Cursor()
 		for k, v := cursor.Seek(start); bytes.HasPrefix(k, prefix) && len(due) < limit; k, v = cursor.Next() {
 			at, key, err := parseDueKey(k)
@@ -58,7 +58,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 // over those that it cannot read: whoever uses their threads gets the error.
 func (s *Store) Claimed(ctx context.Context) (keys []core.ThreadKey, err error) {
 	now := s.now().UnixMilli()
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
 		return tx.Bucket(headsBucket).ForEach(func(at, value []byte) error {
 			key, keyErr := parseThreadKey(at)
 			head, headErr := decodeHead(at, value)

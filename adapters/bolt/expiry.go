@@ -12,9 +12,9 @@ import (
 // has expired counts as absent before that too: Purge only makes room, which
 // the file uses again but does not give back.
 func (s *Store) Purge(ctx context.Context, limit int) (purged int, err error) {
-	err = s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
+	err = s.update(ctx, nil, func(tx *writeTx) (bool, error) {
 		purged = 0
-		for _, k := range expiredEntries(tx, s.now().Unix(), limit) {
+		for _, k := range expiredEntries(tx.Tx, s.now().Unix(), limit) {
 			if err := purge(tx, k); err != nil {
 				return true, err
 			}
@@ -44,39 +44,38 @@ func expiredEntries(tx *bbolt.Tx, now int64, limit int) (keys [][]byte) {
 
 // purge erases an entry of the index, and what it is about if that says the same
 // time of itself: a damaged entry erases no record.
-func purge(tx *bbolt.Tx, k []byte) error {
+func purge(tx *writeTx, k []byte) error {
 	if expires, of, key, err := parseExpiryKey(k); err == nil {
-		stored, err := readItem(bucketOf(tx, of), key)
+		stored, err := readItem(tx.Bucket(bucketOf(of)), key)
 		if err == nil && stored != nil && stored.expires == expires {
-			if err := bucketOf(tx, of).Delete(key); err != nil {
+			if err := tx.delete(bucketOf(of), key); err != nil {
 				return err
 			}
 		}
 	}
-	return tx.Bucket(expiryBucket).Delete(k)
+	return tx.delete(expiryBucket, k)
 }
 
 // writeItem writes the value of a record or pointer over old (nil: nothing) and
 // keeps the expiry index with it.
-func writeItem(tx *bbolt.Tx, of byte, key, value []byte, old *item, expires int64) error {
-	index := tx.Bucket(expiryBucket)
+func writeItem(tx *writeTx, of byte, key, value []byte, old *item, expires int64) error {
 	if old != nil && old.expires != 0 && old.expires != expires {
-		if err := index.Delete(expiryKey(old.expires, of, key)); err != nil {
+		if err := tx.delete(expiryBucket, expiryKey(old.expires, of, key)); err != nil {
 			return err
 		}
 	}
 	if expires != 0 {
 		at := expiryKey(expires, of, key)
-		if err := index.Put(at, indexValue(at)); err != nil {
+		if err := tx.put(expiryBucket, at, indexValue(at)); err != nil {
 			return err
 		}
 	}
-	return bucketOf(tx, of).Put(key, value)
+	return tx.put(bucketOf(of), key, value)
 }
 
-func bucketOf(tx *bbolt.Tx, of byte) *bbolt.Bucket {
+func bucketOf(of byte) []byte {
 	if of == expiryOfPointer {
-		return tx.Bucket(pointersBucket)
+		return pointersBucket
 	}
-	return tx.Bucket(recordsBucket)
+	return recordsBucket
 }

@@ -16,7 +16,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (head thread.Head,
 	if err := key.Check(); err != nil {
 		return thread.Head{}, err
 	}
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
 		head, err = readHead(tx, key)
 		return err
 	})
@@ -49,22 +49,22 @@ func decodeHead(at, value []byte) (thread.Head, error) {
 }
 
 // writeHead writes a head and moves its entry in the due index.
-func writeHead(tx *bbolt.Tx, key core.ThreadKey, value []byte, oldDue, newDue int64) error {
-	if err := tx.Bucket(headsBucket).Put(threadKey(key), value); err != nil {
+func writeHead(tx *writeTx, key core.ThreadKey, value []byte, oldDue, newDue int64) error {
+	if err := tx.put(headsBucket, threadKey(key), value); err != nil {
 		return err
 	}
 	if oldDue == newDue {
 		return nil
 	}
-	due, shard := tx.Bucket(dueBucket), store.Shard(key)
+	shard := store.Shard(key)
 	if oldDue > 0 {
-		if err := due.Delete(dueKey(shard, oldDue, key)); err != nil {
+		if err := tx.delete(dueBucket, dueKey(shard, oldDue, key)); err != nil {
 			return err
 		}
 	}
 	if newDue > 0 {
 		at := dueKey(shard, newDue, key)
-		return due.Put(at, indexValue(at))
+		return tx.put(dueBucket, at, indexValue(at))
 	}
 	return nil
 }

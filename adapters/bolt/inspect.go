@@ -62,8 +62,8 @@ func newestMeta(file io.ReaderAt) (newest *meta, magic bool, err error) {
 	for size := int64(smallest); size <= largest; size *= 2 { // the second one is one page on, and pages have several sizes
 		offsets = append(offsets, size)
 	}
+	page := make([]byte, pageHeader+metaSize)
 	for _, offset := range offsets {
-		page := make([]byte, pageHeader+metaSize)
 		if _, err := file.ReadAt(page, offset); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {

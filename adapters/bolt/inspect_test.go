@@ -19,7 +19,7 @@ import (
 func TestInspectCountsPages(t *testing.T) {
 	s := newStore(t)
 	var used int64
-	err := s.db.view(func(tx *bbolt.Tx) error { used = tx.Size(); return nil }) // the high water mark in bytes
+	err := s.db.view("", func(tx *bbolt.Tx) error { used = tx.Size(); return nil }) // the high water mark in bytes
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

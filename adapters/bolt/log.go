@@ -90,7 +90,7 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 		return nil, false, ctx.Err()
 	}
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
 		size := 0
 		at, value, step := part.begin(tx.Bucket(recordsBucket).Cursor(), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {

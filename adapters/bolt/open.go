@@ -16,9 +16,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// schemaNumber is the layout of the file that this program understands. 1 had
-// no checksums.
-const schemaNumber = 2
+// schemaNumber is the layout of the file that this program writes. 1 had no
+// checksums, 2 no journal; a file of 2 gets one when it is opened.
+const schemaNumber = 3
 
 var (
 	metaBucket     = []byte("meta")
@@ -27,8 +27,10 @@ var (
 	pointersBucket = []byte("pointers")
 	dueBucket      = []byte("due")
 	expiryBucket   = []byte("expiry")
+	journalBucket  = []byte("journal")
 
 	schemaKey = []byte("schema")
+	framesKey = []byte("frames")
 )
 
 func openDatabase(path string, timeout time.Duration) (*database, error) {
@@ -101,51 +103,102 @@ func (d *database) giveUp() error {
 	return nil
 }
 
-// prepare lays a new file out and checks the layout of an old one.
+// prepare lays a new file out, or checks the layout of an old one and adds what
+// it lacks; then it begins the transaction that all calls share, with what the
+// journal has of a process that died.
 func (d *database) prepare() error {
-	empty := false
-	err := d.view(func(tx *bbolt.Tx) error {
-		if first, _ := tx.Cursor().First(); first == nil {
-			empty = true
-			return nil
-		}
-		return checkSchema(tx)
-	})
-	if err != nil || !empty {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.layOut(); err != nil {
+		return d.explain(err)
+	}
+	tx, err := d.begin()
+	if err != nil {
 		return err
 	}
-	_, err = d.update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, headsBucket, recordsBucket, pointersBucket, dueBucket, expiryBucket} {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return fmt.Errorf("create bucket %s: %w", name, err)
-			}
-		}
-		return tx.Bucket(metaBucket).Put(schemaKey, strconv.AppendInt(nil, schemaNumber, 10))
-	})
+	err = guard(func() (err error) { d.journal, err = openJournal(tx, dataFile{d.file}); return err })
+	d.rollback(tx)
+	if err != nil {
+		return d.explain(err)
+	}
+	if err := d.resume(); err != nil || d.journal.end == 0 {
+		return err
+	}
+	if _, err = d.commit(); err != nil {
+		return err
+	}
+	return d.resume()
+}
+
+// layOut brings the buckets to this program's layout.
+func (d *database) layOut() error {
+	tx, err := d.begin()
+	if err != nil {
+		return err
+	}
+	changed := false
+	err = guard(func() (err error) { changed, err = layOut(tx); return err })
+	if err != nil || !changed {
+		d.rollback(tx)
+		return err
+	}
+	err = guard(tx.Commit)
+	if panicked(err) {
+		d.rollback(tx)
+	}
 	return err
 }
 
-func checkSchema(tx *bbolt.Tx) error {
+func layOut(tx *bbolt.Tx) (changed bool, err error) {
+	if first, _ := tx.Cursor().First(); first == nil {
+		for _, name := range journalBuckets {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return false, fmt.Errorf("create bucket %s: %w", name, err)
+			}
+		}
+		return true, addJournal(tx)
+	}
+	number, err := schemaOf(tx)
+	if err != nil || number == schemaNumber {
+		return false, err
+	}
+	return true, addJournal(tx)
+}
+
+// addJournal is what schema 3 has more than 2.
+func addJournal(tx *bbolt.Tx) error {
+	bucket, err := tx.CreateBucket(journalBucket)
+	if err != nil {
+		return fmt.Errorf("create bucket %s: %w", journalBucket, err)
+	}
+	if err := bucket.Put(framesKey, make([]byte, journalSize)); err != nil {
+		return err
+	}
+	return tx.Bucket(metaBucket).Put(schemaKey, strconv.AppendInt(nil, schemaNumber, 10))
+}
+
+// schemaOf returns the number of a layout that this program reads.
+func schemaOf(tx *bbolt.Tx) (number int, err error) {
 	meta := tx.Bucket(metaBucket)
 	if meta == nil {
-		return core.Errorf(core.CodeInvalid, "the file is a database of another program: it has no bucket %q", metaBucket)
+		return 0, core.Errorf(core.CodeInvalid, "the file is a database of another program: it has no bucket %q", metaBucket)
 	}
 	text := string(meta.Get(schemaKey))
-	number, err := strconv.Atoi(text)
+	number, err = strconv.Atoi(text)
 	switch {
 	case err != nil || number < 1:
-		return core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(text))
-	case number < schemaNumber:
-		return fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", ErrSchema, number, schemaNumber)
+		return 0, core.Errorf(core.CodeCorrupt, "schema number %q is not one", core.Excerpt(text))
+	case number < schemaNumber-1:
+		return 0, fmt.Errorf("%w, an older one (schema %d, this one reads %d): move the file away to begin anew, or open it with that version", ErrSchema, number, schemaNumber)
 	case number > schemaNumber:
-		return fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", ErrSchema, number, schemaNumber)
+		return 0, fmt.Errorf("%w, a newer one (schema %d, this one reads %d): run that version, or move the file away to begin anew", ErrSchema, number, schemaNumber)
 	}
-	for _, name := range [][]byte{headsBucket, recordsBucket, pointersBucket, dueBucket, expiryBucket} {
+	for _, name := range journalBuckets {
 		if tx.Bucket(name) == nil {
-			return core.Errorf(core.CodeCorrupt, "bucket %q is missing", name)
+			return 0, core.Errorf(core.CodeCorrupt, "bucket %q is missing", name)
 		}
 	}
-	return nil
+	return number, nil
 }
 
 // syncFolder makes the entry of a new file as durable as its content.

@@ -44,7 +44,7 @@ func (s *Store) lookAtPointers(tx *bbolt.Tx, pointers []store.Pointer, at [][]by
 }
 
 // write stores a pointer. Its time to live is rounded up to the second.
-func (w *pointerWrite) write(tx *bbolt.Tx, now time.Time) error {
+func (w *pointerWrite) write(tx *writeTx, now time.Time) error {
 	next := item{payload: w.Value}
 	if w.TTL > 0 {
 		next.expires = now.Add(w.TTL + time.Second - 1).Unix()
@@ -58,7 +58,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) (value []byte,
 	if err != nil {
 		return nil, false, err
 	}
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
 		stored, err := readItem(tx.Bucket(pointersBucket), at)
 		if stored != nil && !stored.expired(s.now().Unix()) {
 			value, ok = stored.payload, true

@@ -16,8 +16,8 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	if err != nil {
 		return err
 	}
-	err = s.update(ctx, func(tx *bbolt.Tx) (bool, error) {
-		if err := w.look(tx, s.now().Unix()); err != nil {
+	err = s.update(ctx, threadKey(key), func(tx *writeTx) (bool, error) {
+		if err := w.look(tx.Tx, s.now().Unix()); err != nil {
 			return false, err
 		}
 		return w.admitted, w.write(tx)
@@ -69,7 +69,7 @@ func (w *recordWrite) look(tx *bbolt.Tx, now int64) (err error) {
 }
 
 // write stores the record if look says so.
-func (w *recordWrite) write(tx *bbolt.Tx) error {
+func (w *recordWrite) write(tx *writeTx) error {
 	if !w.admitted {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (recor
 	if err := key.Check(); err != nil {
 		return store.Record{}, false, err
 	}
-	err = s.view(ctx, func(tx *bbolt.Tx) error {
+	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
 		stored, err := readItem(tx.Bucket(recordsBucket), recordKey(key, name))
 		if stored != nil && !stored.expired(s.now().Unix()) {
 			record, ok = stored.record(name), true

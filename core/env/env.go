@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -27,12 +28,15 @@ type Env struct {
 	Deadline func(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
 	// Random fills b with random bytes.
 	Random func(b []byte)
-	// Start runs f concurrently and returns at once. Only Group calls it, and who
-	// may have to leave f behind.
+	// Start runs f concurrently and returns at once. Only Group and Each call it,
+	// and who may have to leave f behind.
 	Start func(f func())
 	// Reach is told about every named I/O point, before and after the I/O.
 	// Tests crash or fail there; in production it does nothing.
 	Reach func(p Point, s Side)
+
+	made   sync.Mutex // guards random
+	random core.ID    // room for NewID, which Random would make escape each time
 }
 
 // System returns the real world: wall clock, crypto/rand, goroutines.
@@ -91,8 +95,10 @@ func (e *Env) Millis() int64 { return e.Now().UnixMilli() }
 
 // NewID makes a UUIDv7: 48 bits of time, then randomness.
 func (e *Env) NewID() core.ID {
-	var id core.ID
-	e.Random(id[:])
+	e.made.Lock()
+	e.Random(e.random[:])
+	id := e.random
+	e.made.Unlock()
 	ms := uint64(e.Millis())
 	binary.BigEndian.PutUint16(id[:2], uint16(ms>>32))
 	binary.BigEndian.PutUint32(id[2:6], uint32(ms))

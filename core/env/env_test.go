@@ -233,3 +233,48 @@ func TestGroupWaitsAgainForWhatWasStartedLater(t *testing.T) {
 		}
 	})
 }
+
+func TestEachCallsAllAtOnceAndReturnsTheErrorOfTheLowestNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, began := env.System(), time.Now()
+		failed := map[int]error{1: errors.New("one"), 2: errors.New("two")}
+		var called [4]atomic.Int32
+		err := e.Each(4, func(i int) error {
+			called[i].Add(1)
+			time.Sleep(time.Duration(4-i) * time.Second) // the highest number returns first
+			return failed[i]
+		})
+		if err != failed[1] {
+			t.Errorf("Each returns %v, want %v", err, failed[1])
+		}
+		for i := range called {
+			if n := called[i].Load(); n != 1 {
+				t.Errorf("%d was called %d times, want once", i, n)
+			}
+		}
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("it took %s, want 4s, the longest call's", took)
+		}
+	})
+}
+
+func TestEachMakesAPanicTheErrorOfItsNumber(t *testing.T) {
+	for _, panics := range []int{0, 1} {
+		err := env.System().Each(2, func(i int) error {
+			if i == panics {
+				panic("boom")
+			}
+			return nil
+		})
+		var panicked *env.PanicError
+		if !errors.As(err, &panicked) || panicked.Value != "boom" {
+			t.Errorf("a panic of %d: Each returns %v, want a PanicError of boom", panics, err)
+		}
+	}
+}
+
+func TestEachOfNoneCallsNothing(t *testing.T) {
+	if err := env.System().Each(0, func(int) error { return errors.New("called") }); err != nil {
+		t.Error(err)
+	}
+}

@@ -76,6 +76,70 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
+// Each calls f with every number below n, concurrently, and returns when all
+// calls have returned, with the error of the lowest number. It costs less than a
+// Group, since the calls share the caller's context: none is told when another
+// fails. The call with 0 runs on the caller's own goroutine, behind the start of
+// the others. A panic of f becomes a *PanicError.
+func (e *Env) Each(n int, f func(i int) error) error {
+	if n == 0 {
+		return nil
+	}
+	a := &each{f: f, failed: n}
+	if n > 1 {
+		a.running, a.idle = n-1, make(chan struct{})
+		work := a.work // one function value for all
+		for range n - 1 {
+			e.Start(work)
+		}
+	}
+	a.call(0)
+	if n > 1 {
+		_ = e.Wait(context.Background(), a.idle) // which never ends
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err
+}
+
+// each is an Each under way.
+type each struct {
+	f    func(i int) error
+	idle chan struct{} // closed when no other goroutine runs
+
+	mu      sync.Mutex // guards what follows
+	last    int        // number that was given out last
+	running int        // other goroutines
+	failed  int        // the lowest number whose call failed; n: none
+	err     error
+}
+
+// work is what a goroutine does: the next number's call.
+func (a *each) work() {
+	a.mu.Lock()
+	a.last++
+	i := a.last
+	a.mu.Unlock()
+	a.call(i)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running--; a.running == 0 {
+		close(a.idle)
+	}
+}
+
+func (a *each) call(i int) {
+	err := Protect(func() error { return a.f(i) })
+	if err == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i < a.failed {
+		a.failed, a.err = i, err
+	}
+}
+
 // PanicError is a panic of a tool, hook or provider, made an error of that call.
 type PanicError struct {
 	Value any

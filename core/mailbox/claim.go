@@ -37,7 +37,7 @@ func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head
 // zero head is read.
 func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
 	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
-	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, choose: func(thread.Head) thread.Change { return change }}
+	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, change: change}
 	head, result, err := c.run(ctx, known)
 	switch {
 	case err == nil:

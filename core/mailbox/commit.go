@@ -36,7 +36,7 @@ const (
 // outcome stays unknown.
 func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
 	build func(next thread.Head, result thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
-	c := commit{Service: s, key: key, build: build, choose: func(thread.Head) thread.Change { return change }}
+	c := commit{Service: s, key: key, build: build, change: change}
 	return c.run(ctx, known)
 }
 
@@ -44,7 +44,8 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 type commit struct {
 	*Service
 	key      core.ThreadKey
-	choose   func(thread.Head) thread.Change // the change for a head
+	change   thread.Change
+	choose   func(thread.Head) thread.Change // the change for a head, where it depends on it; nil: change
 	build    func(thread.Head, thread.Result) ([]store.Record, error)
 	pointers []store.Pointer
 	quiet    bool          // send no hint for work that is not claimed
@@ -108,7 +109,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 		c.env.Reach(c.where.head, env.Before)
 		outcome, err := c.store.Commit(ctx, c.key, c.plan.batch)
 		c.env.Reach(c.where.head, env.After)
-		var refused *store.RefusedError
+		refused, isRefused := errors.AsType[*store.RefusedError](err)
 		switch {
 		case err == nil && outcome.Written:
 			return c.applied(ctx, c.plan.batch.Head)
@@ -119,7 +120,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", c.key, refusals)
 			}
 			head = outcome.Head
-		case errors.As(err, &refused):
+		case isRefused:
 			stored, err := c.stand(ctx, head, refused)
 			if err != nil {
 				return stored, thread.Result{}, err
@@ -140,7 +141,10 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 // apply makes the plan for a head. The commit id is the same for every plan of
 // one commit: it says who wrote, not which try.
 func (c *commit) apply(head thread.Head) error {
-	change := c.choose(head)
+	change := c.change
+	if c.choose != nil {
+		change = c.choose(head)
+	}
 	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
 	schemas := c.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
@@ -170,7 +174,10 @@ func (c *commit) apply(head thread.Head) error {
 		return nil
 	}
 	records, err := c.build(next, result)
-	c.plan.batch.Records = append(c.plan.batch.Records, records...)
+	if audits := c.plan.batch.Records; len(audits) > 0 {
+		records = append(audits, records...)
+	}
+	c.plan.batch.Records = records
 	return err
 }
 

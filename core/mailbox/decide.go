@@ -226,7 +226,7 @@ func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Dura
 	name := u.name()
 	c := commit{
 		Service: u.Service, key: u.key, later: later,
-		choose: func(thread.Head) thread.Change { return change },
+		change: change,
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 			if next.Run.Base-1 != u.receipt.Turn { // a later turn's call waits under the same suspension id
 				return nil, fmt.Errorf("call %s: %w", u.receipt.CallID, thread.ErrNotFound)
@@ -274,7 +274,7 @@ func (u *deciding) overStored(ctx context.Context, name string, c commit) (threa
 		return thread.Head{}, thread.Result{}, err
 	}
 	u.known = true
-	again := commit{Service: u.Service, key: u.key, choose: c.choose, later: c.later, covers: schema}
+	again := commit{Service: u.Service, key: u.key, change: c.change, later: c.later, covers: schema}
 	return again.run(ctx, thread.Head{})
 }
 

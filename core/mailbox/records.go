@@ -29,7 +29,10 @@ func decodePointer(b []byte) (p pointer, err error) {
 	return p, nil
 }
 
-func runName(run core.ID) string { return "run:" + run.String() }
+func runName(run core.ID) string {
+	var room [40]byte
+	return string(run.AppendTo(append(room[:0], "run:"...)))
+}
 
 func keyName(threadID, key string) string {
 	sum := sha256.Sum256([]byte(threadID + "\x00" + key))
@@ -41,7 +44,7 @@ func runPointer(run core.ID, p pointer) store.Pointer {
 }
 
 func encodePointer(name string, p pointer, ttl time.Duration) store.Pointer {
-	value, _ := json.Marshal(p) // texts and ids always encode
+	value, _ := json.Marshal(&p) // texts and ids always encode
 	return store.Pointer{Name: name, Value: value, TTL: ttl}
 }
 
@@ -76,7 +79,7 @@ func dedupe(dispatch core.ID) uint64 {
 
 // createdAt is the time in a UUIDv7, so that a retry writes the same bytes.
 func createdAt(id core.ID) int64 {
-	return int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))
+	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
 }
 
 // inputRecord is the stored form of a submission or of one revision of it.

@@ -67,6 +67,8 @@ type phase struct {
 	result  PhaseResult
 	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
+
+	room [3]state.Command // of the hooks, when there are no more
 }
 
 // gather runs the hooks on the frozen snapshot and commits what they return, in
@@ -81,6 +83,9 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 	var together state.Batch
 	var again []hook
 	for i, command := range commands {
+		if command.IsZero() {
+			continue
+		}
 		if _, conflict := p.engine.registry.Conflict(command.Batch, together); conflict {
 			again = append(again, hooks[i])
 			continue
@@ -105,30 +110,13 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 // ask returns the hooks' settled commands in registration order. Every hook is
 // waited for, so that which error is returned does not depend on who is first.
 func (p *phase) ask(ctx context.Context, outside *env.Env, hooks []hook) ([]state.Command, error) {
-	if len(hooks) == 0 {
-		return nil, nil
-	}
-	commands := make([]state.Command, len(hooks))
-	if len(hooks) == 1 {
-		var err error
-		commands[0], err = p.call(ctx, hooks[0])
-		return commands, err
-	}
-	errs := make([]error, len(hooks))
-	group, _ := outside.Group(ctx)
-	for i, h := range hooks {
-		group.Go(func(ctx context.Context) error {
-			commands[i], errs[i] = p.call(ctx, h)
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	commands := slices.Grow(p.room[:0], len(hooks))[:len(hooks)]
+	err := outside.Each(len(hooks), func(i int) (err error) {
+		commands[i], err = p.call(ctx, hooks[i])
+		return err
+	})
+	if err != nil {
 		return nil, err
-	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
 	}
 	return commands, nil
 }

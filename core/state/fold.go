@@ -25,7 +25,7 @@ type Fold struct {
 
 // NewFold returns a fold that goes on from a snapshot.
 func NewFold(s Snapshot) *Fold {
-	return &Fold{revision: s.revision, values: s.values, shared: true, nodes: map[KeyPath]*node{}}
+	return &Fold{revision: s.revision, values: s.values, shared: true}
 }
 
 // Apply folds the patch that led to a revision; an empty one changes nothing,
@@ -133,6 +133,9 @@ func (f *Fold) apply(o Operation) error {
 	n := f.nodes[key]
 	if n == nil {
 		n = leaf(value)
+		if f.nodes == nil { // most folds change no value inside
+			f.nodes = map[KeyPath]*node{}
+		}
 		f.nodes[key] = n
 	}
 	last := len(inside) - 1

@@ -85,6 +85,9 @@ func (s Snapshot) Size() int {
 
 // BeginRun returns the snapshot as [Fold.BeginRun] leaves it.
 func (s Snapshot) BeginRun() Snapshot {
+	if len(s.values) == 0 {
+		return s.Unbound()
+	}
 	f := NewFold(s)
 	f.BeginRun()
 	return f.Snapshot()
@@ -92,6 +95,9 @@ func (s Snapshot) BeginRun() Snapshot {
 
 // BeginStep returns the snapshot as [Fold.BeginStep] leaves it.
 func (s Snapshot) BeginStep() Snapshot {
+	if len(s.values) == 0 {
+		return s.Unbound()
+	}
 	f := NewFold(s)
 	f.BeginStep()
 	return f.Snapshot()

@@ -38,7 +38,18 @@ type Record struct {
 }
 
 // LogName names the log record of a sequence.
-func LogName(seq uint64) string { return fmt.Sprintf("M#%012d", seq) }
+func LogName(seq uint64) string {
+	const zeros = "000000000000"
+	var room [20]byte
+	digits := strconv.AppendUint(room[:0], seq, 10)
+	return "M#" + zeros[min(len(digits), len(zeros)):] + string(digits)
+}
+
+// idName puts an id between two texts. Such names are made for every step.
+func idName(before string, id core.ID, behind string) string {
+	var room [64]byte
+	return string(append(id.AppendTo(append(room[:0], before...)), behind...))
+}
 
 // LogSeq is the sequence that a log record's name holds.
 func LogSeq(name string) (uint64, bool) {
@@ -52,7 +63,11 @@ func LogSeq(name string) (uint64, bool) {
 
 // InputName names the queued input of a dispatch, or one revision of an inbox
 // entry's text.
-func InputName(id core.ID, revision uint32) string { return fmt.Sprintf("Q#%s#%d", id, revision) }
+func InputName(id core.ID, revision uint32) string {
+	var room [64]byte
+	b := append(id.AppendTo(append(room[:0], "Q#"...)), '#')
+	return string(strconv.AppendUint(b, uint64(revision), 10))
+}
 
 // DecisionName names a decision about a call of the turn at a sequence, by the
 // hash of its id that the head holds.
@@ -62,15 +77,15 @@ func DecisionName(run core.ID, turn uint64, call uint8, decision uint64) string 
 
 // ReadName names the record that says where an inbox entry was read; the log
 // confirms it.
-func ReadName(id core.ID) string { return "A#" + id.String() + "#read" }
+func ReadName(id core.ID) string { return idName("A#", id, "#read") }
 
 // EndedName names the record that says how a dispatch or inbox entry ended that
 // no step read. It counts when the head has passed its version and lists the id
 // no more.
-func EndedName(id core.ID) string { return "A#" + id.String() + "#ended" }
+func EndedName(id core.ID) string { return idName("A#", id, "#ended") }
 
 // RunName names a run record.
-func RunName(run core.ID) string { return "R#" + run.String() }
+func RunName(run core.ID) string { return idName("R#", run, "") }
 
 // SnapshotName names the manifest of a thread's state snapshot;
 // SnapshotValueName one value of it, by its scoped path.

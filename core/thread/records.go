@@ -22,29 +22,26 @@ type Records struct {
 }
 
 const (
-	schemaPrefix = `{"schema":`
+	schemaMember = `"schema":`
+	schemaPrefix = `{` + schemaMember
 	extraField   = "extra"
 )
 
-// frame puts the schema number before the members of an encoded object.
-func (r Records) frame(schema uint16, object []byte) []byte {
-	b := strconv.AppendUint([]byte(schemaPrefix), uint64(schema), 10)
+// encode returns the payload of a record; what names it in errors. v is a
+// pointer: encoding/json copies what it has only by value.
+func (r Records) encode(what string, v any) ([]byte, error) {
+	schema := r.Schemas.orFirst().Writes
+	var room [64]byte
+	first := strconv.AppendUint(append(room[:0], schemaMember...), uint64(schema), 10)
 	if schema >= 2 && r.Extra != "" {
-		b = append(b, `,"extra":`...)
-		b = strconv.AppendQuote(b, r.Extra)
+		first = append(first, `,"extra":`...)
+		first = strconv.AppendQuote(first, r.Extra)
 	}
-	if len(object) > 2 {
-		b = append(b, ',')
-	}
-	return append(b, object[1:]...)
-}
-
-func encode[T any](r Records, what string, v T) ([]byte, error) {
-	b, err := core.EncodeJSON(v)
+	b, err := core.EncodeObject(first, v)
 	if err != nil {
 		return nil, core.Errorf(core.CodeInternal, "encode %s: %w", what, err)
 	}
-	return r.frame(r.Schemas.orFirst().Writes, b), nil
+	return b, nil
 }
 
 func decode[T any](r Records, what string, b []byte) (v T, err error) {
@@ -80,7 +77,7 @@ func (r Records) schema(what string, b []byte) (uint16, error) {
 
 // Encode returns the stored form of another payload, v, which must encode as an
 // object; what names it in errors.
-func (r Records) Encode(what string, v any) ([]byte, error) { return encode(r, what, v) }
+func (r Records) Encode(what string, v any) ([]byte, error) { return r.encode(what, v) }
 
 // Decode reads what Encode has written into v, a pointer; errors as for
 // DecodeEntry.
@@ -99,7 +96,7 @@ func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("recor
 
 // EncodeEntry returns an entry's stored form. The same entry gives the same
 // bytes.
-func (r Records) EncodeEntry(e Entry) ([]byte, error) { return encode(r, "log entry", e) }
+func (r Records) EncodeEntry(e Entry) ([]byte, error) { return r.encode("log entry", &e) }
 
 // DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
 // what a newer one wrote is ErrSchema.
@@ -107,13 +104,13 @@ func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, 
 
 // EncodeQueued returns an input's stored form. The same input gives the same
 // bytes.
-func (r Records) EncodeQueued(q Queued) ([]byte, error) { return encode(r, "queued input", q) }
+func (r Records) EncodeQueued(q Queued) ([]byte, error) { return r.encode("queued input", &q) }
 
 // DecodeQueued reads a stored input; errors as for DecodeEntry.
 func (r Records) DecodeQueued(b []byte) (Queued, error) { return decode[Queued](r, "queued input", b) }
 
 // EncodeAudit returns an audit's stored form.
-func (r Records) EncodeAudit(a AuditRecord) ([]byte, error) { return encode(r, "audit", a) }
+func (r Records) EncodeAudit(a AuditRecord) ([]byte, error) { return r.encode("audit", &a) }
 
 // DecodeAudit reads a stored audit; errors as for DecodeEntry.
 func (r Records) DecodeAudit(b []byte) (AuditRecord, error) {
@@ -123,11 +120,11 @@ func (r Records) DecodeAudit(b []byte) (AuditRecord, error) {
 // EncodeRun returns a run record's stored form, with the fields of a newer
 // program that it was read with.
 func (r Records) EncodeRun(run RunRecord) ([]byte, error) {
-	b, err := core.EncodeJSON(run)
-	if err != nil {
-		return nil, core.Errorf(core.CodeInternal, "encode run record: %w", err)
+	b, err := r.encode("run record", &run)
+	if err != nil || len(run.Unknown) == 0 {
+		return b, err
 	}
-	return r.frame(r.Schemas.orFirst().Writes, run.Unknown.AppendTo(b)), nil
+	return run.Unknown.AppendTo(b), nil
 }
 
 // DecodeRun reads a stored run record; errors as for DecodeEntry.

@@ -39,12 +39,13 @@ func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Ar
 	if err != nil {
 		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
-	return &typed[Args]{spec: spec, schema: resolved, run: run}, nil
+	return &typed[Args]{spec: spec, schema: resolved, shape: shapeOf(schema), run: run}, nil
 }
 
 type typed[Args any] struct {
 	spec   Spec
 	schema *jsonschema.Resolved
+	shape  *shape // nil: the schema has none
 	run    func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
@@ -56,6 +57,10 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if len(arguments) > MaxArguments {
 		return ErrArgumentsTooLarge
 	}
+	var args Args
+	if t.shape.fits(orEmpty(arguments)) && decode(arguments, &args) == nil {
+		return nil
+	}
 	var value any
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
 		return core.Errorf(core.CodeInvalid, "not JSON: %w", err)
@@ -63,15 +68,15 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if err := t.schema.Validate(value); err != nil {
 		return core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
 	}
-	var args Args
-	return decode(arguments, &args)
+	var again Args
+	return decode(arguments, &again)
 }
 
 // Run implements Tool.
 func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
 	var args Args
-	if err := decode(call.Arguments, &args); err != nil {
-		return Result{}, err
+	if err := json.Unmarshal(orEmpty(call.Arguments), &args); err != nil { // they have passed Check, which is strict
+		return Result{}, core.Errorf(core.CodeInvalid, "%w", err)
 	}
 	return t.run(ctx, call, args)
 }

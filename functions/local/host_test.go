@@ -259,7 +259,7 @@ func stored(t *testing.T, data string) map[string]int {
 	counts := map[string]int{}
 	err = db.View(func(tx *bbolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
-			if n := b.Stats().KeyN; n != 0 && string(name) != "meta" {
+			if n := b.Stats().KeyN; n != 0 && string(name) != "meta" && string(name) != "journal" {
 				counts[string(name)] = n
 			}
 			return nil

@@ -22,7 +22,8 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	if taken := s.taken(key.Tenant, c.Pointers); taken != nil {
 		return store.Outcome{Taken: taken}, nil
 	}
-	var writes []store.Record
+	var room [4]store.Record // as many as a commit usually has
+	writes := room[:0]
 	for _, record := range c.Records {
 		write, err := s.admit(key, record)
 		if err != nil {
@@ -54,7 +55,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	for _, record := range records {
 		thread.put(record)
 	}
-	thread.head = c.Head.AppendBinary(nil)
+	thread.head = c.Head.AppendBinary(thread.head[:0]) // nobody else has the old one
 	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
 		index[key] = c.Head.DueAt
 	} else {

@@ -171,7 +171,7 @@ func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
 func (s *Store) contents(key core.ThreadKey) *contents {
 	c := s.threads[key]
 	if c == nil {
-		c = &contents{records: map[string]store.Record{}}
+		c = &contents{names: make([]string, 0, 8), records: map[string]store.Record{}}
 		s.threads[key] = c
 	}
 	return c

@@ -1,0 +1,82 @@
+package local
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkHostRuns is the whole local host under clients that each stream one
+// run of two steps after another (a tool call, then a text), every run on a
+// thread of its own. CPU is the process's, so the clients' part is in it.
+func BenchmarkHostRuns(b *testing.B) {
+	for _, data := range []string{"memory", "bolt"} {
+		for _, clients := range []int{1, 16, 64} {
+			b.Run(fmt.Sprintf("%s/clients=%d", data, clients), func(b *testing.B) { hostRuns(b, data, clients) })
+		}
+	}
+}
+
+func hostRuns(b *testing.B, data string, clients int) {
+	if data == "bolt" {
+		data = filepath.Join(b.TempDir(), "data.db")
+	}
+	url, h := serveOpenHost(b, data)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	streamRun(b, client, url, "first")
+	threads := make(chan string)
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := cpuTime(b)
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Go(func() {
+			for thread := range threads {
+				streamRun(b, client, url, thread)
+			}
+		})
+	}
+	for i := range b.N {
+		threads <- fmt.Sprint("t", i)
+	}
+	close(threads)
+	wait.Wait()
+	runs := float64(b.N)
+	b.ReportMetric(runs/b.Elapsed().Seconds(), "runs/s")
+	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/runs, "cpu-µs/run")
+	if h.file != nil {
+		stats := h.file.Stats()
+		b.ReportMetric(float64(stats.Transactions)/runs, "transactions/run")
+		b.ReportMetric(float64(stats.Syncs)/runs, "syncs/run")
+	}
+}
+
+// streamRun streams one run from its submission to its end.
+func streamRun(b *testing.B, client *http.Client, url, thread string) {
+	body := strings.NewReader(`{"thread_id":"` + thread + `","messages":[{"role":"user","content":"echo: hello"}]}`)
+	response, err := client.Post(url+"/v1/runs", "application/json", body)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	defer func() { _ = response.Body.Close() }()
+	stream, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(stream), "natural_end") {
+		b.Errorf("the run did not finish: %v, %s", err, stream)
+	}
+}
+
+// cpuTime is what the process has used so far, in user and system mode.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
