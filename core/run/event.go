@@ -2,7 +2,6 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
@@ -18,25 +17,10 @@ type emitter struct {
 	step  int
 }
 
-// kinds are the last part of a position: they order events that end at the same
-// byte of the same block.
-var kinds = map[core.EventType]string{
-	core.EventRunStart: "a", core.EventStepStart: "b", core.EventStepRestarted: "c",
-	core.EventToolCallStart: "d", core.EventReasoningDelta: "e", core.EventTextDelta: "f", core.EventToolCallDelta: "g",
-	core.EventToolCallReady: "h", core.EventInferenceComplete: "i", core.EventToolCallDone: "j",
-	core.EventStepEnd: "k", core.EventRunYield: "l", core.EventRunFinish: "m",
-}
-
-// Blocks of events that belong to no block of the turn: before all, after all.
-const (
-	blockFirst = 0
-	blockLast  = 9999
-)
-
 func (e *emitter) emit(event core.Event) {
-	block := blockLast
+	block := core.LastBlock
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
-		block = blockFirst
+		block = core.FirstBlock
 	}
 	e.emitAt(event, block, 0)
 }
@@ -44,8 +28,8 @@ func (e *emitter) emit(event core.Event) {
 // emitAt emits an event that ends at a byte of a block of the step's turn.
 func (e *emitter) emitAt(event core.Event, block, end int) {
 	position := ""
-	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
-		position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
+	if kind, ok := event.Type.PositionKind(); ok {
+		position = core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}.String()
 	}
 	e.send(event, position)
 }
