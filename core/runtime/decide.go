@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -68,11 +67,13 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if err != nil {
 		return a.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, reader: reader{listener: listener}}
-	if err := f.resume(work, a); err != nil && !errors.Is(err, errReaderGone) {
+	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
+	f.hurry = true // the hint of a run that goes on is held back for it
+	if err := f.resume(work, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err
 	}
+	f.hurry = false
 	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -189,7 +190,7 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 		return err
 	}
 	for _, i := range before.results {
-		f.reader.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
+		f.audience.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
 	}
 	f.begin(record)
 	f.replayer.Pass(entries[0])

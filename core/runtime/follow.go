@@ -2,8 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run"
@@ -16,11 +14,12 @@ type follower struct {
 	*Runtime
 	key           core.ThreadKey
 	run, dispatch core.ID
-	reader        reader
+	audience      audience
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
 	early         progress // of the open round, before the log comes to it
+	hurry         bool     // a run waits until the follower has come this far: it does not wait for its reader
 
 	seen   thread.Head // of the last show
 	record core.Run    // as seen has it; no ID before the first show
@@ -33,54 +32,74 @@ type progress struct {
 	tickets map[uint64]bool // by key
 }
 
-// errReaderGone ends a follow whose reader went away; nobody is told.
-var errReaderGone = errors.New("reader is gone")
-
 // follow shows what is committed until the run is done or waits, or the time is
 // over. Once something was shown, it ends the stream rather than fail.
+//
+// It reads nothing of its own accord: each head that the thread's watch comes to
+// know is shown, and the reads that this takes follow from what is new in it.
 func (f *follower) follow(ctx context.Context) error {
-	for !f.reader.gone {
-		record, over, err := f.show(ctx)
-		if errors.Is(err, errReaderGone) {
+	if f.audience.over() {
+		return nil
+	}
+	within, cancel := f.followTime(ctx)
+	defer cancel()
+	watch := f.watches.join(f.key)
+	defer watch.leave()
+	showing := within
+	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
+		showing = ctx
+	}
+	var record core.Run
+	head, err := watch.newest(showing)
+	for over := false; err == nil; head, err = watch.after(within, head) {
+		if record, over, err = f.show(showing, head); err != nil {
+			break
+		}
+		if over {
+			f.begin(record)
+			_ = f.replayer.Finish(record) // the audience knows who is gone
 			return nil
 		}
-		if err != nil && !f.reader.started {
-			return err
-		}
-		if err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
-		}
-		if err != nil || over || !f.timeLeft(ctx) || f.env.Sleep(ctx, f.Runtime.follow) != nil {
-			f.finish(record, over)
-		}
+		showing = within
 	}
+	switch {
+	case f.audience.over():
+		return nil
+	case !f.audience.started:
+		return err
+	case within.Err() == nil:
+		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+	}
+	f.audience.end(f.run)
 	return nil
 }
 
-// finish emits the stream's last event; an error is a reader that went away.
-func (f *follower) finish(record core.Run, over bool) {
-	if !over {
-		_ = f.reader.take(core.Event{Type: core.EventRunYield, RunID: f.run})
-	} else {
-		f.begin(record)
-		_ = f.replayer.Finish(record)
+// followTime bounds the part of a stream that only follows: by what must be left
+// of ctx's time, and by FollowFor.
+func (f *follower) followTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if bounded {
+		until = until.Add(-f.reserve)
 	}
-	f.reader.gone = true
+	if enough := f.env.Now().Add(f.Runtime.follow); f.Runtime.follow > 0 && (!bounded || enough.Before(until)) {
+		until, bounded = enough, true
+	}
+	if !bounded {
+		return ctx, func() {}
+	}
+	return f.env.WithDeadline(ctx, until)
 }
 
+// begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
 	if f.replayer == nil {
-		f.replayer = run.NewReplayer(record, f.reader.take)
+		f.replayer = run.NewReplayer(record, f.audience.take)
 	}
 }
 
-// show emits what was committed since the last time. over says that nothing
-// will follow: the run is done, with its closing records, or waits.
-func (f *follower) show(ctx context.Context) (record core.Run, over bool, err error) {
-	head, err := f.mailbox.Head(ctx, f.key)
-	if err != nil {
-		return record, false, err
-	}
+// show emits what a head has that the last one shown had not. over says that
+// nothing will follow: the run is done, with its closing records, or waits.
+func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
 		return f.record, false, nil // or the stream had ended
 	}
@@ -127,29 +146,31 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 	if f.next == 0 || f.next > seq {
 		return nil
 	}
-	for record, err := range f.store.Log(ctx, f.key, f.next, seq) {
-		if err != nil {
-			return fmt.Errorf("read log of %s: %w", f.key, err)
-		}
-		if record.Name != store.LogName(f.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", f.key, record.Name, f.next, store.ErrCorrupt)
-		}
-		if f.reader.listener.Ready(ctx) != nil {
-			return errReaderGone
-		}
-		entry, err := f.records.DecodeEntry(record.Payload)
+	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, seq) {
 		if err != nil {
 			return err
 		}
 		if entry.Run != f.run {
 			return nil // the next run has begun
 		}
-		if f.replayer.Add(entry) != nil {
-			return errReaderGone
+		if err := f.ready(ctx); err != nil {
+			return err
+		}
+		if err := f.replayer.Add(entry.Entry); err != nil {
+			return err
 		}
 		f.next++
 	}
 	return nil
+}
+
+// ready waits until the reader has taken what it was shown, so that a long run is
+// not held in memory for a slow one; not while a run waits for this follower.
+func (f *follower) ready(ctx context.Context) error {
+	if f.hurry {
+		return nil
+	}
+	return f.audience.ready(ctx)
 }
 
 // goOn makes the follower begin behind what a head covers.
@@ -196,16 +217,18 @@ func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 	if done == f.early.results {
 		return nil
 	}
-	results, err := f.openResults(ctx, f.key, head)
-	if err != nil {
-		return err
-	}
-	behind := false
-	for i, entry := range results {
-		if entry == nil {
-			behind = true
-		} else if f.replayer.Early(i, *entry, behind) != nil {
-			return errReaderGone
+	next, behind := 0, false
+	for result, err := range f.openResults(ctx, f.key, head) {
+		if err != nil {
+			return err
+		}
+		behind = behind || result.call != next
+		next = result.call + 1
+		if err := f.ready(ctx); err != nil {
+			return err
+		}
+		if err := f.replayer.Early(result.call, result.entry, behind); err != nil {
+			return err
 		}
 	}
 	f.early.results = done
@@ -225,8 +248,8 @@ func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	for _, t := range tickets {
-		if f.replayer.Suspended(t) != nil {
-			return errReaderGone
+		if err := f.replayer.Suspended(t); err != nil {
+			return err
 		}
 	}
 	for _, t := range head.Tickets {

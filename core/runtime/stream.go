@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
@@ -32,7 +31,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if err != nil {
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{listener: listener}}
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: audience{listener: listener}}
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -64,10 +63,10 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
 	for {
 		f.goOn(head)
-		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.reader.take)
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.audience.take)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
-			f.reader.partial = false
+			f.audience.partial = false
 		}
 		if whole && stepped.Outcome != thread.Done {
 			f.goOn(stepped.Head)
@@ -80,75 +79,10 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
-			f.reader.restart(f.run)
+			f.audience.restart(f.run)
 			return
 		}
 		head = stepped.Head
-	}
-}
-
-// reader is the listener of one stream, as a sink. It is never called again after it failed,
-// and sees one run_start and one last event, and each result and ticket once: a
-// step that goes on with an open round, and the log when it comes to it, tell
-// again what is there.
-type reader struct {
-	listener Listener
-	gone     bool            // nobody listens, or the last event was emitted
-	started  bool            // run_start was emitted
-	partial  bool            // part of a step was shown that is not committed
-	shown    map[string]bool // results, by message id, and tickets, by suspension id
-}
-
-func (d *reader) take(e core.Event) error {
-	if d.gone {
-		return errReaderGone
-	}
-	switch e.Type {
-	case core.EventRunStart:
-		if d.started {
-			return nil
-		}
-		d.started = true
-	case core.EventStepEnd:
-		d.partial = false
-	case core.EventStepRestarted:
-		clear(d.shown)
-	case core.EventToolCallDone:
-		if !d.first(resultMark(e.MessageID)) {
-			return nil
-		}
-		d.partial = true
-	case core.EventToolCallSuspended:
-		if e.Ticket != nil && !d.first(ticketMark(e.Ticket.Suspension.ID)) {
-			return nil
-		}
-	default:
-		d.partial = true
-	}
-	err := env.Protect(func() error { return d.listener.Emit(e) }) // a reader that panics is gone
-	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
-	return err
-}
-
-func resultMark(message string) string    { return "result " + message }
-func ticketMark(suspension string) string { return "ticket " + suspension }
-
-// first notes that something was shown, and reports whether it was not before.
-func (d *reader) first(mark string) bool {
-	if d.shown[mark] {
-		return false
-	}
-	if d.shown == nil {
-		d.shown = map[string]bool{}
-	}
-	d.shown[mark] = true
-	return true
-}
-
-// restart says that the step shown in part comes again.
-func (d *reader) restart(runID core.ID) {
-	if d.partial && !d.gone {
-		_ = d.take(core.Event{Type: core.EventStepRestarted, RunID: runID}) // take remembers who is gone
 	}
 }
 
@@ -179,6 +113,6 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, reader: reader{listener: listener}}
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: audience{listener: listener}}
 	return f.follow(ctx)
 }
