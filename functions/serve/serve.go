@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/dynamo"
@@ -18,6 +19,10 @@ import (
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/settings"
 )
+
+// followFor ends streams whose clients may have gone long since, which Lambda does
+// not show; those that have not reconnect.
+const followFor = 60 * time.Second
 
 // Runtime builds the runtime with the models that agents may use.
 func Runtime(c *Cloud, models map[string]agent.ModelBinding) (*runtime.Runtime, error) {
@@ -31,6 +36,7 @@ func Runtime(c *Cloud, models map[string]agent.ModelBinding) (*runtime.Runtime, 
 	return runtime.Build(runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: parts, Logger: c.Logger,
 		Due: dynamo.DuePolicy(), Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+		FollowFor: followFor,
 	})
 }
 
