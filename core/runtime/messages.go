@@ -183,7 +183,7 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 		}
 	}
 	if p.page.Earlier {
-		p.page.Cut = true // of the round that is open
+		p.page.Cut = true // what is early belongs to the open run, or waits for it
 		return nil
 	}
 	early := p.page.Messages
