@@ -299,6 +299,7 @@ func (p *step) stepped(ctx context.Context, result thread.Result) (Stepped, erro
 	p.events.emit(core.Event{Type: core.EventStepEnd})
 	if result.Outcome == thread.Done {
 		p.events.emit(core.Event{Type: core.EventRunFinish, RunID: p.record.ID, Response: p.record.Response, Termination: p.record.Termination})
+		p.report(ctx, p.record.Run)
 	}
 	p.committed(ctx)
 	if result.Outcome == thread.Close {

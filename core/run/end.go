@@ -330,6 +330,7 @@ func (p *step) commitClose(ctx context.Context, t *core.Termination, results []s
 		p.storeSnapshot(ctx)
 	}
 	p.announceEnd(t)
+	p.report(ctx, p.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: p.head}, nil
 }
 

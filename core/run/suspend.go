@@ -221,6 +221,9 @@ func (p *step) commitWait(ctx context.Context) (Stepped, error) {
 	}
 	p.record = record
 	p.announceTickets()
+	if result.Outcome == thread.Wait {
+		p.report(ctx, p.record.Run)
+	}
 	p.round, *d = nil, draft{} // all of it is stored: a step that goes on reads it back, as another worker would
 	if result.Outcome == thread.Continue && !p.claims() {
 		return Stepped{Outcome: thread.Yield, Head: p.head}, nil
