@@ -9,7 +9,12 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits.
+// follower feeds a stream from commits. Whatever it is that runs, and wherever,
+// what it shows is a function of the head and of records that the head vouches for:
+// two followers of a run, in two processes, show the same events.
+//
+// It is one stream's alone and has no lock. An inline step emits to its audience
+// before it follows, never beside it.
 type follower struct {
 	*Runtime
 	key           core.ThreadKey
@@ -36,7 +41,13 @@ type progress struct {
 // over. Once something was shown, it ends the stream rather than fail.
 //
 // It reads nothing of its own accord: each head that the thread's watch comes to
-// know is shown, and the reads that this takes follow from what is new in it.
+// know is shown, and the reads that this takes follow from what is new in it. The
+// watch is joined before the head is read, so that no write falls in between.
+//
+// This is where every stream ends that its inline steps have not ended: with the
+// run, or with its wait for a person (run_finish); with the time, the host or a
+// store that cannot be read (run_yield: the client comes back); or because nobody
+// listens any more, of which nobody is told.
 func (f *follower) follow(ctx context.Context) error {
 	if f.audience.over() {
 		return nil
@@ -53,7 +64,7 @@ func (f *follower) follow(ctx context.Context) error {
 	head, err := watch.newest(showing)
 	for over := false; err == nil; head, err = watch.after(within, head) {
 		if record, over, err = f.show(showing, head); err != nil {
-			break
+			break // over says nothing then
 		}
 		if over {
 			f.begin(record)
@@ -65,7 +76,7 @@ func (f *follower) follow(ctx context.Context) error {
 	switch {
 	case f.audience.over():
 		return nil
-	case !f.audience.started:
+	case !f.audience.started: // it can still be refused as a whole
 		return err
 	case within.Err() == nil:
 		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
@@ -75,13 +86,14 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // followTime bounds the part of a stream that only follows: by what must be left
-// of ctx's time, and by FollowFor.
+// of ctx's time, so that the last event still goes out, and by FollowFor. Time that
+// the run was stepped inline does not count: its host saw then that it is of use.
 func (f *follower) followTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	until, bounded := ctx.Deadline()
 	if bounded {
 		until = until.Add(-f.reserve)
 	}
-	if enough := f.env.Now().Add(f.Runtime.follow); f.Runtime.follow > 0 && (!bounded || enough.Before(until)) {
+	if enough := f.env.Now().Add(f.patience); f.patience > 0 && (!bounded || enough.Before(until)) {
 		until, bounded = enough, true
 	}
 	if !bounded {
@@ -99,6 +111,10 @@ func (f *follower) begin(record core.Run) {
 
 // show emits what a head has that the last one shown had not. over says that
 // nothing will follow: the run is done, with its closing records, or waits.
+//
+// The order is that of the stream: run_start, the log up to the head's sequence,
+// and then what the head alone knows of the round that is open, which the log will
+// repeat and the audience drops.
 func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
 		return f.record, false, nil // or the stream had ended
@@ -124,6 +140,7 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if err := f.showEarly(ctx, head); err != nil {
 		return record, false, err
 	}
+	// A run that closes is done for whoever asks, and still owes its last records.
 	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
 	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
 }
@@ -138,7 +155,8 @@ func (f *follower) unchanged(head thread.Head) bool {
 	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
-// replay emits the run's records up to seq.
+// replay emits the run's records up to seq, one read at a time. next says how far it
+// has come, also when it is interrupted: no record is shown twice.
 func (f *follower) replay(ctx context.Context, seq uint64) error {
 	if err := f.pass(ctx); err != nil {
 		return err
@@ -164,8 +182,9 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 	return nil
 }
 
-// ready waits until the reader has taken what it was shown, so that a long run is
-// not held in memory for a slow one; not while a run waits for this follower.
+// ready waits until the reader has taken what it was shown: Emit never waits, so a
+// long run would stand in memory for a slow reader. Not while a run waits for this
+// follower, though: no run waits for a reader.
 func (f *follower) ready(ctx context.Context) error {
 	if f.hurry {
 		return nil
@@ -173,12 +192,15 @@ func (f *follower) ready(ctx context.Context) error {
 	return f.audience.ready(ctx)
 }
 
-// goOn makes the follower begin behind what a head covers.
+// goOn makes the follower begin behind what a head covers, which the reader was
+// shown by whoever committed it. Behind an open turn the results come next, and they
+// take their positions from the turn, which the replayer does not know then.
 func (f *follower) goOn(head thread.Head) {
 	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
 }
 
-// pass tells the replayer of the turn whose results come next.
+// pass tells the replayer of the turn whose results come next. Only who really goes
+// on behind it pays for the read: most inline streams end before.
 func (f *follower) pass(ctx context.Context) error {
 	if !f.inside {
 		return nil
@@ -193,7 +215,8 @@ func (f *follower) pass(ctx context.Context) error {
 }
 
 // showEarly emits what the head has of the open round: the results of calls that
-// are done, and the tickets that nobody has decided.
+// are done, and the tickets that nobody has decided. It is the follower's business
+// only when the log was shown up to the round, and never past it.
 func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
 	if !head.Open() || head.Run.ID != f.run || head.Run.Cursor != thread.CursorTools || f.next != head.Run.Base {
 		return nil
@@ -207,6 +230,9 @@ func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
 	return f.openTickets(ctx, head)
 }
 
+// earlyResults emits the results that count already. When another call is done, all
+// of them are read and emitted anew, and the audience drops what it has had: which
+// were shown before depends on who showed them, an inline step or a head.
 func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 	done := 0
 	for _, status := range head.Run.Calls {
@@ -235,6 +261,8 @@ func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 	return nil
 }
 
+// openTickets emits the tickets that came since the last look. A ticket that was
+// decided meanwhile is left out: who is shown it could only be refused.
 func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 	held := head.Tickets
 	head.Tickets = nil

@@ -44,7 +44,7 @@ type audience struct {
 	listener Listener
 	gone     error           // why nobody is emitted to any more; nil: somebody is
 	started  bool            // run_start was emitted
-	partial  bool            // part of a step was shown that is not committed
+	partial  bool            // part of a step was shown that may come to nothing
 	shown    map[string]bool // results, by message id, and tickets, by suspension id
 }
 
@@ -78,9 +78,9 @@ func (a *audience) news(e core.Event) bool {
 			return false
 		}
 		a.started = true
-	case core.EventStepEnd:
+	case core.EventStepEnd: // it comes behind the commit
 		a.partial = false
-	case core.EventStepRestarted:
+	case core.EventStepRestarted: // the listener forgets the step, results and all
 		clear(a.shown)
 	case core.EventToolCallDone:
 		if !a.first(resultMark(e.MessageID)) {
@@ -102,7 +102,7 @@ func (a *audience) ready(ctx context.Context) error {
 		return a.gone
 	}
 	err := env.Protect(func() error { return a.listener.Ready(ctx) })
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil { // the time is over; the listener may still take the last event
 		return context.Cause(ctx)
 	}
 	if err != nil {
@@ -125,6 +125,9 @@ func (a *audience) first(mark string) bool {
 	a.shown[mark] = true
 	return true
 }
+
+// stored notes that what was shown of a step stands.
+func (a *audience) stored() { a.partial = false }
 
 // restart tells that the step which was shown in part comes again.
 func (a *audience) restart(run core.ID) {

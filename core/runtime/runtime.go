@@ -60,18 +60,18 @@ type Config struct {
 
 // Runtime is the facade over the core. It is safe for concurrent use.
 type Runtime struct {
-	env     *env.Env
-	store   store.Backend
-	mailbox *mailbox.Service
-	stepper *run.Stepper
-	agents  *agent.Registry
-	records thread.Records
-	log     *slog.Logger
-	turns   *turns
-	steps   int
-	reserve time.Duration
-	watches *watches
-	follow  time.Duration // Config.FollowFor
+	env      *env.Env
+	store    store.Backend
+	mailbox  *mailbox.Service
+	stepper  *run.Stepper
+	agents   *agent.Registry
+	records  thread.Records
+	log      *slog.Logger
+	turns    *turns
+	steps    int
+	reserve  time.Duration
+	watches  *watches
+	patience time.Duration // Config.FollowFor
 }
 
 // Build checks the configuration and resolves every agent, so that what is
@@ -89,7 +89,7 @@ func Build(c Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		env: c.Env, store: c.Store, agents: agents, records: c.Records, turns: newTurns(c.Env),
-		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, follow: c.FollowFor,
+		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, patience: c.FollowFor,
 	}
 	if r.log == nil {
 		r.log = slog.Default()

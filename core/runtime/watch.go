@@ -17,6 +17,14 @@ import (
 // A watch learns of a new head in two ways. Every head that this process writes
 // is offered to it at once, by the mailbox. And it reads the head on an interval,
 // for what other processes write; where there are none, that may be long.
+//
+// Heads may come in any order: a writer is told of its success, and tells the
+// watch, while a later writer is already past it, and a read may have been under
+// way meanwhile. Their versions say which is the newest, so no order is kept and
+// nobody waits for anybody: moved holds the lock for as long as a comparison takes.
+//
+// A follower that is slow misses heads in between, never the last one: a head says
+// all that those before it said, and the log has the rest.
 type watches struct {
 	env      *env.Env
 	read     func(context.Context, core.ThreadKey) (thread.Head, error)
@@ -35,7 +43,7 @@ type watch struct {
 	group     *env.Group // of the function that reads; the last follower waits for it. nil: nobody has waited yet
 
 	head    thread.Head
-	offers  uint64        // how often the head was learned
+	offers  uint64        // how often it has changed, so that a read knows whether one came beside it
 	failed  error         // the head cannot be read, for good
 	changed chan struct{} // closed with the next news; nil: nobody waits
 }
@@ -173,7 +181,11 @@ func (a *watch) poll(ctx context.Context) error {
 		w.mu.Lock()
 		offers := a.offers
 		w.mu.Unlock()
-		head, err := w.read(ctx, a.key)
+		var head thread.Head
+		err := env.Protect(func() (err error) { // a panic must not leave the followers waiting for nobody
+			head, err = w.read(ctx, a.key)
+			return err
+		})
 		if ctx.Err() != nil {
 			return nil
 		}
