@@ -13,7 +13,8 @@ import (
 
 // Decide takes a decision on a suspended call of a run: Deciding's Run and User
 // are filled in. Its errors are mailbox.Service.Decide's, but for a run that
-// belongs to another user, which is core.CodeNotFound.
+// belongs to another user, which is core.CodeNotFound. It does not wait for what
+// comes of it: the run goes on in the queue.
 func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
 	key, _, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
 	if err != nil {
@@ -90,6 +91,10 @@ type decisions struct {
 
 // decideAll takes the decisions. Their hints come after a lease, since the caller
 // claims next; where it will not, the thread is woken at once.
+//
+// They are taken one by one, each in a write of its own, in the order given: the
+// first that is refused ends it, and what was taken stands. So nothing may be lost
+// there: the thread is woken for those before it, since no stream will claim it.
 func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (a decisions, err error) {
 	if len(all) == 0 {
 		return a, core.Errorf(core.CodeInvalid, "there is no decision")
@@ -119,7 +124,8 @@ func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.Thre
 	return a, err
 }
 
-// wakeNow sends the hint at once that an inline decision holds back.
+// wakeNow sends the hint at once that an inline decision holds back. When it fails,
+// the one that was held back comes after the lease, and then the sweep.
 func (r *Runtime) wakeNow(ctx context.Context, key core.ThreadKey, head thread.Head) {
 	if !head.Ready() {
 		return
@@ -138,7 +144,7 @@ func hintOf(key core.ThreadKey, head thread.Head) core.WakeUp {
 // time is short.
 func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *turn) {
 	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > r.env.Millis() {
-		return head, nil // somebody has it, or it waits
+		return head, nil // somebody has it, or it waits: for other decisions, or for a model that was asked too often
 	}
 	n := &turn{turns: r.turns} // it does not wait
 	if head.Suspect() || !r.timeLeft(ctx) || !r.turns.try(n, false, head.Run.Lost > 0) {
@@ -165,6 +171,11 @@ func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thre
 
 // resume begins the stream behind the wait that the decisions ended: with
 // run_start, and with the turn whose results come next known to the replayer.
+//
+// All of it happens before the run is claimed for this stream. What has come since
+// the wait is in the log or the head by then and is shown from there; what comes
+// later the step emits itself. In between lies only the claim, and whoever came
+// first with it has left the rest to the follower.
 func (f *follower) resume(ctx context.Context, a decisions) error {
 	record, ok, err := f.mailbox.Run(ctx, f.key, a.head, f.run, f.dispatch)
 	if err != nil {
@@ -201,7 +212,8 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	return f.showEarly(ctx, a.head)
 }
 
-// shownBefore is what of a round had been shown when the run waited.
+// shownBefore is what of a round had been shown when the run waited: who decided has
+// seen it, and a stream that repeats it would show a result twice in one message.
 type shownBefore struct {
 	results []int           // calls
 	tickets map[uint64]bool // by key
@@ -224,9 +236,11 @@ func (f *follower) before(ctx context.Context, a decisions, turn uint64) (shown 
 		}
 		all = append(all, at)
 	}
-	if len(all) == 0 {
+	if len(all) == 0 { // nothing is known: the round is shown as a whole
 		return shownBefore{tickets: map[uint64]bool{}}, nil
 	}
+	// The decisions of one request may have met different waits, if a try before has
+	// got through with some. What all of them had been shown, every client has seen.
 	shown = all[0]
 	for _, other := range all[1:] {
 		shown.results = slices.DeleteFunc(shown.results, func(i int) bool { return !slices.Contains(other.results, i) })

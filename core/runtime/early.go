@@ -12,6 +12,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// What is visible before the log comes to it: a result whose call the head marks
+// done lies at its reserved place behind the head's sequence, and accepted input in
+// a record of its own, which the head names. Either is read only because the head
+// says so; what else lies there may be left from a write that was refused.
+
 // sized is a message with the bytes that it counts on a page.
 type sized struct {
 	core.Message
@@ -59,6 +64,8 @@ func (r *Runtime) openResults(ctx context.Context, key core.ThreadKey, head thre
 		missing := func(i int) {
 			yield(openResult{}, fmt.Errorf("log of %s has no result at %d, the head says that call %d is done: %w", key, base+uint64(i), i, store.ErrCorrupt))
 		}
+		// The places between may be empty, or hold results that nobody vouches for. Only
+		// those of the calls that are done are looked at, and each of them must be there.
 		next := nextDone(calls, 0)
 		for record, err := range r.store.Log(ctx, key, base, base+uint64(len(calls))-1) {
 			if err != nil {
@@ -157,7 +164,8 @@ func (r *Runtime) pending(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 }
 
-// inputs reads some inputs, all at once.
+// inputs reads some inputs, all at once. Of several messages of one input each counts
+// its share, since they come from one record.
 func (r *Runtime) inputs(ctx context.Context, key core.ThreadKey, inputs []waiting) (messages []sized, err error) {
 	texts, sizes := make([]thread.Queued, len(inputs)), make([]int, len(inputs))
 	group, _ := r.env.Group(ctx)

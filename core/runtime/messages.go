@@ -83,7 +83,9 @@ const earlyUnit = 1 << 40
 
 func cursorOf(after uint64) (seq, passed uint64) { return after % earlyUnit, after / earlyUnit }
 
-// pager fills one page.
+// pager fills one page, of the thread as one head shows it: what comes meanwhile is
+// the next page's. Log records under a head never change, so that nothing needs to
+// be locked or read twice.
 type pager struct {
 	*Runtime
 	key        core.ThreadKey
@@ -104,7 +106,10 @@ func (p *pager) add(m core.Message, size int) {
 }
 
 // oldest fills the page from behind a sequence on; passed is how many of the early
-// messages were shown before.
+// messages were shown before. A cursor into the early ones is as good as the head
+// that it was made of: while the log stands still, results can come before it, which
+// shows one twice, and input can be taken back. When the log has come on it counts
+// for nothing, and whatever is early then is shown from the first.
 func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 	if seq < p.head.Seq {
 		passed = 0 // the log has come on, and they with it
@@ -169,7 +174,8 @@ func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 }
 
 // newest fills the page with the newest messages behind a sequence, those that are
-// visible early among them.
+// visible early among them. These can only be read forwards, so the page forgets its
+// first ones for as long as it is too large; the log it reads backwards.
 func (p *pager) newest(ctx context.Context, after uint64) error {
 	var sizes []int // of the page's messages
 	for m, err := range p.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
@@ -196,7 +202,8 @@ func (p *pager) newest(ctx context.Context, after uint64) error {
 }
 
 // backwards adds the log's messages from the newest on, and returns the first one
-// that does not fit; nil: all do. Where there are early messages, none need to.
+// that does not fit; nil: all do. Where there are early messages, none need to. That
+// one is read for its run alone: see trim.
 func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
 	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // what is not shown, newest first
 	last := p.head.Seq

@@ -19,10 +19,18 @@ import (
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
 // It only counts; who waits looks again when something has changed.
+//
+// Nothing is fair about it but what the last rule says: those who wait wake
+// together, and who comes first to the lock has the turn. There are few of them,
+// and what they wait for is a run that has failed before.
+//
+// What is known of a thread when its turn is asked for may be old when it is given.
+// That is why settle says afterwards what the claim has shown; and why an idle
+// process, which cannot harm anybody, does not even look.
 type turns struct {
 	env     *env.Env
 	mu      sync.Mutex    // guards what follows; not held over I/O
-	changed chan struct{} // closed, and made anew, when a turn ends or is settled
+	changed chan struct{} // closed, and made anew, when a turn ends or is settled: all who wait look again
 	running int           // all turns
 	suspect *turn         // that runs, or that may be one
 	waiting []*turn       // suspects, in the order in which they came
@@ -82,7 +90,8 @@ func (t *turns) next() <-chan struct{} {
 	return t.changed
 }
 
-// wait returns when something has changed, or after turnPoll.
+// wait returns when something has changed, or after turnPoll. It waits by env.Wait on
+// a channel, like everything in core: the simulator must know of every wait.
 func (t *turns) wait(ctx context.Context, changed <-chan struct{}) error {
 	shortly, cancel := t.env.WithTimeout(ctx, turnPoll)
 	defer cancel()
@@ -158,7 +167,8 @@ func (t *turns) forget(n *turn) {
 }
 
 // settle says what the claim has shown: whether the run is a suspect, or, after
-// a commit, that it is none any more.
+// a commit, that it is none any more. The turn of an idle process counts as a
+// suspect's until then, and the others are let in here.
 func (n *turn) settle(suspect bool) {
 	n.turns.mu.Lock()
 	defer n.turns.mu.Unlock()
