@@ -69,7 +69,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 		return a.decided, err
 	}
 	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
-	f.hurry = true // the hint of a run that goes on is held back for it
+	f.hurry = a.head.Run.ID == a.run && a.head.Ready() // its hint is held back for this stream to go on with it
 	if err := f.resume(work, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err

@@ -186,8 +186,8 @@ func TestTheNewestMessagesPassOverWhatIsSuperseded(t *testing.T) {
 func TestPendingInputIsPagedByBytes(t *testing.T) { synctest.Test(t, pendingIsPaged) }
 
 func pendingIsPaged(t *testing.T) {
-	backend := memory.New()
-	process := newRig(t).process("w", backend)
+	r := newRig(t)
+	process := r.process("w", r.store)
 	for i := range 4 {
 		s := submission("t1", strings.Repeat(fmt.Sprint(i), 900<<10))
 		if _, err := process.Submit(t.Context(), s); err != nil {
@@ -216,6 +216,11 @@ func pendingIsPaged(t *testing.T) {
 	}
 	if newest := page(runtime.MessageQuery{Newest: true}); texts(newest) != "123" || !newest.Earlier || !newest.Cut {
 		t.Errorf("the newest are %s, earlier %t, cut %t; want 123, true, true", texts(newest), newest.Earlier, newest.Cut)
+	}
+	workNext(t, r, process) // the log comes on, and with it the cursor: what is early then is shown from the first
+	later := page(runtime.MessageQuery{After: first.Next})
+	if texts(later) != "0Y1" || later.Next != 1<<40+2 { // the model says "You said: ..."; one early message behind sequence 2
+		t.Errorf("when the first run is over, the page is %s, next %d; want 0Y1, %d", texts(later), later.Next, 1<<40+2)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -299,6 +300,100 @@ func TestOnlyAReplayWaitsForItsReader(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A run that decisions let go on does not wait for the reader of what came before.
+func TestARunThatIsDecidedDoesNotWaitForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, parallel, func(c *runtime.Config) {
+			c.Agents.Plugins, c.Agents.Specs[0].Plugins = []plugin.Plugin{asking{}}, []string{"asking"}
+		})
+		s := submission("t1", "parallel: b, b")
+		receipt, err := process.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := process.Run(t.Context(), local, receipt.RunID)
+		if err != nil || len(waiting.Tickets) != 2 {
+			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
+		}
+		var decisions []mailbox.Deciding
+		for _, ticket := range waiting.Tickets {
+			decisions = append(decisions, mailbox.Deciding{Target: ticket.Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}})
+		}
+		if _, err := process.Decide(t.Context(), local, receipt.RunID, decisions[0]); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(process, s.Thread) // the first call runs, and the second waits on
+		began, slow := time.Now(), &reader{slow: make(chan struct{})}
+		if _, err := process.StreamDecisions(t.Context(), local, "t1", decisions, slow); err != nil {
+			t.Fatal(err)
+		}
+		if last := slow.lines[len(slow.lines)-1]; last != `run_finish {"type":"natural_end"}` || time.Since(began) > time.Second {
+			t.Errorf("the stream ended after %s with %s, want the run's end at once", time.Since(began), last)
+		}
+	})
+}
+
+// No read of a followed thread outlives the last stream: a process may be frozen
+// when its invocation has returned.
+func TestNothingReadsWhenTheLastFollowerHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		lingering := &lingers{Backend: r.store}
+		process := r.process("w", lingering)
+		_, queued := behind(t, process, "t1")
+		ctx, cancel := context.WithTimeout(t.Context(), 22*time.Second) // of which 20 are kept; the fourth read begins with its end
+		defer cancel()
+		if err := process.Follow(ctx, local, queued.RunID, runtime.ListenerFunc(func(core.Event) error { lingering.begin(); return nil })); err != nil {
+			t.Fatal(err)
+		}
+		if begun, under := lingering.reads(); begun == 0 || under != 0 {
+			t.Errorf("%d reads have begun, and %d are under way when the stream is over", begun, under)
+		}
+	})
+}
+
+// lingers is a store whose heads take a second to read from some time on, even for
+// who gives up.
+type lingers struct {
+	store.Backend
+	mu           sync.Mutex
+	begins       bool
+	begun, under int
+}
+
+func (l *lingers) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begins = true
+}
+
+func (l *lingers) reads() (begun, under int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun, l.under
+}
+
+func (l *lingers) note(by int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.begins && by > 0 {
+		l.begun++
+	}
+	if l.begins {
+		l.under += by
+	}
+	return l.begins
+}
+
+func (l *lingers) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	if l.note(1) {
+		time.Sleep(time.Second)
+		defer l.note(-1)
+	}
+	return l.Backend.Head(context.WithoutCancel(ctx), key)
 }
 
 // A listener that failed, while it took an event or while it was waited for, is
