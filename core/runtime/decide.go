@@ -69,8 +69,15 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 		return a.decided, err
 	}
 	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
-	f.hurry = a.head.Run.ID == a.run && a.head.Ready() // its hint is held back for this stream to go on with it
-	if err := f.resume(work, a); err != nil && !f.audience.over() {
+	// Where the run can go on, its hint is held back for this stream to go on with
+	// it. So nothing here may depend on the client then: neither how fast it reads
+	// nor whether it is still there. Otherwise all that follows is for the client.
+	f.hurry = a.head.Run.ID == a.run && a.head.Ready()
+	reading := ctx
+	if f.hurry {
+		reading = work
+	}
+	if err := f.resume(reading, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err
 	}
@@ -101,7 +108,7 @@ func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.Thre
 	}
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
-			d.Run = a.run
+			d.Run = a.run // of the first, which may name none either: the thread's open run is meant
 		}
 		if !a.run.IsZero() && d.Run != a.run {
 			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")

@@ -114,7 +114,11 @@ type waiting struct {
 }
 
 // unread lists the input that the head holds and the log does not, in the order
-// in which it came: ids begin with their time.
+// in which it came: ids begin with their time. The head keeps it in another order,
+// that in which it will be read, by run and priority.
+//
+// A run that closes before its first step still lists its input, which its end
+// stores.
 func unread(head thread.Head) (all []waiting) {
 	rest := func(entries []thread.InboxEntry, run core.ID) {
 		for _, e := range entries {

@@ -49,19 +49,24 @@ type turn struct {
 	since int64 // it came, in unix milliseconds
 	began int64 // it was given, likewise
 	alone bool  // the process has nothing else to do: a suspect may be claimed
-	// waited: it was not given at once, so that time of its invocation is gone.
+	// waited: it was not given at once, so that time of its invocation is gone, and
+	// a step that does not come to an end in the rest proves nothing against its run.
 	waited bool
 }
 
 // enter waits for the turn of a thread. known is its head, if the caller has
 // read it; look reads it otherwise. An idle process looks at nothing: it takes
 // whatever it is, and settle says later what it was.
+//
+// Between a look and the turn another process may claim the thread, or give it up.
+// That costs a claim that finds nothing, or a suspect that runs beside others once:
+// its claim is refused then (thread.ErrSuspect), and its hint comes back.
 func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thread.Head, error)) (*turn, error) {
 	n := &turn{turns: t, since: t.env.Millis()}
 	if known == nil && t.idle(n) {
 		return n, nil
 	}
-	defer t.unqueue(n)
+	defer t.unqueue(n) // whoever gives up must not hold up those behind it
 	for {
 		head := known
 		if head == nil {
@@ -108,7 +113,8 @@ func (t *turns) signal() {
 	t.changed = make(chan struct{})
 }
 
-// idle gives the turn if nothing runs and nobody waits.
+// idle gives the turn if nothing runs and nobody waits, as to a suspect: until settle
+// says otherwise, nothing starts beside it.
 func (t *turns) idle(n *turn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +167,8 @@ func (t *turns) unqueue(n *turn) {
 	t.forget(n)
 }
 
-// forget takes a turn from those that wait as suspects; the caller holds mu.
+// forget takes a turn from those that wait as suspects, which lets the next of them
+// come first; the caller holds mu.
 func (t *turns) forget(n *turn) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == n })
 }

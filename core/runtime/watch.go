@@ -77,10 +77,10 @@ func (a *watch) leave() {
 	a.watches.mu.Lock()
 	a.followers--
 	last := a.followers == 0
-	if last { // who joins from here on begins another watch
+	if last { // who joins from here on begins another watch, beside what is left of this one
 		delete(a.watches.threads, a.key)
 	}
-	a.watches.mu.Unlock()
+	a.watches.mu.Unlock() // poll takes it, and is waited for
 	if last && a.group != nil {
 		a.group.Cancel()
 		_ = a.group.Wait() // poll tells its failures to the followers
@@ -174,7 +174,8 @@ func (a *watch) look(ctx context.Context, seen thread.Head) (head thread.Head, c
 	return seen, a.changed, nil
 }
 
-// poll reads the head on the interval until the last follower leaves.
+// poll reads the head on the interval until the last follower leaves. A failed read
+// changes nothing: the head that is known is still the newest that is known.
 func (a *watch) poll(ctx context.Context) error {
 	w := a.watches
 	for unread := 0; w.env.Sleep(ctx, w.interval) == nil; {
