@@ -30,9 +30,8 @@ const (
 type Event struct {
 	Type EventType `json:"event_type"`
 
-	// Position is "run.step.attempt.offset": it orders the events of a run, and
-	// the attempt is the claim's fence, so that two attempts at a step never
-	// share one. It travels as the id of an SSE frame.
+	// Position is the wire form of a [Position]; empty for an event that has no
+	// place of its own in the stream: whoever comes back is told again.
 	Position string `json:"-"`
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start

@@ -34,7 +34,9 @@
 // sent: when a step is restarted, what the client saw of it stays in its copy
 // of the message, open tool inputs are ended with an error, and the step's
 // second attempt follows in a step of its own. The messages route shows the
-// message without the void part.
+// message without the void part. It gives the newest messages, as whole runs; of a
+// thread that is longer than a response may be it says "truncated": true, and
+// "cut": true when even the newest run is not whole.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and answers unknown routes.

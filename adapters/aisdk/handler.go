@@ -180,30 +180,19 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, encoder Encoder
 // client's protocol has no way to say it but an error.
 const interrupted = "the stream ended before the run, which goes on; reconnect to follow it"
 
-// messagePage is the largest page that the runtime gives.
-const messagePage = 200
-
+// messages returns the newest messages of a thread, whole runs of them.
 func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 	id, thread, err := named(r)
 	if err != nil {
 		protocol.Refuse(w, h.Log, err)
 		return
 	}
-	var all []core.Message
-	q := runtime.MessageQuery{Limit: messagePage}
-	for {
-		page, err := h.Runtime.Messages(r.Context(), id, thread, q)
-		if err != nil {
-			protocol.Refuse(w, h.Log, hide(err))
-			return
-		}
-		all = append(all, page.Messages...)
-		if page.Next == 0 {
-			break
-		}
-		q.After = page.Next
+	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	if err != nil {
+		protocol.Refuse(w, h.Log, hide(err))
+		return
 	}
-	c := convert(all)
+	c := convert(page.Messages)
 	if run, open := c.open(); open {
 		record, err := h.Runtime.Run(r.Context(), id, run)
 		if err != nil {
@@ -212,7 +201,15 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
 		}
 		c.tickets(run, record.Tickets)
 	}
-	protocol.JSON(w, http.StatusOK, map[string][]uiMessage{"messages": c.out})
+	protocol.JSON(w, http.StatusOK, history{Messages: c.out, Truncated: page.Earlier, Cut: page.Cut})
+}
+
+// history is a thread's messages as the client keeps them: the newest, as many as
+// a response may hold.
+type history struct {
+	Messages  []uiMessage `json:"messages"`
+	Truncated bool        `json:"truncated,omitempty"` // there are messages before these
+	Cut       bool        `json:"cut,omitempty"`       // and the first message of these is not whole: its run alone is too large
 }
 
 func (h *handler) cancel(w http.ResponseWriter, r *http.Request) {

@@ -36,17 +36,12 @@ func (h *handler) unknown(ctx context.Context, id core.Identity, thread string, 
 // runsOfMessages returns the run that stored each of the thread's newest user
 // messages; a thread that does not exist has none.
 func (h *handler) runsOfMessages(ctx context.Context, id core.Identity, thread string) (map[string]core.ID, error) {
-	info, err := h.Runtime.Thread(ctx, id, thread)
+	page, err := h.Runtime.Messages(ctx, id, thread, runtime.MessageQuery{Newest: true, Limit: tail})
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeNotFound:
 		return nil, nil
 	default:
-		return nil, hide(err)
-	}
-	q := runtime.MessageQuery{After: uint64(max(info.Messages-tail, 0)), Limit: tail}
-	page, err := h.Runtime.Messages(ctx, id, thread, q)
-	if err != nil {
 		return nil, hide(err)
 	}
 	runs := map[string]core.ID{}

@@ -32,9 +32,8 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := &fake{}
 			if test.thread != nil {
-				f.thread = func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{Messages: 250}, nil }
 				f.messages = func(_ core.Identity, _ string, q runtime.MessageQuery) (runtime.MessagePage, error) {
-					if q != (runtime.MessageQuery{After: 50, Limit: 200}) {
+					if q != (runtime.MessageQuery{Newest: true, Limit: 200}) {
 						t.Errorf("query %+v", q)
 					}
 					return runtime.MessagePage{Messages: test.thread}, nil
@@ -57,14 +56,12 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 
 func TestALookThatFailsRefusesTheRequest(t *testing.T) {
 	body := `{"id":"t1","messages":[` + user("m1", "one") + `,` + user("m2", "two") + `]}`
-	f := &fake{thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
-		return runtime.ThreadInfo{}, core.Errorf(core.CodeDeleted, "t1 was deleted")
-	}}
-	if rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body); rec.Code != 410 || len(f.submissions) != 0 {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
-	}
-	f = &fake{thread: func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{}, nil }}
-	if rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body); rec.Code != 404 || len(f.submissions) != 0 {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+	for code, status := range map[core.Code]int{core.CodeDeleted: 410, core.CodeForbidden: 404, core.CodeThrottled: 503} {
+		f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+			return runtime.MessagePage{}, core.Errorf(code, "no")
+		}}
+		if rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body); rec.Code != status || len(f.submissions) != 0 {
+			t.Errorf("%s: response %d %s, want %d", code, rec.Code, rec.Body, status)
+		}
 	}
 }

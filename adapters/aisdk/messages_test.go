@@ -42,10 +42,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		if id != (core.Identity{Tenant: "acme", User: "ann"}) || name != "t1" {
 			t.Errorf("asked for %s as %v", name, id)
 		}
-		if q.After == 0 {
-			return runtime.MessagePage{Messages: thread[:4], Total: len(thread), Next: 7}, nil
-		}
-		return runtime.MessagePage{Messages: thread[4:], Total: len(thread)}, nil
+		return runtime.MessagePage{Messages: thread, Total: len(thread)}, nil
 	}}
 	rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
 	const want = `{"messages":[` +
@@ -68,8 +65,32 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
 		t.Errorf("status %d, body (-want +got):\n%s", rec.Code, diff)
 	}
-	if diff := cmp.Diff([]runtime.MessageQuery{{Limit: 200}, {Limit: 200, After: 7}}, asked); diff != "" {
+	if diff := cmp.Diff([]runtime.MessageQuery{{Newest: true}}, asked); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)
+	}
+}
+
+// A history that is not whole says so.
+func TestALongThreadsHistoryIsItsNewestMessages(t *testing.T) {
+	m := core.UserMessage("m9", "hi")
+	tests := []struct {
+		page runtime.MessagePage
+		want string
+	}{
+		{runtime.MessagePage{}, ""},
+		{runtime.MessagePage{Earlier: true}, `,"truncated":true`},
+		{runtime.MessagePage{Earlier: true, Cut: true}, `,"truncated":true,"cut":true`},
+	}
+	for _, test := range tests {
+		f := &fake{messages: func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
+			test.page.Messages = []core.Message{m}
+			return test.page, nil
+		}}
+		rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", "")
+		want := `{"messages":[{"id":"m9","role":"user","parts":[{"type":"text","text":"hi"}]}]` + test.want + "}\n"
+		if diff := cmp.Diff(want, rec.Body.String()); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
 	}
 }
 

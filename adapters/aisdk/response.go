@@ -90,6 +90,9 @@ func undecided(m core.Message) bool {
 	return m.ToolResult != nil && m.ToolResult.Status == core.ResultCancelled
 }
 
+// messagePage is the largest page that the runtime gives.
+const messagePage = 200
+
 // shownOf looks through the active run's messages for the newest input that took
 // the place of decisions: only what comes behind it belongs to the response that
 // is replayed.

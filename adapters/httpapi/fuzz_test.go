@@ -39,18 +39,3 @@ func FuzzParseObject(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParsePosition checks that a position that is accepted is written one way
-// only.
-func FuzzParsePosition(f *testing.F) {
-	run := core.ID{15: 1}
-	for _, seed := range []string{"", "1.3.0-0-a", "1.3.9999-0-m", "+1.3.0-0-a", "1.3.0-0-aa", "1.3.-1-0-a", "99999999999999999999.1.0-0-a"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, offset string) {
-		p, ok := parsePosition(run.String()+"."+offset, run)
-		if ok && (p.step < 0 || p.block < 0 || p.end < 0 || strings.ContainsAny(offset, "+ ") || ranks[p.kind] > 6) {
-			t.Fatalf("accepted %q as %+v", offset, p)
-		}
-	})
-}

@@ -181,8 +181,12 @@ func (c *commit) apply(head thread.Head) error {
 	return err
 }
 
-// applied returns the plan that is stored, after its hint.
+// applied returns the plan that is stored, after those who watch were told and its
+// hint was sent.
 func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
+	if c.moved != nil && !c.plan.result.Unchanged {
+		c.moved(c.key, head)
+	}
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
 		wait := *hint
 		if c.later > 0 {

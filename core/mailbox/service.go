@@ -39,6 +39,11 @@ type Options struct {
 	// Fits checks what a decision brings against what its ticket asks for, before
 	// it is taken; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
+	// Moved is told of every head that this service has written, after the write
+	// and before its hint, so that who watches a thread in this process needs not
+	// look. It must not block; heads of one thread may come out of order. nil:
+	// nobody watches.
+	Moved func(core.ThreadKey, thread.Head)
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -56,6 +61,7 @@ type Service struct {
 	worker  string
 	lease   time.Duration
 	fits    func(core.Ticket, core.Decision) error
+	moved   func(core.ThreadKey, thread.Head)
 }
 
 // New returns a Service.
@@ -63,7 +69,7 @@ func New(o Options) (*Service, error) {
 	if o.Env == nil || o.Store == nil || o.Waker == nil {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
-	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits}
+	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, fits: o.Fits, moved: o.Moved}
 	if s.log == nil {
 		s.log = slog.Default()
 	}

@@ -330,7 +330,7 @@ func TestColdStepsLogNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		var saw []string
-		o := options{logger: slog.New(slog.NewTextHandler(&log, nil)), plugins: []plugin.Plugin{counters(&saw, inThread)}}
+		o := options{logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), plugins: []plugin.Plugin{counters(&saw, inThread)}}
 		w := newWorld(t, o)
 		for range 17 {
 			w.submit(t, key, "echo: a", mailbox.ModeQueue)

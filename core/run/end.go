@@ -371,6 +371,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		m.storeSnapshot(ctx)
 	}
 	m.announceEnd(t)
+	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 

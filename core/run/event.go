@@ -2,13 +2,12 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// A position is run.step.fence.block-end-kind. It says where in the turn an event
+// A position (core.Position) says where in the turn an event
 // stands as the turn will be committed, and not how many events came before it: a
 // process that replays the turn from its record gives the same event the same
 // position, however the deltas were cut. emitAt makes positions, for a live stream
@@ -29,21 +28,6 @@ type emitter struct {
 	begun bool // run_start was emitted
 }
 
-// kinds are the last part of a position: they order events that end at the same
-// byte of the same block.
-var kinds = map[core.EventType]string{
-	core.EventRunStart: "a", core.EventStepStart: "b", core.EventStepRestarted: "c",
-	core.EventToolCallStart: "d", core.EventReasoningDelta: "e", core.EventTextDelta: "f", core.EventToolCallDelta: "g",
-	core.EventToolCallReady: "h", core.EventInferenceComplete: "i", core.EventToolCallDone: "j",
-	core.EventStepEnd: "k", core.EventRunYield: "l", core.EventRunFinish: "m",
-}
-
-// Blocks of events that belong to no block of the turn: before all, after all.
-const (
-	blockFirst = 0
-	blockLast  = 9999
-)
-
 // start emits the run's first event, once: the step may begin the run and end it.
 func (e *emitter) start(event core.Event) {
 	if !e.begun {
@@ -54,9 +38,9 @@ func (e *emitter) start(event core.Event) {
 
 // emit emits an event about the run or step as a whole.
 func (e *emitter) emit(event core.Event) {
-	block := blockLast
+	block := core.LastBlock
 	if event.Type == core.EventRunStart || event.Type == core.EventStepStart {
-		block = blockFirst
+		block = core.FirstBlock
 	}
 	e.emitAt(event, block, 0)
 }
@@ -67,8 +51,8 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 		return // most background runs have no reader: no position is made for nobody
 	}
 	position := ""
-	if kind, ok := kinds[event.Type]; ok { // else it has no place of its own in the committed turn
-		position = fmt.Sprintf("%s.%d.%d.%d-%d-%s", e.run, e.step, e.fence, block, end, kind)
+	if kind, ok := event.Type.PositionKind(); ok {
+		position = core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}.String()
 	}
 	e.send(event, position)
 }

@@ -256,6 +256,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	m.events.emit(core.Event{Type: core.EventStepEnd})
 	if result.Outcome == thread.Done {
 		m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.record.ID, Response: m.record.Response, Termination: m.record.Termination})
+		m.report(ctx, m.record.Run)
 	}
 	m.committed(ctx)
 	if result.Outcome == thread.Close {

@@ -114,6 +114,9 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	}
 	m.record = record
 	r.announceTickets()
+	if result.Outcome == thread.Wait {
+		m.report(ctx, m.record.Run)
+	}
 	m.round = nil
 	m.clear() // all of it is stored: a step that goes on reads it back, as another worker would
 	return m.handedOn(result.Outcome), nil

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -14,7 +13,8 @@ import (
 
 // Decide takes a decision on a suspended call of a run: Deciding's Run and User
 // are filled in. Its errors are mailbox.Service.Decide's, but for a run that
-// belongs to another user, which is core.CodeNotFound.
+// belongs to another user, which is core.CodeNotFound. It does not wait for what
+// comes of it: the run goes on in the queue.
 func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
 	key, _, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
 	if err != nil {
@@ -68,11 +68,20 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if err != nil {
 		return a.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, reader: reader{listener: listener}}
-	if err := f.resume(work, a); err != nil && !errors.Is(err, errReaderGone) {
+	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
+	// Where the run can go on, its hint is held back for this stream to go on with
+	// it. So nothing here may depend on the client then: neither how fast it reads
+	// nor whether it is still there. Otherwise all that follows is for the client.
+	f.hurry = a.head.Run.ID == a.run && a.head.Ready()
+	reading := ctx
+	if f.hurry {
+		reading = work
+	}
+	if err := f.resume(reading, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err
 	}
+	f.hurry = false
 	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -89,13 +98,17 @@ type decisions struct {
 
 // decideAll takes the decisions. Their hints come after a lease, since the caller
 // claims next; where it will not, the thread is woken at once.
+//
+// They are taken one by one, each in a write of its own, in the order given: the
+// first that is refused ends it, and what was taken stands. So nothing may be lost
+// there: the thread is woken for those before it, since no stream will claim it.
 func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.ThreadKey, all []mailbox.Deciding) (a decisions, err error) {
 	if len(all) == 0 {
 		return a, core.Errorf(core.CodeInvalid, "there is no decision")
 	}
 	for _, d := range all {
 		if d.User = id.User; d.Run.IsZero() {
-			d.Run = a.run
+			d.Run = a.run // of the first, which may name none either: the thread's open run is meant
 		}
 		if !a.run.IsZero() && d.Run != a.run {
 			err = core.Errorf(core.CodeInvalid, "the decisions are on calls of several runs")
@@ -118,7 +131,8 @@ func (r *Runtime) decideAll(ctx context.Context, id core.Identity, key core.Thre
 	return a, err
 }
 
-// wakeNow sends the hint at once that an inline decision holds back.
+// wakeNow sends the hint at once that an inline decision holds back. When it fails,
+// the one that was held back comes after the lease, and then the sweep.
 func (r *Runtime) wakeNow(ctx context.Context, key core.ThreadKey, head thread.Head) {
 	if !head.Ready() {
 		return
@@ -137,7 +151,7 @@ func hintOf(key core.ThreadKey, head thread.Head) core.WakeUp {
 // time is short.
 func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *turn) {
 	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > r.env.Millis() {
-		return head, nil // somebody has it, or it waits
+		return head, nil // somebody has it, or it waits: for other decisions, or for a model that was asked too often
 	}
 	n := &turn{turns: r.turns} // it does not wait
 	if head.Suspect() || !r.timeLeft(ctx) || !r.turns.try(n, false, head.Run.Lost > 0) {
@@ -164,6 +178,11 @@ func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thre
 
 // resume begins the stream behind the wait that the decisions ended: with
 // run_start, and with the turn whose results come next known to the replayer.
+//
+// All of it happens before the run is claimed for this stream. What has come since
+// the wait is in the log or the head by then and is shown from there; what comes
+// later the step emits itself. In between lies only the claim, and whoever came
+// first with it has left the rest to the follower.
 func (f *follower) resume(ctx context.Context, a decisions) error {
 	record, ok, err := f.mailbox.Run(ctx, f.key, a.head, f.run, f.dispatch)
 	if err != nil {
@@ -189,7 +208,7 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 		return err
 	}
 	for _, i := range before.results {
-		f.reader.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
+		f.audience.first(resultMark(run.ResultID(f.run, entries[0].Step, i)))
 	}
 	f.begin(record)
 	f.replayer.Pass(entries[0])
@@ -200,7 +219,8 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	return f.showEarly(ctx, a.head)
 }
 
-// shownBefore is what of a round had been shown when the run waited.
+// shownBefore is what of a round had been shown when the run waited: who decided has
+// seen it, and a stream that repeats it would show a result twice in one message.
 type shownBefore struct {
 	results []int           // calls
 	tickets map[uint64]bool // by key
@@ -223,9 +243,11 @@ func (f *follower) before(ctx context.Context, a decisions, turn uint64) (shown 
 		}
 		all = append(all, at)
 	}
-	if len(all) == 0 {
+	if len(all) == 0 { // nothing is known: the round is shown as a whole
 		return shownBefore{tickets: map[uint64]bool{}}, nil
 	}
+	// The decisions of one request may have met different waits, if a try before has
+	// got through with some. What all of them had been shown, every client has seen.
 	shown = all[0]
 	for _, other := range all[1:] {
 		shown.results = slices.DeleteFunc(shown.results, func(i int) bool { return !slices.Contains(other.results, i) })

@@ -2,8 +2,25 @@
 // a queue and agents, and its methods are what handlers call.
 //
 // [Runtime.Submit] queues a run for workers, each of which handles a wake-up by
-// [Runtime.Work]. [Runtime.Stream] runs inline and shows the events as they
-// happen, [Runtime.Follow] shows any run from its commits. [Runtime.Sweep], every
-// minute, finds what nobody woke. Reads ask for an identity and answer not_found
-// for what belongs to somebody else.
+// [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline and
+// shows the events as they happen, [Runtime.Follow] shows any run from its commits.
+// [Runtime.Sweep], every minute, finds what nobody woke. Reads ask for an identity
+// and return not_found for what belongs to somebody else.
+//
+// # Where to look
+//
+//   - How a stream goes from inline to following: Runtime.Stream and
+//     follower.inline in stream.go. The steps emit to the stream's audience
+//     themselves; the follower then goes on behind what they committed.
+//   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
+//     with the run, with its time, or when nobody listens, which only the audience
+//     in listener.go knows.
+//   - How a follower learns that something was committed: watch.go. One watch per
+//     thread and process, which the mailbox tells of this process's writes and which
+//     reads the head on an interval for those of others.
+//   - What a stream shows behind a person's decision: Runtime.StreamDecisions in
+//     decide.go, and lastwait.go for a client that tries again.
+//   - Who may be claimed beside whom: turns.go, which work.go asks before each claim.
+//   - What a page of messages has, and where it ends: messages.go; what is visible
+//     before the log comes to it: early.go.
 package runtime

@@ -2,8 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/run"
@@ -11,16 +9,22 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits.
+// follower feeds a stream from commits. Whatever it is that runs, and wherever,
+// what it shows is a function of the head and of records that the head vouches for:
+// two followers of a run, in two processes, show the same events.
+//
+// It is one stream's alone and has no lock. An inline step emits to its audience
+// before it follows, never beside it.
 type follower struct {
 	*Runtime
 	key           core.ThreadKey
 	run, dispatch core.ID
-	reader        reader
+	audience      audience
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
 	early         progress // of the open round, before the log comes to it
+	hurry         bool     // a run waits until the follower has come this far: it does not wait for its reader
 
 	seen   thread.Head // of the last show
 	record core.Run    // as seen has it; no ID before the first show
@@ -33,54 +37,85 @@ type progress struct {
 	tickets map[uint64]bool // by key
 }
 
-// errReaderGone ends a follow whose reader went away; nobody is told.
-var errReaderGone = errors.New("reader is gone")
-
 // follow shows what is committed until the run is done or waits, or the time is
 // over. Once something was shown, it ends the stream rather than fail.
+//
+// It reads nothing of its own accord: each head that the thread's watch comes to
+// know is shown, and the reads that this takes follow from what is new in it. The
+// watch is joined before the head is read, so that no write falls in between.
+//
+// This is where every stream ends that its inline steps have not ended: with the
+// run, or with its wait for a person (run_finish); with the time, the host or a
+// store that cannot be read (run_yield: the client comes back); or because nobody
+// listens any more, of which nobody is told.
 func (f *follower) follow(ctx context.Context) error {
-	for !f.reader.gone {
-		record, over, err := f.show(ctx)
-		if errors.Is(err, errReaderGone) {
+	if f.audience.over() {
+		return nil
+	}
+	within, cancel := f.followTime(ctx)
+	defer cancel()
+	watch := f.watches.join(f.key)
+	defer watch.leave()
+	showing := within
+	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
+		showing = ctx
+	}
+	var record core.Run
+	head, err := watch.newest(showing)
+	for over := false; err == nil; head, err = watch.after(within, head) {
+		if record, over, err = f.show(showing, head); err != nil {
+			break // over says nothing then
+		}
+		if over {
+			f.begin(record)
+			_ = f.replayer.Finish(record) // the audience knows who is gone
 			return nil
 		}
-		if err != nil && !f.reader.started {
-			return err
-		}
-		if err != nil && ctx.Err() == nil {
-			f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
-		}
-		if err != nil || over || !f.timeLeft(ctx) || f.env.Sleep(ctx, f.Runtime.follow) != nil {
-			f.finish(record, over)
-		}
+		showing = within
 	}
+	switch {
+	case f.audience.over():
+		return nil
+	case !f.audience.started: // it can still be refused as a whole
+		return err
+	case within.Err() == nil:
+		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
+	}
+	f.audience.end(f.run)
 	return nil
 }
 
-// finish emits the stream's last event; an error is a reader that went away.
-func (f *follower) finish(record core.Run, over bool) {
-	if !over {
-		_ = f.reader.take(core.Event{Type: core.EventRunYield, RunID: f.run})
-	} else {
-		f.begin(record)
-		_ = f.replayer.Finish(record)
+// followTime bounds the part of a stream that only follows: by what must be left
+// of ctx's time, so that the last event still goes out, and by FollowFor. Time that
+// the run was stepped inline does not count: its host saw then that it is of use.
+func (f *follower) followTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, bounded := ctx.Deadline()
+	if bounded {
+		until = until.Add(-f.reserve)
 	}
-	f.reader.gone = true
+	if enough := f.env.Now().Add(f.patience); f.patience > 0 && (!bounded || enough.Before(until)) {
+		until, bounded = enough, true
+	}
+	if !bounded {
+		return ctx, func() {}
+	}
+	return f.env.WithDeadline(ctx, until)
 }
 
+// begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
 	if f.replayer == nil {
-		f.replayer = run.NewReplayer(record, f.reader.take)
+		f.replayer = run.NewReplayer(record, f.audience.take)
 	}
 }
 
-// show emits what was committed since the last time. over says that nothing
-// will follow: the run is done, with its closing records, or waits.
-func (f *follower) show(ctx context.Context) (record core.Run, over bool, err error) {
-	head, err := f.mailbox.Head(ctx, f.key)
-	if err != nil {
-		return record, false, err
-	}
+// show emits what a head has that the last one shown had not. over says that
+// nothing will follow: the run is done, with its closing records, or waits.
+//
+// The order is that of the stream: run_start, the log up to the head's sequence,
+// and then what the head alone knows of the round that is open, which the log will
+// repeat and the audience drops.
+func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
 		return f.record, false, nil // or the stream had ended
 	}
@@ -105,6 +140,7 @@ func (f *follower) show(ctx context.Context) (record core.Run, over bool, err er
 	if err := f.showEarly(ctx, head); err != nil {
 		return record, false, err
 	}
+	// A run that closes is done for whoever asks, and still owes its last records.
 	closing := head.Open() && head.Run.ID == f.run && head.Run.Status == thread.Closing
 	return record, record.Status == core.RunWaiting || record.Status == core.RunDone && !closing, nil
 }
@@ -119,7 +155,8 @@ func (f *follower) unchanged(head thread.Head) bool {
 	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
-// replay emits the run's records up to seq.
+// replay emits the run's records up to seq, one read at a time. next says how far it
+// has come, also when it is interrupted: no record is shown twice.
 func (f *follower) replay(ctx context.Context, seq uint64) error {
 	if err := f.pass(ctx); err != nil {
 		return err
@@ -127,37 +164,43 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 	if f.next == 0 || f.next > seq {
 		return nil
 	}
-	for record, err := range f.store.Log(ctx, f.key, f.next, seq) {
-		if err != nil {
-			return fmt.Errorf("read log of %s: %w", f.key, err)
-		}
-		if record.Name != store.LogName(f.next) {
-			return fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", f.key, record.Name, f.next, store.ErrCorrupt)
-		}
-		if f.reader.listener.Ready(ctx) != nil {
-			return errReaderGone
-		}
-		entry, err := f.records.DecodeEntry(record.Payload)
+	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, seq) {
 		if err != nil {
 			return err
 		}
 		if entry.Run != f.run {
 			return nil // the next run has begun
 		}
-		if f.replayer.Add(entry) != nil {
-			return errReaderGone
+		if err := f.ready(ctx); err != nil {
+			return err
+		}
+		if err := f.replayer.Add(entry.Entry); err != nil {
+			return err
 		}
 		f.next++
 	}
 	return nil
 }
 
-// goOn makes the follower begin behind what a head covers.
+// ready waits until the reader has taken what it was shown: Emit never waits, so a
+// long run would stand in memory for a slow reader. Not while a run waits for this
+// follower, though: no run waits for a reader.
+func (f *follower) ready(ctx context.Context) error {
+	if f.hurry {
+		return nil
+	}
+	return f.audience.ready(ctx)
+}
+
+// goOn makes the follower begin behind what a head covers, which the reader was
+// shown by whoever committed it. Behind an open turn the results come next, and they
+// take their positions from the turn, which the replayer does not know then.
 func (f *follower) goOn(head thread.Head) {
 	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
 }
 
-// pass tells the replayer of the turn whose results come next.
+// pass tells the replayer of the turn whose results come next. Only who really goes
+// on behind it pays for the read: most inline streams end before.
 func (f *follower) pass(ctx context.Context) error {
 	if !f.inside {
 		return nil
@@ -172,7 +215,8 @@ func (f *follower) pass(ctx context.Context) error {
 }
 
 // showEarly emits what the head has of the open round: the results of calls that
-// are done, and the tickets that nobody has decided.
+// are done, and the tickets that nobody has decided. It is the follower's business
+// only when the log was shown up to the round, and never past it.
 func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
 	if !head.Open() || head.Run.ID != f.run || head.Run.Cursor != thread.CursorTools || f.next != head.Run.Base {
 		return nil
@@ -186,6 +230,9 @@ func (f *follower) showEarly(ctx context.Context, head thread.Head) error {
 	return f.openTickets(ctx, head)
 }
 
+// earlyResults emits the results that count already. When another call is done, all
+// of them are read and emitted anew, and the audience drops what it has had: which
+// were shown before depends on who showed them, an inline step or a head.
 func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 	done := 0
 	for _, status := range head.Run.Calls {
@@ -196,22 +243,26 @@ func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 	if done == f.early.results {
 		return nil
 	}
-	results, err := f.openResults(ctx, f.key, head)
-	if err != nil {
-		return err
-	}
-	behind := false
-	for i, entry := range results {
-		if entry == nil {
-			behind = true
-		} else if f.replayer.Early(i, *entry, behind) != nil {
-			return errReaderGone
+	next, behind := 0, false
+	for result, err := range f.openResults(ctx, f.key, head) {
+		if err != nil {
+			return err
+		}
+		behind = behind || result.call != next
+		next = result.call + 1
+		if err := f.ready(ctx); err != nil {
+			return err
+		}
+		if err := f.replayer.Early(result.call, result.entry, behind); err != nil {
+			return err
 		}
 	}
 	f.early.results = done
 	return nil
 }
 
+// openTickets emits the tickets that came since the last look. A ticket that was
+// decided meanwhile is left out: who is shown it could only be refused.
 func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 	held := head.Tickets
 	head.Tickets = nil
@@ -225,8 +276,8 @@ func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 		return err
 	}
 	for _, t := range tickets {
-		if f.replayer.Suspended(t) != nil {
-			return errReaderGone
+		if err := f.replayer.Suspended(t); err != nil {
+			return err
 		}
 	}
 	for _, t := range head.Tickets {

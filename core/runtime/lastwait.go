@@ -12,6 +12,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
+// A client whose connection broke sends its decisions again. They stand already, and
+// the run may be long past them: then nothing in the head says what this client had
+// been shown when it decided. The round's own records do, one for each time that the
+// run came to wait in it, for as long as the run is open.
+
 // roundPage is how many records of open rounds are looked through at a time.
 const roundPage = 100
 

@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // Listener is whom a stream is for.
@@ -26,3 +28,115 @@ func (f ListenerFunc) Emit(e core.Event) error { return f(e) }
 
 // Ready implements [Listener].
 func (ListenerFunc) Ready(context.Context) error { return nil }
+
+// audience is the one place that knows whether somebody listens to a stream, and
+// what they have heard. Whoever emits tells it everything, in any order and as
+// often as it comes up; the listener is called with what is new, and never again
+// after it failed, panicked or had the last event.
+//
+// A stream has one run_start and one last event, and each result and ticket once:
+// a step that goes on with an open round, and the log when it comes to it, tell
+// again what is there.
+//
+// It has no lock. An inline step emits from one goroutine at a time, and has
+// returned before the follower goes on.
+type audience struct {
+	listener Listener
+	gone     error           // why nobody is emitted to any more; nil: somebody is
+	started  bool            // run_start was emitted
+	partial  bool            // part of a step was shown that may come to nothing
+	shown    map[string]bool // results, by message id, and tickets, by suspension id
+}
+
+// errOver is the error of an audience that has had the stream's last event.
+var errOver = core.Errorf(core.CodeInternal, "the stream is over")
+
+// over reports whether there is nobody to emit to, or nothing more to emit.
+func (a *audience) over() bool { return a.gone != nil }
+
+// take is the run.Sink of whoever emits. Its error is the reason why nobody
+// listens, the same for every event that follows.
+func (a *audience) take(e core.Event) error {
+	if a.gone != nil || !a.news(e) {
+		return a.gone
+	}
+	if err := env.Protect(func() error { return a.listener.Emit(e) }); err != nil {
+		a.gone = fmt.Errorf("nobody listens: %w", err)
+		return a.gone
+	}
+	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
+		a.gone = errOver // whoever emits more is told, but this event was taken
+	}
+	return nil
+}
+
+// news reports whether the listener has not had the event, and notes that it will.
+func (a *audience) news(e core.Event) bool {
+	switch e.Type {
+	case core.EventRunStart:
+		if a.started {
+			return false
+		}
+		a.started = true
+	case core.EventStepEnd: // it comes behind the commit
+		a.partial = false
+	case core.EventStepRestarted: // the listener forgets the step, results and all
+		clear(a.shown)
+	case core.EventToolCallDone:
+		if !a.first(resultMark(e.MessageID)) {
+			return false
+		}
+		a.partial = true
+	case core.EventToolCallSuspended:
+		return e.Ticket == nil || a.first(ticketMark(e.Ticket.Suspension.ID))
+	default:
+		a.partial = true
+	}
+	return true
+}
+
+// ready waits for a slow listener, which only those may do who show what is
+// stored: a run waits for nobody. The error is take's, or ctx's cause.
+func (a *audience) ready(ctx context.Context) error {
+	if a.gone != nil {
+		return a.gone
+	}
+	err := env.Protect(func() error { return a.listener.Ready(ctx) })
+	if err != nil && ctx.Err() != nil { // the time is over; the listener may still take the last event
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		a.gone = fmt.Errorf("nobody listens: %w", err)
+	}
+	return a.gone
+}
+
+func resultMark(message string) string    { return "result " + message }
+func ticketMark(suspension string) string { return "ticket " + suspension }
+
+// first notes that something is shown, and reports whether it was not before.
+func (a *audience) first(mark string) bool {
+	if a.shown[mark] {
+		return false
+	}
+	if a.shown == nil {
+		a.shown = map[string]bool{}
+	}
+	a.shown[mark] = true
+	return true
+}
+
+// stored notes that what was shown of a step stands.
+func (a *audience) stored() { a.partial = false }
+
+// restart tells that the step which was shown in part comes again.
+func (a *audience) restart(run core.ID) {
+	if a.partial {
+		_ = a.take(core.Event{Type: core.EventStepRestarted, RunID: run}) // it remembers who is gone
+	}
+}
+
+// end emits run_yield, which ends the stream and not the run.
+func (a *audience) end(run core.ID) {
+	_ = a.take(core.Event{Type: core.EventRunYield, RunID: run}) // it remembers who is gone
+}

@@ -1,10 +1,7 @@
 package runtime
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -12,10 +9,12 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Limits of a message page.
+// Limits of a message page. Lambda refuses responses of 6 MiB, in which each quote
+// of the messages' JSON has become two bytes.
 const (
-	defaultPage = 50
-	maxPage     = 200
+	defaultPage  = 50
+	maxPage      = 200
+	maxPageBytes = 3_000_000
 )
 
 // Messages reads a page of a thread's committed messages, without those that a
@@ -24,55 +23,228 @@ const (
 // 65 ranges of the log are superseded, and so on; a thread where nothing is
 // superseded costs nothing. Each page is as the thread stands when it is read.
 //
-// The last page has
-// besides, over its limit, what is visible early: the results of a round that is
-// still open, and accepted input that no step has read, marked as pending. No
-// cursor passes an open turn: who asks again with that of the last page is shown
-// what has come since.
+// The log is read record by record, up to the one that does not fit: a page costs
+// its own size in memory, whatever the thread has.
+//
+// The last page has besides, over its Limit but within its Bytes, what is visible
+// early: the results of a round that is still open, and accepted input that no
+// step has read, marked as pending. No cursor passes an open turn: who asks again
+// with that of the last page is shown what has come since.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return MessagePage{}, core.Errorf(core.CodeInvalid, "limit %d, allowed are 1 to %d", q.Limit, maxPage)
+	q, err := q.complete()
+	if err != nil {
+		return MessagePage{}, err
 	}
 	key, head, err := r.open(ctx, id, threadID)
 	if err != nil {
 		return MessagePage{}, err
 	}
-	superseded, err := store.Superseded(ctx, r.store, r.records, key, head.Supersedes, q.After)
+	p := pager{Runtime: r, key: key, head: head, query: q, page: MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}}
+	from, passed := cursorOf(q.After)
+	if p.superseded, err = store.Superseded(ctx, r.store, r.records, key, head.Supersedes, from); err != nil {
+		return MessagePage{}, err
+	}
+	if q.Newest {
+		err = p.newest(ctx, from)
+	} else {
+		err = p.oldest(ctx, from, passed)
+	}
 	if err != nil {
 		return MessagePage{}, err
 	}
-	page := MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}
-	seq := q.After
-	for seq < head.Seq && len(page.Messages) < q.Limit {
-		from, end := shown(superseded, seq+1, head.Seq)
-		if seq = from - 1; seq >= head.Seq {
+	return p.page, nil
+}
+
+// complete fills the defaults in, or refuses.
+func (q MessageQuery) complete() (MessageQuery, error) {
+	most := maxPage
+	if q.Limit == 0 && q.Newest {
+		q.Limit, most = maxPageBytes, maxPageBytes // a message has a byte
+	}
+	if q.Limit == 0 {
+		q.Limit = defaultPage
+	}
+	if q.Limit < 1 || q.Limit > most {
+		return q, core.Errorf(core.CodeInvalid, "limit %d, allowed are 1 to %d", q.Limit, maxPage)
+	}
+	if q.Bytes == 0 {
+		q.Bytes = maxPageBytes
+	}
+	if q.Bytes < 1 || q.Bytes > maxPageBytes {
+		return q, core.Errorf(core.CodeInvalid, "page of %d bytes, allowed are 1 to %d", q.Bytes, maxPageBytes)
+	}
+	return q, nil
+}
+
+// A cursor is the last sequence that was shown and, when that is the end of the
+// log, how many of the early messages behind it were. Sequences stay under
+// earlyUnit, and JSON's numbers have room for 8,191 units.
+const earlyUnit = 1 << 40
+
+func cursorOf(after uint64) (seq, passed uint64) { return after % earlyUnit, after / earlyUnit }
+
+// pager fills one page, of the thread as one head shows it: what comes meanwhile is
+// the next page's. Log records under a head never change, so that nothing needs to
+// be locked or read twice.
+type pager struct {
+	*Runtime
+	key        core.ThreadKey
+	head       thread.Head
+	query      MessageQuery
+	superseded []thread.Range // newest first
+	size       int            // bytes of the page's messages
+	page       MessagePage
+}
+
+// fits reports whether a message of so many bytes may go on the page.
+func (p *pager) fits(size int) bool {
+	return len(p.page.Messages) == 0 || p.size+size <= p.query.Bytes
+}
+
+func (p *pager) add(m core.Message, size int) {
+	p.page.Messages, p.size = append(p.page.Messages, m), p.size+size
+}
+
+// oldest fills the page from behind a sequence on; passed is how many of the early
+// messages were shown before. A cursor into the early ones is as good as the head
+// that it was made of: while the log stands still, results can come before it, which
+// shows one twice, and input can be taken back. When the log has come on it counts
+// for nothing, and whatever is early then is shown from the first.
+func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
+	if seq < p.head.Seq {
+		passed = 0 // the log has come on, and they with it
+	}
+	for full := false; seq < p.head.Seq; {
+		from, end := shown(p.superseded, seq+1, p.head.Seq)
+		if seq = from - 1; seq >= p.head.Seq {
 			break
 		}
-		to := min(end, seq+uint64(q.Limit-len(page.Messages)))
-		entries, err := store.ReadLog(ctx, r.store, r.records, key, seq+1, to)
-		if err != nil {
-			return MessagePage{}, err
+		room := p.query.Limit - len(p.page.Messages)
+		var err error
+		if seq, full, err = p.take(ctx, from, min(end, seq+uint64(room))); err != nil {
+			return err
 		}
-		for _, entry := range entries {
-			if entry.Message != nil {
-				page.Messages = append(page.Messages, *entry.Message)
+		if full || len(p.page.Messages) == p.query.Limit {
+			break
+		}
+	}
+	if seq < p.head.Seq {
+		p.page.Next = seq
+		return nil
+	}
+	return p.early(ctx, seq, passed)
+}
+
+// take adds the messages of a range of the log, and returns the last sequence up to
+// which the page has them all; full says that the next one does not fit.
+func (p *pager) take(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
+	seq = from - 1
+	for entry, err := range store.Entries(ctx, p.store, p.records, p.key, from, to) {
+		if err != nil {
+			return seq, false, err
+		}
+		if entry.Message != nil {
+			if !p.fits(entry.Size) {
+				return seq, true, nil
+			}
+			p.add(*entry.Message, entry.Size)
+		}
+		seq = entry.Seq
+	}
+	return seq, false, nil
+}
+
+// early adds what is visible early behind a sequence, but for those that were shown.
+func (p *pager) early(ctx context.Context, seq, passed uint64) error {
+	n := uint64(0)
+	for m, err := range p.earlyMessages(ctx, p.key, p.head, seq) {
+		if err != nil {
+			return err
+		}
+		if n++; n <= passed {
+			continue
+		}
+		if !p.fits(m.size) {
+			p.page.Next = seq + (n-1)*earlyUnit
+			return nil
+		}
+		p.add(m.Message, m.size)
+	}
+	return nil
+}
+
+// newest fills the page with the newest messages behind a sequence, those that are
+// visible early among them. These can only be read forwards, so the page forgets its
+// first ones for as long as it is too large; the log it reads backwards.
+func (p *pager) newest(ctx context.Context, after uint64) error {
+	var sizes []int // of the page's messages
+	for m, err := range p.earlyMessages(ctx, p.key, p.head, max(after, p.head.Seq)) {
+		if err != nil {
+			return err
+		}
+		p.add(m.Message, m.size)
+		for sizes = append(sizes, m.size); p.size > p.query.Bytes && len(sizes) > 1; sizes = sizes[1:] {
+			p.page.Messages, p.size = p.page.Messages[1:], p.size-sizes[0]
+			p.page.Earlier = true
+		}
+	}
+	if p.page.Earlier {
+		p.page.Cut = true // what is early belongs to the open run, or waits for it
+		return nil
+	}
+	early := p.page.Messages
+	p.page.Messages = nil
+	before, err := p.backwards(ctx, after, len(early) > 0)
+	slices.Reverse(p.page.Messages)
+	p.page.Messages = append(p.page.Messages, early...)
+	p.trim(before)
+	return err
+}
+
+// backwards adds the log's messages from the newest on, and returns the first one
+// that does not fit; nil: all do. Where there are early messages, none need to. That
+// one is read for its run alone: see trim.
+func (p *pager) backwards(ctx context.Context, after uint64, early bool) (before *core.Message, err error) {
+	spans := append(slices.Clone(p.superseded), thread.Range{From: 0, To: after}) // what is not shown, newest first
+	last := p.head.Seq
+	for _, hidden := range spans {
+		from := after + 1
+		if hidden.From > 0 {
+			from = max(from, hidden.Record())
+		}
+		for entry, err := range store.EntriesBackwards(ctx, p.store, p.records, p.key, from, last) {
+			switch {
+			case err != nil:
+				return nil, err
+			case entry.Message == nil:
+			case len(p.page.Messages) == p.query.Limit,
+				p.size+entry.Size > p.query.Bytes && (early || len(p.page.Messages) > 0):
+				return entry.Message, nil
+			default:
+				p.add(*entry.Message, entry.Size)
 			}
 		}
-		seq = to
+		if hidden.From <= after+1 {
+			return nil, nil
+		}
+		last = hidden.From - 1
 	}
-	if seq < head.Seq {
-		page.Next = seq
-		return page, nil
+	return nil, nil
+}
+
+// trim takes the messages of a run off that before belongs to, if others are left:
+// half a run is a call without its result, or a result without its call.
+func (p *pager) trim(before *core.Message) {
+	if before == nil {
+		return
 	}
-	early, err := r.early(ctx, key, head, seq)
-	if err != nil {
-		return MessagePage{}, err
+	p.page.Earlier = true
+	whole := slices.IndexFunc(p.page.Messages, func(m core.Message) bool { return m.RunID != before.RunID })
+	if whole < 0 {
+		p.page.Cut = true
+		return
 	}
-	page.Messages = append(page.Messages, early...)
-	return page, nil
+	p.page.Messages = p.page.Messages[whole:]
 }
 
 // shown is where the log goes on that readers see, at a sequence or behind it, and
@@ -88,125 +260,4 @@ func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
 		}
 	}
 	return from, last
-}
-
-// early are the messages that are visible before the log comes to them, behind a
-// sequence.
-func (r *Runtime) early(ctx context.Context, key core.ThreadKey, head thread.Head, after uint64) (messages []core.Message, err error) {
-	results, err := r.openResults(ctx, key, head)
-	if err != nil {
-		return nil, err
-	}
-	for i, entry := range results {
-		if entry != nil && head.Run.Base+uint64(i) > after {
-			messages = append(messages, *entry.Message)
-		}
-	}
-	pending, err := r.pending(ctx, key, head)
-	return append(messages, pending...), err
-}
-
-// openResults are the results of the open round that the head marks done, by
-// call; nil for the others. One that is missing is store.ErrCorrupt.
-func (r *Runtime) openResults(ctx context.Context, key core.ThreadKey, head thread.Head) ([]*thread.Entry, error) {
-	calls := head.Run.Calls
-	if !head.Open() || !slices.Contains(calls, thread.CallDone) {
-		return nil, nil
-	}
-	results := make([]*thread.Entry, len(calls))
-	for record, err := range r.store.Log(ctx, key, head.Run.Base, head.Run.Base+uint64(len(calls))-1) {
-		if err != nil {
-			return nil, fmt.Errorf("read log of %s: %w", key, err)
-		}
-		seq, ok := store.LogSeq(record.Name)
-		i := int(seq - head.Run.Base)
-		if !ok || seq < head.Run.Base || i >= len(calls) || calls[i] != thread.CallDone {
-			continue // it is stored, but nothing says yet that it counts
-		}
-		entry, err := r.records.DecodeEntry(record.Payload)
-		if err != nil {
-			return nil, fmt.Errorf("log of %s at %d: %w", key, seq, err)
-		}
-		if entry.Message != nil && entry.Message.ToolResult != nil {
-			results[i] = &entry
-		}
-	}
-	for i, status := range calls {
-		if status == thread.CallDone && results[i] == nil {
-			return nil, fmt.Errorf("log of %s has no result at %d, the head says that call %d is done: %w", key, head.Run.Base+uint64(i), i, store.ErrCorrupt)
-		}
-	}
-	return results, nil
-}
-
-// waiting is input that no step has read: its record, and the run that will read
-// it.
-type waiting struct {
-	id       core.ID
-	revision uint32
-	run      core.ID
-}
-
-// unread lists the input that the head holds and the log does not, in the order
-// in which it will be read.
-func unread(head thread.Head) (all []waiting) {
-	rest := func(entries []thread.InboxEntry, run core.ID) {
-		for _, e := range entries {
-			all = append(all, waiting{e.ID, e.Revision, run})
-		}
-	}
-	if head.Open() {
-		if head.Run.Cursor == thread.CursorStart {
-			all = append(all, waiting{head.Run.Dispatch, head.Run.Revision, head.Run.ID})
-		}
-		run := head.Run.ID
-		if head.Run.Status == thread.Closing && len(head.Inbox) > 0 {
-			run = head.Inbox[0].ID // it becomes a run of its own
-		}
-		rest(head.Inbox, run)
-	}
-	for _, d := range head.Pending {
-		all = append(all, waiting{d.ID, d.Revision, d.Run})
-		rest(d.Rest, d.Run)
-	}
-	return all
-}
-
-// pending are the messages of input that no step has read, oldest first, under
-// the ids that they will have. Input that is lost is left out, as steps do.
-func (r *Runtime) pending(ctx context.Context, key core.ThreadKey, head thread.Head) (messages []core.Message, err error) {
-	inputs := unread(head)
-	if len(inputs) == 0 {
-		return nil, nil
-	}
-	texts := make([]thread.Queued, len(inputs))
-	read := func(ctx context.Context, i int) error {
-		name := store.InputName(inputs[i].id, inputs[i].revision)
-		record, ok, err := r.store.Get(ctx, key, name)
-		if err != nil {
-			return fmt.Errorf("read queued input: %w", err)
-		}
-		if !ok {
-			r.log.ErrorContext(ctx, "input is lost", "tenant", key.Tenant, "thread", key.Thread, "input", name)
-			return nil
-		}
-		texts[i], err = r.records.DecodeQueued(record.Payload)
-		return err
-	}
-	group, shared := r.env.Group(ctx)
-	for i := 1; i < len(inputs); i++ {
-		group.Go(func(ctx context.Context) error { return read(ctx, i) })
-	}
-	err = read(shared, 0)
-	if err := errors.Join(group.Wait(), err); err != nil {
-		return nil, err
-	}
-	for i, text := range texts {
-		for _, m := range text.Messages {
-			m.RunID, m.Pending = inputs[i].run, true
-			messages = append(messages, m)
-		}
-	}
-	slices.SortStableFunc(messages, func(a, b core.Message) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
-	return messages, nil
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // open reads a thread on somebody's behalf. A thread of another user is
-// like one that does not exist.
+// like one that does not exist, in the same words, so that nobody learns which ids
+// are taken. It is the one place where a read is refused: every read begins here,
+// or in the mailbox for what it writes.
 func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
@@ -27,7 +29,9 @@ func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (
 	return key, head, nil
 }
 
-// locate finds a run on somebody's behalf.
+// locate finds a run on somebody's behalf: by its pointer, which is there before the
+// run is, and then as open does. The dispatch is the one that the pointer names,
+// with which the mailbox reads a run that has no record yet.
 func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
 	key, dispatch, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
 	if err != nil {
@@ -43,7 +47,7 @@ func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (
 	return key, dispatch, head, err
 }
 
-// Thread reads what a thread is doing.
+// Thread reads what a thread is doing, from its head alone.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
 	_, head, err := r.open(ctx, id, threadID)
 	if err != nil {
@@ -56,7 +60,8 @@ func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string)
 	return info, nil
 }
 
-// Run reads a run as it stands, with what it waits for.
+// Run reads a run as it stands, with what it waits for. Head and record are two
+// reads: the head is the older one, and where they differ it decides.
 func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
 	key, dispatch, head, err := r.locate(ctx, id, runID)
 	if err != nil {

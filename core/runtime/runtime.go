@@ -48,24 +48,29 @@ type Config struct {
 	// Reserve is the time that must be left to begin another step of an inline
 	// run; with less the run goes to the queue; 0: 20 s.
 	Reserve time.Duration
-	// FollowInterval is how often a stream that is fed from commits looks for
-	// new ones; 0: 500 ms.
+	// FollowInterval is how often a thread that is followed is read, for the
+	// commits of other processes: this one's own need no look. 0: 500 ms.
 	FollowInterval time.Duration
+	// FollowFor is how long a stream that only follows goes on until it ends with
+	// run_yield, for hosts that do not see that a client has gone; 0: as long as
+	// the run, the reader and the context do.
+	FollowFor time.Duration
 }
 
 // Runtime is the facade over the core. It is safe for concurrent use.
 type Runtime struct {
-	env     *env.Env
-	store   store.Backend
-	mailbox *mailbox.Service
-	stepper *run.Stepper
-	agents  *agent.Registry
-	records thread.Records
-	log     *slog.Logger
-	turns   *turns
-	steps   int
-	reserve time.Duration
-	follow  time.Duration
+	env      *env.Env
+	store    store.Backend
+	mailbox  *mailbox.Service
+	stepper  *run.Stepper
+	agents   *agent.Registry
+	records  thread.Records
+	log      *slog.Logger
+	turns    *turns
+	steps    int
+	reserve  time.Duration
+	watches  *watches
+	patience time.Duration // Config.FollowFor
 }
 
 // Build checks the configuration and resolves every agent, so that what is
@@ -81,23 +86,9 @@ func Build(c Config) (*Runtime, error) {
 	if len(agents.IDs()) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
-	box, err := mailbox.New(mailbox.Options{
-		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
-	}
-	stepper, err := run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: box, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
-		Logger: c.Logger, Lease: box.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("build runtime: %w", err)
-	}
 	r := &Runtime{
-		env: c.Env, store: c.Store, mailbox: box, stepper: stepper, agents: agents, records: c.Records, turns: newTurns(c.Env),
-		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, follow: c.FollowInterval,
+		env: c.Env, store: c.Store, agents: agents, records: c.Records, turns: newTurns(c.Env),
+		log: c.Logger, steps: max(c.Steps, 1), reserve: c.Reserve, patience: c.FollowFor,
 	}
 	if r.log == nil {
 		r.log = slog.Default()
@@ -105,10 +96,31 @@ func Build(c Config) (*Runtime, error) {
 	if r.reserve == 0 {
 		r.reserve = 20 * time.Second
 	}
-	if r.follow == 0 {
-		r.follow = 500 * time.Millisecond
+	if c.FollowInterval == 0 {
+		c.FollowInterval = 500 * time.Millisecond
+	}
+	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
+	var err error
+	r.mailbox, err = mailbox.New(mailbox.Options{
+		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
+		Fits: tool.CheckDecision, Moved: r.watches.moved,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
+	r.stepper, err = run.New(run.Options{
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
+		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	return r, nil
+}
+
+// head reads a thread's head.
+func (r *Runtime) head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	return r.mailbox.Head(ctx, key)
 }
 
 // maxRounds is the stop policy that every agent has.

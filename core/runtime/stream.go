@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
@@ -22,6 +21,9 @@ var ErrStopping = core.Errorf(core.CodeUnavailable, "the host is stopping")
 // over and the run goes on in the queue. A refused submission is an error
 // before the first event. That the listener goes away, or ctx is
 // cancelled, does not end the run: only a deadline or [ErrStopping] does.
+//
+// Two contexts are at work. The run's has only what may end it; the follower's is
+// the request's own, so that nobody goes on reading for a client that has gone.
 func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Listener) (mailbox.Receipt, error) {
 	if err := r.known(s); err != nil {
 		return mailbox.Receipt{}, err
@@ -32,7 +34,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if err != nil {
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, reader: reader{listener: listener}}
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: audience{listener: listener}}
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -42,6 +44,9 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 // submitInline submits and claims in one write, unless a suspect has the process
 // to itself: then the run is left to the queue, and turn is nil, as when other
 // work comes first.
+//
+// The turn comes before the claim, because a claim that has to be given back costs
+// the thread a write and the run an attempt.
 func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (receipt mailbox.Receipt, head thread.Head, n *turn, err error) {
 	n = &turn{turns: r.turns} // it does not wait
 	if !r.turns.try(n, false, false) {
@@ -60,19 +65,27 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 // that comes at the end, too, but never into the next run. The follower goes on
 // at what the reader has not seen whole. The turn is over then: a stream that
 // follows is no work that a suspect would have to wait for.
+//
+// It never waits for the reader, however slow: the thread, its queue and a person's
+// cancel would wait with it.
+//
+// What the reader was shown of a step is worth something only if the step is
+// committed, or, of a tool round, if its turn is: results are stored one by one and
+// shown behind their storing. Of anything else another claim makes its own, with
+// other deltas, and the reader is told so by step_restarted.
 func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
 	for {
-		f.goOn(head)
-		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.reader.take)
+		f.goOn(head) // before the step: should it fail, the follower begins where it began
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.audience.take)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
-			f.reader.partial = false
+			f.audience.stored()
 		}
 		if whole && stepped.Outcome != thread.Done {
 			f.goOn(stepped.Head)
 		}
-		if left(err) {
+		if left(err) { // somebody else has the run, or will; that is no error of this stream
 			hint := core.WakeUp{Tenant: f.key.Tenant, Thread: f.key.Thread, Dispatch: head.Run.Dispatch, Epoch: head.Epoch}
 			err = f.handOn(ctx, hint, err)
 		}
@@ -80,84 +93,26 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
-			f.reader.restart(f.run)
+			f.audience.restart(f.run)
 			return
 		}
 		head = stepped.Head
 	}
 }
 
-// reader is the listener of one stream, as a sink. It is never called again after it failed,
-// and sees one run_start and one last event, and each result and ticket once: a
-// step that goes on with an open round, and the log when it comes to it, tell
-// again what is there.
-type reader struct {
-	listener Listener
-	gone     bool            // nobody listens, or the last event was emitted
-	started  bool            // run_start was emitted
-	partial  bool            // part of a step was shown that is not committed
-	shown    map[string]bool // results, by message id, and tickets, by suspension id
-}
-
-func (d *reader) take(e core.Event) error {
-	if d.gone {
-		return errReaderGone
-	}
-	switch e.Type {
-	case core.EventRunStart:
-		if d.started {
-			return nil
-		}
-		d.started = true
-	case core.EventStepEnd:
-		d.partial = false
-	case core.EventStepRestarted:
-		clear(d.shown)
-	case core.EventToolCallDone:
-		if !d.first(resultMark(e.MessageID)) {
-			return nil
-		}
-		d.partial = true
-	case core.EventToolCallSuspended:
-		if e.Ticket != nil && !d.first(ticketMark(e.Ticket.Suspension.ID)) {
-			return nil
-		}
-	default:
-		d.partial = true
-	}
-	err := env.Protect(func() error { return d.listener.Emit(e) }) // a reader that panics is gone
-	d.gone = err != nil || e.Type == core.EventRunFinish || e.Type == core.EventRunYield
-	return err
-}
-
-func resultMark(message string) string    { return "result " + message }
-func ticketMark(suspension string) string { return "ticket " + suspension }
-
-// first notes that something was shown, and reports whether it was not before.
-func (d *reader) first(mark string) bool {
-	if d.shown[mark] {
-		return false
-	}
-	if d.shown == nil {
-		d.shown = map[string]bool{}
-	}
-	d.shown[mark] = true
-	return true
-}
-
-// restart says that the step shown in part comes again.
-func (d *reader) restart(runID core.ID) {
-	if d.partial && !d.gone {
-		_ = d.take(core.Event{Type: core.EventStepRestarted, RunID: runID}) // take remembers who is gone
-	}
-}
-
 // detach keeps a context's values, its deadline and the cancellation of a host
 // that stops, not any other: a client that goes away is not a cancel.
+//
+// One function waits for the request's end, whichever comes first, and reads the
+// cause then: a cancelled context does not say why to whoever merely inherits it.
+// The caller must call the returned function, which waits for it.
 func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var free context.Context
+	var cancel context.CancelFunc
 	if deadline, ok := ctx.Deadline(); ok {
 		free, cancel = r.env.WithDeadline(context.WithoutCancel(ctx), deadline)
+	} else {
+		free, cancel = context.WithCancel(context.WithoutCancel(ctx))
 	}
 	watch, _ := r.env.Group(context.WithoutCancel(ctx))
 	watch.Go(func(context.Context) error {
@@ -173,12 +128,13 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // Follow shows a run from its first event and goes on until it is done or
-// waits. It also ends when ctx does or nobody listens.
+// waits. It also ends, with run_yield, when ctx does or after Config.FollowFor, and
+// without a word when nobody listens. An error comes before the first event.
 func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, listener Listener) error {
 	key, dispatch, _, err := r.locate(ctx, id, runID)
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, reader: reader{listener: listener}}
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: audience{listener: listener}}
 	return f.follow(ctx)
 }

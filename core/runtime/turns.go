@@ -19,10 +19,18 @@ import (
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
 // It only counts; who waits looks again when something has changed.
+//
+// Nothing is fair about it but what the last rule says: those who wait wake
+// together, and who comes first to the lock has the turn. There are few of them,
+// and what they wait for is a run that has failed before.
+//
+// What is known of a thread when its turn is asked for may be old when it is given.
+// That is why settle says afterwards what the claim has shown; and why an idle
+// process, which cannot harm anybody, does not even look.
 type turns struct {
 	env     *env.Env
 	mu      sync.Mutex    // guards what follows; not held over I/O
-	changed chan struct{} // closed, and made anew, when a turn ends or is settled
+	changed chan struct{} // closed, and made anew, when a turn ends or is settled: all who wait look again
 	running int           // all turns
 	suspect *turn         // that runs, or that may be one
 	waiting []*turn       // suspects, in the order in which they came
@@ -41,19 +49,24 @@ type turn struct {
 	since int64 // it came, in unix milliseconds
 	began int64 // it was given, likewise
 	alone bool  // the process has nothing else to do: a suspect may be claimed
-	// waited: it was not given at once, so that time of its invocation is gone.
+	// waited: it was not given at once, so that time of its invocation is gone, and
+	// a step that does not come to an end in the rest proves nothing against its run.
 	waited bool
 }
 
 // enter waits for the turn of a thread. known is its head, if the caller has
 // read it; look reads it otherwise. An idle process looks at nothing: it takes
 // whatever it is, and settle says later what it was.
+//
+// Between a look and the turn another process may claim the thread, or give it up.
+// That costs a claim that finds nothing, or a suspect that runs beside others once:
+// its claim is refused then (thread.ErrSuspect), and its hint comes back.
 func (t *turns) enter(ctx context.Context, known *thread.Head, look func() (thread.Head, error)) (*turn, error) {
 	n := &turn{turns: t, since: t.env.Millis()}
 	if known == nil && t.idle(n) {
 		return n, nil
 	}
-	defer t.unqueue(n)
+	defer t.unqueue(n) // whoever gives up must not hold up those behind it
 	for {
 		head := known
 		if head == nil {
@@ -82,7 +95,8 @@ func (t *turns) next() <-chan struct{} {
 	return t.changed
 }
 
-// wait returns when something has changed, or after turnPoll.
+// wait returns when something has changed, or after turnPoll. It waits by env.Wait on
+// a channel, like everything in core: the simulator must know of every wait.
 func (t *turns) wait(ctx context.Context, changed <-chan struct{}) error {
 	shortly, cancel := t.env.WithTimeout(ctx, turnPoll)
 	defer cancel()
@@ -99,7 +113,8 @@ func (t *turns) signal() {
 	t.changed = make(chan struct{})
 }
 
-// idle gives the turn if nothing runs and nobody waits.
+// idle gives the turn if nothing runs and nobody waits, as to a suspect: until settle
+// says otherwise, nothing starts beside it.
 func (t *turns) idle(n *turn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,13 +167,15 @@ func (t *turns) unqueue(n *turn) {
 	t.forget(n)
 }
 
-// forget takes a turn from those that wait as suspects; the caller holds mu.
+// forget takes a turn from those that wait as suspects, which lets the next of them
+// come first; the caller holds mu.
 func (t *turns) forget(n *turn) {
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == n })
 }
 
 // settle says what the claim has shown: whether the run is a suspect, or, after
-// a commit, that it is none any more.
+// a commit, that it is none any more. The turn of an idle process counts as a
+// suspect's until then, and the others are let in here.
 func (n *turn) settle(suspect bool) {
 	n.turns.mu.Lock()
 	defer n.turns.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// aloneDelay is how long the other hints of a suspect's batch wait.
+// aloneDelay is how long the other hints of a suspect's batch wait: enough for a
+// process to crash, if that is what it is about to do.
 const aloneDelay = time.Second
 
 // WorkBatch handles the wake-ups of one delivery of the queue, all at once: it
@@ -44,7 +45,7 @@ func (r *Runtime) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
 			return nil // an error would cancel the other threads
 		})
 	}
-	_ = group.Wait() // which has none
+	_ = group.Wait() // which has none: each has its own
 	return errs
 }
 
@@ -84,6 +85,11 @@ func (r *Runtime) WorkLocal(ctx context.Context, hint core.WakeUp) error {
 
 // work waits for the thread's turn, claims it and steps. known is its head, if
 // the caller has read it.
+//
+// The order matters. The turn comes before the claim, whose lease would run out
+// while it waits. The hint is acknowledged, by returning nil, only when the thread
+// has another or needs none: after a step that was committed, since the commit sends
+// the next; after one that was left to a later claim, when handOn has seen to it.
 func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head) error {
 	if err := hint.Check(); err != nil {
 		return err
@@ -111,6 +117,8 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 	}
 	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
 	for n := 1; ; n++ {
+		// Whole: the step had all the time that an invocation has. When even that was
+		// not enough, no other try will be.
 		stepped, err := r.stepper.Step(ctx, run.Work{
 			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
 		}, nil)
@@ -129,14 +137,15 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 }
 
 // left reports whether a step was left to another claim: a later one has the
-// run, or will have it when the lease is over.
+// run, or will have it when the lease is over. Nothing that it did is visible, but
+// for results of tools, which the later claim adopts.
 func left(err error) bool {
 	return errors.Is(err, thread.ErrFenced) || errors.Is(err, thread.ErrApplied)
 }
 
 // handOn wakes the thread of a step that was left, if nobody else does. A later
 // claim has hints of its own. But the step's own write may have given the claim
-// back without an answer that came in time: then nobody has sent its hint.
+// back without a confirmation that came in time: then nobody has sent its hint.
 func (r *Runtime) handOn(ctx context.Context, hint core.WakeUp, why error) error {
 	if errors.Is(why, thread.ErrApplied) { // its claim stands until the lease is over, and nobody works under it
 		return r.mailbox.Wake(ctx, hint, r.mailbox.Lease())

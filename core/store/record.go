@@ -160,23 +160,11 @@ func ReadLog(ctx context.Context, threads Threads, records thread.Records, key c
 		return nil, nil
 	}
 	entries := make([]thread.Entry, 0, min(to-from+1, 1024)) // to is read from storage: it does not size memory
-	next := from
-	for record, err := range threads.Log(ctx, key, from, to) {
+	for entry, err := range Entries(ctx, threads, records, key, from, to) {
 		if err != nil {
-			return nil, fmt.Errorf("read log of %s: %w", key, err)
+			return nil, err
 		}
-		if seq, ok := LogSeq(record.Name); !ok || seq != next {
-			return nil, fmt.Errorf("log of %s: found %s where sequence %d belongs: %w", key, record.Name, next, ErrCorrupt)
-		}
-		entry, err := records.DecodeEntry(record.Payload)
-		if err != nil {
-			return nil, fmt.Errorf("log of %s at %d: %w", key, next, err)
-		}
-		entries = append(entries, entry)
-		next++
-	}
-	if next != to+1 {
-		return nil, fmt.Errorf("log of %s ends at %d, the head says %d: %w", key, next-1, to, ErrCorrupt)
+		entries = append(entries, entry.Entry)
 	}
 	return entries, nil
 }

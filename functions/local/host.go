@@ -25,8 +25,9 @@ import (
 // localTenant owns everything on the local host.
 const localTenant = "local"
 
-// followInterval is short: a look at the embedded store costs microseconds.
-const followInterval = 20 * time.Millisecond
+// followInterval is long: the file is this process's alone, and it is told of what
+// it writes itself.
+const followInterval = 5 * time.Second
 
 // host is the whole deployment in one process.
 type host struct {

@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // BenchmarkHostRuns is the whole local host under clients that each stream one
@@ -73,10 +71,3 @@ func streamRun(b *testing.B, client *http.Client, url, thread string) {
 }
 
 // cpuTime is what the process has used so far, in user and system mode.
-func cpuTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}

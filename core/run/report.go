@@ -1,0 +1,38 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// report logs how a run ended, or that it begins to wait: the one line by which
+// somebody who watches the log knows what ran. It comes after the write that makes
+// it so, in the process that made it; a crash in between loses it.
+func (p *step) report(ctx context.Context, r core.Run) {
+	if !p.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("agent", r.AgentID), slog.String("tenant", p.Key.Tenant), slog.String("thread", p.Key.Thread), slog.String("run", p.id.String()),
+		slog.Int("steps", r.Steps), slog.Int("tokens_in", r.Usage.Input), slog.Int("tokens_out", r.Usage.Output),
+	}
+	if r.Status == core.RunWaiting {
+		p.log.LogAttrs(ctx, slog.LevelInfo, "run waits", append(attrs, slog.Int("tickets", len(p.head.Tickets)))...)
+		return
+	}
+	began := r.StartedAt
+	if began == 0 { // it ended before its first step
+		began = r.CreatedAt
+	}
+	attrs = append(attrs, slog.String("duration", (time.Duration(r.FinishedAt-began)*time.Millisecond).String()))
+	if t := r.Termination; t != nil {
+		attrs = append(attrs, slog.String("end", string(t.Type)))
+		if t.Code != "" {
+			attrs = append(attrs, slog.String("code", t.Code))
+		}
+	}
+	p.log.LogAttrs(ctx, slog.LevelInfo, "run finished", attrs...)
+}

@@ -1,0 +1,476 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// behind submits a run that nobody has taken up, and one behind it.
+func behind(t *testing.T, process *runtime.Runtime, name string) (first, queued mailbox.Receipt) {
+	t.Helper()
+	first, err := process.Submit(t.Context(), submission(name, "slow: 20"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if queued, err = process.Submit(t.Context(), submission(name, "hello")); err != nil {
+		t.Fatal(err)
+	}
+	return first, queued
+}
+
+// reader is a listener that waits until it is let go on.
+type reader struct {
+	events
+	slow chan struct{}
+}
+
+func (r *reader) Emit(e core.Event) error { return r.sink(e) }
+
+func (r *reader) Ready(ctx context.Context) error {
+	select {
+	case <-r.slow:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// However many follow a thread, its head is read once per interval; each reads
+// what it does not know once, and nothing when the head stands still.
+func TestFollowersOfAThreadShareItsReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		counting := newReadings(r.store)
+		process := r.process("r", counting)
+		_, queued := behind(t, r.process("w", r.store), "t1")
+		ctx, leave := context.WithCancel(t.Context())
+		var followers sync.WaitGroup
+		for range 100 {
+			followers.Go(func() {
+				if err := process.Follow(ctx, local, queued.RunID, runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		want := func(when string, want map[string]int) {
+			t.Helper()
+			synctest.Wait()
+			if diff := cmp.Diff(want, counting.take()); diff != "" {
+				t.Errorf("read %s (-want +got):\n%s", when, diff)
+			}
+		}
+		want("at first", map[string]int{"head": 200, "R": 100, "Q": 100})
+		time.Sleep(time.Minute)
+		want("in a minute", map[string]int{"head": 120})
+		leave()
+		followers.Wait()
+		time.Sleep(time.Minute)
+		want("when nobody follows any more", map[string]int{})
+	})
+}
+
+// What this process commits is shown at once, however rarely it looks.
+func TestFollowersSeeTheirOwnProcessAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.FollowInterval = 24 * time.Hour })
+		s := submission("t1", "parallel: a, b")
+		receipt, err := process.Submit(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var got events
+		done := make(chan error)
+		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)) }()
+		synctest.Wait()
+		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+			if err := process.WorkLocal(t.Context(), hint); err != nil {
+				t.Fatal(err)
+			}
+		}
+		worked := time.Since(began)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(replayed, got.lines); diff != "" {
+			t.Error(diff)
+		}
+		if late := time.Since(began) - worked; late != 0 {
+			t.Errorf("the stream ended %s after its run, want at once", late)
+		}
+	})
+}
+
+// A write that falls between two looks of a follower is told to it, wherever it
+// falls: no stream waits for the next interval.
+func TestFollowersMissNoWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		meddling := &meddler{Backend: r.store}
+		process := r.process("w", meddling, func(c *runtime.Config) { c.FollowInterval = 24 * time.Hour })
+		s := submission("t1", "hello")
+		receipt, err := process.Submit(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hint, _ := r.queue.Take()
+		began := time.Now()
+		meddling.after = func(reads int) {
+			if reads == 2 { // the follower has read the head, and not looked at it yet
+				if err := process.WorkLocal(t.Context(), hint); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		var got events
+		if err := process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(got.lines); n != 6 || got.lines[n-1] != `run_finish {"type":"natural_end"}` {
+			t.Errorf("events %q, want 6 and the last of them run_finish", got.lines)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the stream ended after %s", took)
+		}
+	})
+}
+
+// meddler calls after when a head was read, before it is returned.
+type meddler struct {
+	store.Backend
+	mu    sync.Mutex
+	reads int
+	after func(reads int)
+}
+
+func (m *meddler) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	head, err := m.Backend.Head(ctx, key)
+	m.mu.Lock()
+	after := m.after
+	if after != nil {
+		m.reads++
+	}
+	reads := m.reads
+	m.mu.Unlock()
+	if after != nil {
+		after(reads)
+	}
+	return head, err
+}
+
+// A stream that only follows ends when the host says, and its client may come
+// back.
+func TestAStreamThatOnlyFollowsYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.FollowFor = time.Minute })
+		_, queued := behind(t, process, "t1")
+		for range 2 {
+			began := time.Now()
+			var got events
+			if err := process.Follow(t.Context(), local, queued.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"run_start", "run_yield"}, got.lines); diff != "" || time.Since(began) != time.Minute {
+				t.Errorf("the stream ended after %s with (-want +got):\n%s", time.Since(began), diff)
+			}
+		}
+	})
+}
+
+// The time that a run is stepped inline is not time that its stream follows.
+func TestAnInlineStreamDoesNotYieldForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.FollowFor = time.Second })
+		began := time.Now()
+		var got events
+		if _, err := process.Stream(t.Context(), submission("t1", "slow: 20"), runtime.ListenerFunc(got.sink)); err != nil {
+			t.Fatal(err)
+		}
+		if last := got.lines[len(got.lines)-1]; last != `run_finish {"type":"natural_end"}` || time.Since(began) < 2*time.Second {
+			t.Errorf("the stream ended after %s with %s", time.Since(began), last)
+		}
+	})
+}
+
+// A store that fails now and then sends nobody away.
+func TestFollowersOutlastAPassingFault(t *testing.T) {
+	tests := []struct {
+		name  string
+		fails int // reads of the head, one after the other
+		want  []string
+		took  time.Duration
+	}{
+		{"two reads", 2, []string{"run_start", "run_yield"}, time.Minute},
+		{"three reads", 3, []string{"run_start", "run_yield"}, 1500 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				failing := &unread{Backend: r.store}
+				process := r.process("w", failing, func(c *runtime.Config) { c.FollowFor = time.Minute })
+				_, queued := behind(t, process, "t1")
+				began := time.Now()
+				var got events
+				err := process.Follow(t.Context(), local, queued.RunID, runtime.ListenerFunc(func(e core.Event) error {
+					failing.fail(tt.fails)
+					return got.sink(e)
+				}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got.lines); diff != "" || time.Since(began) != tt.took {
+					t.Errorf("the stream ended after %s, want %s (-want +got):\n%s", time.Since(began), tt.took, diff)
+				}
+			})
+		})
+	}
+}
+
+// unread is a store whose heads cannot be read for a while.
+type unread struct {
+	store.Backend
+	mu   sync.Mutex
+	left int
+}
+
+func (u *unread) fail(times int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.left = times
+}
+
+func (u *unread) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	u.mu.Lock()
+	failing := u.left > 0
+	u.left--
+	u.mu.Unlock()
+	if failing {
+		return thread.Head{}, store.ErrThrottled
+	}
+	return u.Backend.Head(ctx, key)
+}
+
+// Who only shows what is stored goes no further than its reader; a run never waits.
+func TestOnlyAReplayWaitsForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		live := &reader{slow: make(chan struct{})}
+		receipt, err := process.Stream(t.Context(), submission("t1", "parallel: a, b"), live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := live.lines[len(live.lines)-1]; last != `run_finish {"type":"natural_end"}` {
+			t.Errorf("the inline stream ends with %s", last)
+		}
+		replay := &reader{slow: make(chan struct{})}
+		done := make(chan error)
+		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, replay) }()
+		for range 3 { // the question, which no reader is shown, the turn and the first result
+			synctest.Wait()
+			replay.slow <- struct{}{}
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(replayed[:10], replay.lines); diff != "" {
+			t.Errorf("while the reader is slow (-want +got):\n%s", diff)
+		}
+		close(replay.slow)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(replayed, replay.lines); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A run that decisions let go on does not wait for the reader of what came before.
+func TestARunThatIsDecidedDoesNotWaitForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, parallel, func(c *runtime.Config) {
+			c.Agents.Plugins, c.Agents.Specs[0].Plugins = []plugin.Plugin{asking{}}, []string{"asking"}
+		})
+		s := submission("t1", "parallel: b, b")
+		receipt, err := process.Stream(t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := process.Run(t.Context(), local, receipt.RunID)
+		if err != nil || len(waiting.Tickets) != 2 {
+			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
+		}
+		var decisions []mailbox.Deciding
+		for _, ticket := range waiting.Tickets {
+			decisions = append(decisions, mailbox.Deciding{Target: ticket.Suspension.ID, Decision: core.Decision{Action: core.DecisionResume}})
+		}
+		if _, err := process.Decide(t.Context(), local, receipt.RunID, decisions[0]); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(process, s.Thread) // the first call runs, and the second waits on
+		began, slow := time.Now(), &reader{slow: make(chan struct{})}
+		if _, err := process.StreamDecisions(t.Context(), local, "t1", decisions, slow); err != nil {
+			t.Fatal(err)
+		}
+		if last := slow.lines[len(slow.lines)-1]; last != `run_finish {"type":"natural_end"}` || time.Since(began) > time.Second {
+			t.Errorf("the stream ended after %s with %s, want the run's end at once", time.Since(began), last)
+		}
+	})
+}
+
+// No read of a followed thread outlives the last stream: a process may be frozen
+// when its invocation has returned.
+func TestNothingReadsWhenTheLastFollowerHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		lingering := &lingers{Backend: r.store}
+		process := r.process("w", lingering)
+		_, queued := behind(t, process, "t1")
+		ctx, cancel := context.WithTimeout(t.Context(), 22*time.Second) // of which 20 are kept; the fourth read begins with its end
+		defer cancel()
+		if err := process.Follow(ctx, local, queued.RunID, runtime.ListenerFunc(func(core.Event) error { lingering.begin(); return nil })); err != nil {
+			t.Fatal(err)
+		}
+		if begun, under := lingering.reads(); begun == 0 || under != 0 {
+			t.Errorf("%d reads have begun, and %d are under way when the stream is over", begun, under)
+		}
+	})
+}
+
+// lingers is a store whose heads take a second to read from some time on, even for
+// who gives up.
+type lingers struct {
+	store.Backend
+	mu           sync.Mutex
+	begins       bool
+	begun, under int
+}
+
+func (l *lingers) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begins = true
+}
+
+func (l *lingers) reads() (begun, under int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begun, l.under
+}
+
+func (l *lingers) note(by int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.begins && by > 0 {
+		l.begun++
+	}
+	if l.begins {
+		l.under += by
+	}
+	return l.begins
+}
+
+func (l *lingers) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	if l.note(1) {
+		time.Sleep(time.Second)
+		defer l.note(-1)
+	}
+	return l.Backend.Head(context.WithoutCancel(ctx), key)
+}
+
+// A listener that failed, while it took an event or while it was waited for, is
+// not called again, and nobody else is told.
+func TestAListenerThatFailsIsGone(t *testing.T) {
+	broken := errors.New("broken pipe")
+	tests := []struct {
+		name     string
+		listener func(calls *int) runtime.Listener
+	}{
+		{"while it took an event", func(calls *int) runtime.Listener {
+			return runtime.ListenerFunc(func(core.Event) error { *calls++; return broken })
+		}},
+		{"while it was waited for", func(calls *int) runtime.Listener { return unready{calls, func() error { return broken }} }},
+		{"by a panic", func(calls *int) runtime.Listener { return unready{calls, func() error { panic("boom") }} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				process := r.process("w", r.store)
+				receipt, err := process.Submit(t.Context(), submission("t1", "parallel: a, b"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+				calls := 0
+				if err := process.Follow(t.Context(), local, receipt.RunID, tt.listener(&calls)); err != nil || calls != 1 {
+					t.Errorf("Follow returns %v after %d calls, want none after 1", err, calls)
+				}
+			})
+		})
+	}
+}
+
+// unready is a listener that cannot be waited for.
+type unready struct {
+	calls *int
+	ready func() error
+}
+
+func (u unready) Emit(core.Event) error       { *u.calls++; return nil }
+func (u unready) Ready(context.Context) error { return u.ready() }
+
+// Followers come and go while a thread moves; each sees its run to the end, and
+// nothing is left behind.
+func TestFollowersComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		var runs []core.ID
+		for i := range 5 {
+			receipt, err := process.Submit(t.Context(), submission("t1", fmt.Sprintf("parallel: a%d, b", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, receipt.RunID)
+		}
+		var followers sync.WaitGroup
+		for i := range 50 {
+			followers.Go(func() {
+				time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				seen := 0
+				err := process.Follow(ctx, local, runs[i%5], runtime.ListenerFunc(func(core.Event) error {
+					if seen++; i%3 == 0 && seen == i%7+1 {
+						cancel()
+					}
+					return nil
+				}))
+				if err != nil || i%3 != 0 && seen != len(replayed) {
+					t.Errorf("follower %d: %v after %d events, want %d", i, err, seen, len(replayed))
+				}
+			})
+		}
+		r.settle(process, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		followers.Wait()
+	})
+}
