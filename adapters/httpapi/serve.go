@@ -51,16 +51,6 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// route registers a native route, whose handler returns refusals.
-func (a *api) route(pattern string, f func(http.ResponseWriter, *http.Request, core.Identity) error) {
-	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		id, _ := core.IdentityFrom(r.Context()) // serve put it there
-		if err := f(w, r, id); err != nil {
-			protocol.Refuse(w, a.Log, err)
-		}
-	})
-}
-
 func noRoute(r *http.Request) error {
 	return core.Errorf(core.CodeNotFound, "no route %s %s", r.Method, core.Excerpt(r.URL.Path))
 }
