@@ -171,7 +171,7 @@ func hello() []core.Event {
 // newServer is the handler over a fake runtime; everybody is ann of acme.
 func newServer(f *fake, change ...func(*httpapi.Options)) http.Handler {
 	o := httpapi.Options{
-		Options: protocol.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)},
+		Options:      protocol.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)},
 		Authenticate: func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme", User: "ann"}, nil },
 	}
 	for _, c := range change {

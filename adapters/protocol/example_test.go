@@ -69,7 +69,7 @@ func (e *lettersEncoder) Encode(event core.Event) ([]protocol.Frame, error) {
 		return []protocol.Frame{{Event: "text", Data: []byte(event.Delta)}}, nil
 	case core.EventRunFinish, core.EventRunYield:
 		e.ended = true
-		return []protocol.Frame{{Event: "bye"}}, nil
+		return []protocol.Frame{{Event: "bye", Data: []byte(event.Type)}}, nil
 	}
 	return nil, nil
 }
@@ -99,7 +99,7 @@ func Example() {
 		request = request.WithContext(core.WithIdentity(request.Context(), core.Identity{Tenant: "acme"}))
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, request)
-		fmt.Println(response.Code, response.Body)
+		fmt.Println(response.Code, strings.TrimSpace(response.Body.String()))
 	}
 	// Output:
 	// 200 event: text
@@ -109,9 +109,7 @@ func Example() {
 	// data: : hello
 	//
 	// event: bye
-	// data:
-	//
-	//
+	// data: run_finish
 	// 400 {"error":"thread id \"a b\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}
 }
 
