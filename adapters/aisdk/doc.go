@@ -37,5 +37,5 @@
 // message without the void part.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
-// identity into the context, limits the body and answers unknown routes.
+// identity into the context, limits the body and refuses unknown routes.
 package aisdk

@@ -19,7 +19,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case aborted(err):
 		panic(http.ErrAbortHandler)
 	case out.sent:
-		// A cut connection is the only way left to say that the answer is not whole.
+		// A cut connection is the only way left to say that the response is not whole.
 		protocol.Log(a.Log, err)
 		panic(http.ErrAbortHandler)
 	default:

@@ -19,7 +19,7 @@ type Options struct {
 	// queues it and gets 202 with the address of its stream.
 	Buffered bool
 	// StreamURL is the base address of the server that can stream, named in
-	// those answers; empty: a path alone.
+	// those responses; empty: a path alone.
 	StreamURL string
 	Log       *slog.Logger // nil: slog.Default()
 }

@@ -35,7 +35,7 @@ type Encoder interface {
 // error: the run goes on.
 var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its run")
 
-// Serve answers with the events that source emits, as the encoder writes them. The
+// Serve responds with the events that source emits, as the encoder writes them. The
 // listener that source gets never makes it wait in Emit, and is the only one who
 // knows whether somebody still reads: once its methods have returned an error they
 // always do.
