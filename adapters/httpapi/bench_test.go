@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/protocol/protocoltest"
 	"github.com/reveille-run/reveille/core/run"
 )
 
@@ -31,7 +31,7 @@ func BenchmarkStream(b *testing.B) {
 	server := httptest.NewServer(newServer(f))
 	defer server.Close()
 	b.ReportAllocs()
-	began, used := time.Now(), processorTime(b)
+	began, used := time.Now(), protocoltest.ProcessorTime(b)
 	for b.Loop() {
 		response, err := http.Post(server.URL+"/v1/runs", "application/json", strings.NewReader(hi))
 		if err != nil {
@@ -43,15 +43,5 @@ func BenchmarkStream(b *testing.B) {
 		_ = response.Body.Close()
 	}
 	b.ReportMetric(float64(b.N)*1004/time.Since(began).Seconds(), "frames/s")
-	b.ReportMetric(float64(processorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
-}
-
-// processorTime is what the process has used of the processors so far.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.ReportMetric(float64(protocoltest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
 }

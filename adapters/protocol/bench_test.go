@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/protocol/protocoltest"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -55,24 +55,14 @@ func BenchmarkServe(b *testing.B) {
 func measure(b *testing.B, stream func() error) {
 	b.Helper()
 	b.ReportAllocs()
-	began, used := time.Now(), processorTime(b)
+	began, used := time.Now(), protocoltest.ProcessorTime(b)
 	for b.Loop() {
 		if err := stream(); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.N)*1001/time.Since(began).Seconds(), "frames/s")
-	b.ReportMetric(float64(processorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
-}
-
-// processorTime is what the process has used of the processors so far.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.ReportMetric(float64(protocoltest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
 }
 
 // repeating says the same of every event, so that encoding costs nothing.

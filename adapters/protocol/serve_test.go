@@ -23,9 +23,6 @@ import (
 func serve(t *testing.T, w http.ResponseWriter, log *slog.Logger, encoder protocol.Encoder, source func(runtime.Listener) error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
-		if r, ok := w.(*transport); ok {
-			r.expired = make(chan struct{}) // of this bubble
-		}
 		o := protocol.Options{Env: env.System(), Log: log}
 		err = o.Serve(w, httptest.NewRequest("GET", "/x", nil).WithContext(context.Background()), encoder, source)
 	})

@@ -17,6 +17,9 @@ const (
 	// Stall is how long a reader may take nothing before it is left, and how long
 	// the last frames of a stream may take to leave.
 	Stall = 30 * time.Second
+	// lastWords is how long they may take when the request is over already: its host
+	// stops, or its time is up.
+	lastWords = 2 * time.Second
 	// MaxBacklog is how many bytes a stream may be ahead of its reader. A frame that
 	// finds more before it leaves the reader; one frame may exceed it.
 	MaxBacklog = 4 << 20
@@ -77,8 +80,8 @@ func (w *Writer) SetHeader(name string, values ...string) { w.header[name] = val
 // *env.PanicError. It must be called once only.
 func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	w.now = e.Now
-	beside, ctx := e.Group(ctx)
-	beside.Go(func(context.Context) error {
+	beside, _ := e.Group(ctx)
+	beside.Go(func(ctx context.Context) error {
 		err := env.Protect(func() error { return w.loop(ctx.Done()) })
 		if err != nil {
 			w.leave(err) // whatever it was, nobody writes any more
@@ -86,7 +89,11 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 		return nil
 	})
 	err := env.Protect(f)
-	w.close()
+	if ctx.Err() != nil {
+		w.close(lastWords)
+	} else {
+		w.close(Stall)
+	}
 	_ = beside.Wait() // its error is the writer's
 	return err
 }
@@ -157,11 +164,15 @@ func (w *Writer) seal() bool {
 	return !w.started
 }
 
-// close lets the loop write what is there and end.
-func (w *Writer) close() {
+// close lets the loop write what is there and end, for as long as that may take. A
+// write that is under way may have more time, which is taken from it.
+func (w *Writer) close(within time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.closed, w.end = true, w.now().Add(Stall)
+	w.closed, w.end = true, w.now().Add(within)
+	if within < Stall && w.started && w.err == nil {
+		_ = w.control.SetWriteDeadline(w.end)
+	}
 	w.rouse()
 }
 

@@ -30,12 +30,9 @@ type transport struct {
 	writes    []string
 	deadlines []time.Time
 	flushes   int
-	expired   chan struct{} // closed by a deadline that has passed
 }
 
-func newTransport() *transport {
-	return &transport{header: http.Header{}, expired: make(chan struct{})}
-}
+func newTransport() *transport { return &transport{header: http.Header{}} }
 
 func (t *transport) Header() http.Header { return t.header }
 func (t *transport) WriteHeader(int)     {}
@@ -63,9 +60,6 @@ func (t *transport) SetWriteDeadline(at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deadlines = append(t.deadlines, at)
-	if !at.After(time.Now()) {
-		close(t.expired)
-	}
 	return nil
 }
 
@@ -82,9 +76,6 @@ func text(s string) protocol.Frame { return protocol.Frame{Data: []byte(s)} }
 func while(t *testing.T, response http.ResponseWriter, f func(*protocol.Writer) error) (w *protocol.Writer, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		if r, ok := response.(*transport); ok {
-			r.expired = make(chan struct{}) // of this bubble
-		}
 		w = protocol.NewWriter(response)
 		err = w.While(t.Context(), env.System(), func() error { return f(w) })
 		// synctest fails the test if a goroutine is left.
@@ -263,15 +254,15 @@ func TestAPanicOfTheWorkIsAnError(t *testing.T) {
 func stalled() *transport {
 	response := newTransport()
 	response.write = func() error {
-		response.mu.Lock()
-		until := time.NewTimer(time.Until(response.deadlines[len(response.deadlines)-1]))
-		response.mu.Unlock()
-		defer until.Stop()
-		select {
-		case <-until.C:
-		case <-response.expired:
+		for {
+			response.mu.Lock()
+			left := time.Until(response.deadlines[len(response.deadlines)-1])
+			response.mu.Unlock()
+			if left <= 0 {
+				return fmt.Errorf("write: %w", os.ErrDeadlineExceeded)
+			}
+			time.Sleep(min(left, 100*time.Millisecond))
 		}
-		return fmt.Errorf("write: %w", os.ErrDeadlineExceeded)
 	}
 	return response
 }
@@ -319,6 +310,25 @@ func TestTheLastFramesHave30SecondsToLeave(t *testing.T) {
 		}
 		if diff := cmp.Diff([]time.Duration{29 * time.Second, 30 * time.Second}, after); diff != "" {
 			t.Errorf("deadlines after the end (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A host that stops does not wait 30 s for a client that reads nothing.
+func TestTheLastFramesOfACancelledRequestHave2SecondsToLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := protocol.NewWriter(stalled())
+		var ended time.Time
+		_ = w.While(ctx, env.System(), func() error {
+			_ = w.Write(text("1"))
+			synctest.Wait()
+			cancel()
+			ended = time.Now()
+			return w.Write(text("2"))
+		})
+		if took := time.Since(ended); took != 2*time.Second || !errors.Is(w.Err(), os.ErrDeadlineExceeded) {
+			t.Errorf("it took %s, error %v, want 2 s and the deadline's", took, w.Err())
 		}
 	})
 }
