@@ -25,17 +25,33 @@ type chunk struct {
 // done ends a stream. It is not JSON.
 var done = []byte("[DONE]")
 
-// encode marshals without HTML escapes, as the official server does.
-func (c chunk) encode() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(c); err != nil { // a payload that is no JSON
-		c.Input, c.Output = quoted(c.Input), quoted(c.Output)
-		b.Reset()
-		_ = e.Encode(c) // strings and valid JSON always marshal
+// chunks encodes the payloads of one event into one buffer, which the next event
+// uses again: a stream has thousands of chunks.
+type chunks struct {
+	buffer bytes.Buffer
+	json   *json.Encoder
+	chunk  chunk    // being encoded: it lies here, so that encoding it allocates nothing
+	out    [][]byte // payloads, which lie in the buffer
+}
+
+// reset forgets the payloads, whose bytes are used again.
+func (c *chunks) reset() {
+	if c.json == nil {
+		c.json = json.NewEncoder(&c.buffer)
+		c.json.SetEscapeHTML(false) // as the official server does
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	c.buffer.Reset()
+	c.out = c.out[:0]
+}
+
+func (c *chunks) emit(one chunk) {
+	begin := c.buffer.Len()
+	c.chunk = one
+	if err := c.json.Encode(&c.chunk); err != nil { // a payload that is no JSON; nothing was written
+		c.chunk.Input, c.chunk.Output = quoted(one.Input), quoted(one.Output)
+		_ = c.json.Encode(&c.chunk) // strings and valid JSON always marshal
+	}
+	c.out = append(c.out, bytes.TrimSuffix(c.buffer.Bytes()[begin:], []byte("\n")))
 }
 
 // quoted makes a JSON string of text that is no JSON.

@@ -3,14 +3,12 @@ package aisdk
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -92,25 +90,18 @@ func approvable(t core.Ticket) bool {
 
 // decide takes the decisions of a request that goes on with an assistant message
 // and streams what follows.
-func (h *handler) decide(w http.ResponseWriter, r *http.Request, req request, m uiMessage) {
-	id, err := identity(r)
-	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
-	}
+func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identity, req request, m uiMessage) error {
 	thread := first(r.PathValue("thread"), req.ID)
 	all, err := h.decisions(r, id, thread, m)
-	switch {
-	case err != nil:
-		protocol.Refuse(w, h.Log, err)
-		return
-	case h.Buffered:
-		h.submitDecisions(w, r, id, thread, all)
-		return
+	if err != nil {
+		return err
 	}
-	h.stream(w, r, Encoder{Continues: m.calls(), MessageID: m.ID}, func(sink run.Sink) error {
+	if h.Buffered {
+		return h.submitDecisions(w, r, id, thread, all)
+	}
+	return h.Serve(w, r, &framed{Encoder: Encoder{Continues: m.calls(), MessageID: m.ID}}, func(l runtime.Listener) error {
 		return take(all, func(d []mailbox.Deciding) (int, error) {
-			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, runtime.ListenerFunc(sink))
+			decided, err := h.Runtime.StreamDecisions(r.Context(), id, thread, d, l)
 			return len(decided), err
 		})
 	})
@@ -223,7 +214,7 @@ func noAnswer(m uiMessage) error {
 	return core.Errorf(core.CodeInvalid, "no new message: the last of messages has role %q, want user", core.Excerpt(m.Role))
 }
 
-// decidedLater answers decisions on a transport that cannot stream.
+// decidedLater is the body of a 202 for decisions on a transport that cannot stream.
 type decidedLater struct {
 	Status    string  `json:"status"` // decision_submitted
 	ThreadID  string  `json:"thread_id"`
@@ -231,10 +222,9 @@ type decidedLater struct {
 	StreamURL string  `json:"stream_url"`
 }
 
-func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) {
+func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) error {
 	if protocol.Demanded(r) {
-		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
-		return
+		return protocol.ErrBuffered
 	}
 	var last mailbox.Decided
 	err := take(all, func(list []mailbox.Deciding) (n int, err error) {
@@ -246,13 +236,12 @@ func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id cor
 		return len(list), nil
 	})
 	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
 	}
 	protocol.JSON(w, http.StatusAccepted, decidedLater{
-		Status: "decision_submitted", ThreadID: last.ThreadID, RunID: last.RunID,
-		StreamURL: h.StreamURL + "/v1/ai-sdk/chat/" + url.PathEscape(last.ThreadID) + "/stream",
+		Status: "decision_submitted", ThreadID: last.ThreadID, RunID: last.RunID, StreamURL: h.StreamURL + streamPath(last.ThreadID),
 	})
+	return nil
 }
 
 // tool reports whether a part is a tool call.

@@ -157,7 +157,8 @@ func TestANewMessageBeatsTheApprovalsBeforeIt(t *testing.T) {
 
 // The application can give messages ids of its own: then the open run counts.
 func TestAMessageWithAnotherIDDecidesOnTheOpenRun(t *testing.T) {
-	f := &fake{run: waitsWith(asks("a")), thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
+	over := []core.Event{{Type: core.EventRunFinish}}
+	f := &fake{decided: over, run: waitsWith(asks("a")), thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
 		return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 	}}
 	body := strings.ReplaceAll(chatWith(approval("a", "true")), runText, "my-message")
@@ -166,7 +167,7 @@ func TestAMessageWithAnotherIDDecidesOnTheOpenRun(t *testing.T) {
 	if diff := cmp.Diff(want, f.decisions); rec.Code != 200 || diff != "" {
 		t.Errorf("status %d, decisions (-want +got):\n%s", rec.Code, diff)
 	}
-	idle := &fake{thread: func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }}
+	idle := &fake{decided: over, thread: func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }}
 	want[0][0].Run = core.ID{}
 	rec = do(newServer(t, idle), "POST", "/v1/ai-sdk/chat", body)
 	if diff := cmp.Diff(want, idle.decisions); rec.Code != 200 || diff != "" {

@@ -39,5 +39,5 @@
 // "cut": true when even the newest run is not whole.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
-// identity into the context, limits the body and answers unknown routes.
+// identity into the context, limits the body and refuses unknown routes.
 package aisdk

@@ -23,7 +23,7 @@ type Encoder struct {
 	// Shown is left out: the client has it in messages before this one.
 	Shown Shown
 
-	out        [][]byte
+	chunks
 	started    bool
 	skip       int // the last step of the run that is left out
 	inStep     bool
@@ -45,10 +45,11 @@ type call struct {
 // Ended reports whether the terminal frame was produced.
 func (e *Encoder) Ended() bool { return e.ended }
 
-// Encode returns the frames that an event becomes, often none. After
-// run_finish or run_yield, whose last frame is "[DONE]", it returns nothing.
+// Encode returns the frames that an event becomes, often none. They are valid until
+// the next call. After run_finish or run_yield, whose last frame is "[DONE]", it
+// returns nothing.
 func (e *Encoder) Encode(event core.Event) [][]byte {
-	e.out = nil
+	e.reset()
 	if e.ended {
 		return nil
 	}
@@ -92,9 +93,9 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 	return e.out
 }
 
-// Fail returns the frames that end a stream which cannot go on.
+// Fail returns the frames that end a stream which cannot go on, as Encode does.
 func (e *Encoder) Fail(text string) [][]byte {
-	e.out = nil
+	e.reset()
 	if e.ended {
 		return nil
 	}
@@ -102,8 +103,6 @@ func (e *Encoder) Fail(text string) [][]byte {
 	e.fail(text)
 	return e.out
 }
-
-func (e *Encoder) emit(c chunk) { e.out = append(e.out, c.encode()) }
 
 func (e *Encoder) start(run core.ID) {
 	if e.started {

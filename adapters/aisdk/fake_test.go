@@ -95,6 +95,16 @@ func (f *fake) Run(_ context.Context, _ core.Identity, run core.ID) (core.Run, e
 	return f.run(run)
 }
 
+func (f *fake) Decide(_ context.Context, _ core.Identity, _ core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
+	f.called("Decide")
+	return f.take("", d)
+}
+
+func (f *fake) CancelRun(context.Context, core.Identity, core.ID) error {
+	f.called("CancelRun")
+	return nil
+}
+
 func (f *fake) Follow(ctx context.Context, _ core.Identity, run core.ID, listener runtime.Listener) error {
 	f.called("Follow")
 	if f.follow == nil {

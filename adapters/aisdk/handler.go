@@ -1,8 +1,6 @@
 package aisdk
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,198 +8,96 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-func (h *handler) chat(w http.ResponseWriter, r *http.Request) {
+func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		err = core.Errorf(core.CodeInvalid, "read body: %w", err)
+		return core.Errorf(core.CodeInvalid, "read body: %w", err)
 	}
-	var req request
-	if err == nil {
-		req, err = decodeRequest(body)
-	}
-	if err == nil {
-		err = req.check()
-	}
+	req, err := decodeRequest(body)
 	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
+	}
+	if err := req.check(); err != nil {
+		return err
 	}
 	if m, ok := req.continued(); ok {
-		h.decide(w, r, req, m)
-		return
+		return h.decide(w, r, id, req, m)
 	}
-	h.start(w, r, req)
+	return h.start(w, r, id, req)
 }
 
 // start starts a run with new input.
-func (h *handler) start(w http.ResponseWriter, r *http.Request, req request) {
-	s, err := h.submission(r, req)
+func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity, req request) error {
+	s, err := h.submission(r, id, req)
 	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
 	}
 	if h.Buffered {
-		h.submit(w, r, s)
-		return
+		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
-	shown, err := h.shownBefore(r, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, s.Thread.Thread, req)
+	shown, err := h.shownBefore(r, id, s.Thread.Thread, req)
 	if err != nil {
-		protocol.Refuse(w, h.Log, hide(err))
-		return
+		return hide(err)
 	}
-	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
-		_, err := h.Runtime.Stream(r.Context(), s, runtime.ListenerFunc(sink))
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+		_, err := h.Runtime.Stream(r.Context(), s, l)
 		return hide(err)
 	})
 }
 
 // submission makes a submission of a chat request.
-func (h *handler) submission(r *http.Request, req request) (mailbox.Submission, error) {
-	var s mailbox.Submission
-	id, err := identity(r)
-	if err != nil {
-		return s, err
-	}
-	s.Thread = core.ThreadKey{Tenant: id.Tenant, Thread: first(r.PathValue("thread"), req.ID)}
-	s.User = id.User
-	s.AgentID = first(r.PathValue("agent"), req.AgentID, h.DefaultAgent)
+func (h *handler) submission(r *http.Request, id core.Identity, req request) (s mailbox.Submission, err error) {
+	s.Thread.Thread = first(r.PathValue("thread"), req.ID)
+	s.AgentID = first(r.PathValue("agent"), req.AgentID)
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
 	s.Key = "message:" + s.Messages[len(s.Messages)-1].ID
-	if err := s.Check(); err != nil {
+	if err := h.Complete(&s, id); err != nil {
 		return s, err
-	}
-	if !h.Runtime.HasAgent(s.AgentID) {
-		return s, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
 	}
 	s.Messages, err = h.unknown(r.Context(), id, s.Thread.Thread, s.Messages)
 	return s, err
 }
 
-// queued answers a chat request on a transport that cannot stream.
-type queued struct {
-	Status     string  `json:"status"`
-	ThreadID   string  `json:"thread_id"`
-	RunID      core.ID `json:"run_id"`
-	DispatchID core.ID `json:"dispatch_id"`
-	StreamURL  string  `json:"stream_url"`
+// streamPath is where the stream of a thread's run is.
+func streamPath(thread string) string {
+	return "/v1/ai-sdk/chat/" + url.PathEscape(thread) + "/stream"
 }
 
-func (h *handler) submit(w http.ResponseWriter, r *http.Request, s mailbox.Submission) {
-	if protocol.Demanded(r) {
-		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
-		return
-	}
-	receipt, err := h.Runtime.Submit(r.Context(), s)
+// resume replays the active run of a thread. Without one it is 204, and no error:
+// the client asks for every chat that it opens.
+func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
 	if err != nil {
-		protocol.Refuse(w, h.Log, hide(err))
-		return
-	}
-	status := "queued"
-	if receipt.Running {
-		status = "running"
-	}
-	protocol.JSON(w, http.StatusAccepted, queued{
-		Status: status, ThreadID: receipt.ThreadID, RunID: receipt.RunID, DispatchID: receipt.DispatchID,
-		StreamURL: h.StreamURL + "/v1/ai-sdk/chat/" + url.PathEscape(receipt.ThreadID) + "/stream",
-	})
-}
-
-// resume replays the active run of a thread, or answers 204: the client asks
-// for every chat that it opens.
-func (h *handler) resume(w http.ResponseWriter, r *http.Request) {
-	id, thread, err := named(r)
-	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
 	}
 	info, err := h.Runtime.Thread(r.Context(), id, thread)
 	switch core.CodeOf(err) {
 	case "":
 	case core.CodeNotFound, core.CodeForbidden, core.CodeDeleted:
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	default:
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
 	}
 	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	}
 	if h.Buffered {
-		protocol.Refuse(w, h.Log, protocol.ErrBuffered)
-		return
+		return protocol.ErrBuffered
 	}
 	shown, err := h.shownOf(r, id, thread, info.ActiveRun)
 	if err != nil {
-		protocol.Refuse(w, h.Log, hide(err))
-		return
+		return hide(err)
 	}
-	h.stream(w, r, Encoder{Shown: shown}, func(sink run.Sink) error {
-		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, runtime.ListenerFunc(sink)))
+	return h.Serve(w, r, &framed{Encoder: Encoder{Shown: shown}}, func(l runtime.Listener) error {
+		return hide(h.Runtime.Follow(r.Context(), id, info.ActiveRun, l))
 	})
-}
-
-// stream answers with the events that source emits, as the encoder writes them. An error before the first
-// of them is a plain refusal, a later one ends the stream as an error.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(run.Sink) error) {
-	out := protocol.NewWriter(w)
-	out.SetHeader("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	send := func(frames [][]byte) error {
-		for _, data := range frames {
-			if err := out.Write(protocol.Frame{Data: data}); err != nil {
-				return err
-			}
-		}
-		return out.Err()
-	}
-	err := out.KeepAlive(r.Context(), h.Env, func() error {
-		return source(func(e core.Event) error { return send(encoder.Encode(e)) })
-	})
-	switch {
-	case out.Err() != nil || errors.Is(r.Context().Err(), context.Canceled): // the client is gone; the run goes on
-	case err != nil && !out.Started():
-		protocol.Refuse(w, h.Log, err)
-	case err != nil:
-		protocol.Log(h.Log, err)
-		_ = send(encoder.Fail(protocol.Public(err).Error))
-	case !encoder.Ended():
-		_ = send(encoder.Fail(interrupted))
-	}
-}
-
-// interrupted is what a client reads whose stream ended before the run. The
-// client's protocol has no way to say it but an error.
-const interrupted = "the stream ended before the run, which goes on; reconnect to follow it"
-
-// messages returns the newest messages of a thread, whole runs of them.
-func (h *handler) messages(w http.ResponseWriter, r *http.Request) {
-	id, thread, err := named(r)
-	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
-	}
-	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
-	if err != nil {
-		protocol.Refuse(w, h.Log, hide(err))
-		return
-	}
-	c := convert(page.Messages)
-	if run, open := c.open(); open {
-		record, err := h.Runtime.Run(r.Context(), id, run)
-		if err != nil {
-			protocol.Refuse(w, h.Log, hide(err))
-			return
-		}
-		c.tickets(run, record.Tickets)
-	}
-	protocol.JSON(w, http.StatusOK, history{Messages: c.out, Truncated: page.Earlier, Cut: page.Cut})
 }
 
 // history is a thread's messages as the client keeps them: the newest, as many as
@@ -212,45 +108,42 @@ type history struct {
 	Cut       bool        `json:"cut,omitempty"`       // and the first message of these is not whole: its run alone is too large
 }
 
-func (h *handler) cancel(w http.ResponseWriter, r *http.Request) {
-	id, thread, err := named(r)
+// messages returns the newest messages of a thread, whole runs of them.
+func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
 	if err != nil {
-		protocol.Refuse(w, h.Log, err)
-		return
+		return err
+	}
+	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
+	if err != nil {
+		return hide(err)
+	}
+	c := convert(page.Messages)
+	if run, open := c.open(); open {
+		record, err := h.Runtime.Run(r.Context(), id, run)
+		if err != nil {
+			return hide(err)
+		}
+		c.tickets(run, record.Tickets)
+	}
+	protocol.JSON(w, http.StatusOK, history{Messages: c.out, Truncated: page.Earlier, Cut: page.Cut})
+	return nil
+}
+
+func (h *handler) cancel(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
 	}
 	if _, err := h.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		protocol.Refuse(w, h.Log, hide(err))
-		return
+		return hide(err)
 	}
 	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
-}
-
-// named returns the identity of a request and the thread in its path.
-func named(r *http.Request) (core.Identity, string, error) {
-	id, err := identity(r)
-	if err != nil {
-		return id, "", err
-	}
-	thread := r.PathValue("thread")
-	return id, thread, core.CheckName("thread id", thread)
-}
-
-func identity(r *http.Request) (core.Identity, error) {
-	id, ok := core.IdentityFrom(r.Context())
-	if !ok {
-		return id, core.Errorf(core.CodeUnauthorized, "the request carries no identity")
-	}
-	return id, nil
+	return nil
 }
 
 // hide makes another user's thread look like one that does not exist.
-func hide(err error) error {
-	switch core.CodeOf(err) {
-	case core.CodeNotFound, core.CodeForbidden:
-		return core.Errorf(core.CodeNotFound, "not found")
-	}
-	return err
-}
+func hide(err error) error { return protocol.Hide(err) }
 
 // first returns the first value that is not empty.
 func first(values ...string) string {

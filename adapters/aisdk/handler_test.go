@@ -336,9 +336,15 @@ func TestABufferedTransportQueues(t *testing.T) {
 }
 
 func TestAClientThatGoesAwayEndsNothing(t *testing.T) {
+	synctest.Test(t, clientThatGoesAway)
+}
+
+func clientThatGoesAway(t *testing.T) {
 	finished := false
 	f := &fake{stream: func(_ context.Context, _ mailbox.Submission, s run.Sink) error {
-		if s(core.Event{Type: core.EventRunStart, RunID: runID}) == nil {
+		_ = s(core.Event{Type: core.EventRunStart, RunID: runID})
+		synctest.Wait() // until it is written
+		if s(core.Event{Type: core.EventStepStart}) == nil {
 			t.Error("the sink did not say that its client is gone")
 		}
 		finished = true

@@ -3,7 +3,9 @@ package awslambda
 import (
 	"bytes"
 	"io"
+	"os"
 	"sync"
+	"time"
 )
 
 // pipeLimit is how many bytes a handler may be ahead of its client: enough to
@@ -17,9 +19,11 @@ type pipe struct {
 	mu      sync.Mutex
 	changed sync.Cond // of any field
 	buffer  bytes.Buffer
-	refusal error // of writes
-	end     error // what the reader gets after the buffer; nil: more may come
-	left    bool  // the reader is gone, and data goes nowhere
+	until   time.Time // when a write that still waits fails; zero: never
+	late    bool      // a write has failed so
+	refusal error     // of writes
+	end     error     // what the reader gets after the buffer; nil: more may come
+	left    bool      // the reader is gone, and data goes nowhere
 }
 
 func newPipe() *pipe {
@@ -43,25 +47,65 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// write blocks while the buffer is full.
+// write blocks while the buffer is full, at most until the deadline: its error is
+// os.ErrDeadlineExceeded then.
 func (p *pipe) write(b []byte) (written int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(b) > 0 {
-		for p.refusal == nil && !p.left && p.buffer.Len() >= pipeLimit {
-			p.changed.Wait()
-		}
-		if p.refusal != nil {
+		p.waitForRoom()
+		switch {
+		case p.refusal != nil:
 			return written, p.refusal
-		}
-		if p.left {
+		case p.left:
 			return written + len(b), nil
+		case p.buffer.Len() >= pipeLimit:
+			p.late = true
+			return written, os.ErrDeadlineExceeded
 		}
 		n, _ := p.buffer.Write(b[:min(len(b), pipeLimit-p.buffer.Len())])
 		b, written = b[n:], written+n
 		p.changed.Broadcast()
 	}
 	return written, nil
+}
+
+// waitForRoom returns when a write can go on or has to fail. The timer exists only
+// as long as a write waits, so that none fires into a later invocation.
+func (p *pipe) waitForRoom() {
+	for p.refusal == nil && !p.left && p.buffer.Len() >= pipeLimit {
+		if p.until.IsZero() {
+			p.changed.Wait()
+			continue
+		}
+		rest := time.Until(p.until)
+		if rest <= 0 {
+			return
+		}
+		alarm := time.AfterFunc(rest, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.changed.Broadcast()
+		})
+		p.changed.Wait()
+		alarm.Stop()
+	}
+}
+
+// setDeadline sets when writes that wait fail, also one that waits already; the
+// zero time means never.
+func (p *pipe) setDeadline(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = until
+	p.changed.Broadcast()
+}
+
+// stalled reports whether a write has failed for its deadline.
+func (p *pipe) stalled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late
 }
 
 // refuse makes this and every later write fail, also one that blocks.

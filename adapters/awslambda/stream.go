@@ -10,12 +10,13 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
-// Stream answers a handler that serves h behind a Function URL with invoke mode
+// Stream returns a handler that serves h behind a Function URL with invoke mode
 // RESPONSE_STREAM (payload format 2.0) or an API Gateway REST API with response
 // transfer mode STREAM (1.0); the event tells which. Its result is a
 // *events.LambdaFunctionURLStreamingResponse or a
@@ -23,7 +24,8 @@ import (
 // encoded as JSON. An event that is no HTTP request is an error.
 //
 // The status and header leave with the first body byte or Flush, later bytes as
-// they are written, at most 64 KiB ahead of the client. h runs in a goroutine of
+// they are written, at most 64 KiB ahead of the client; a write that waits for it
+// ends with the deadline that http.ResponseController sets. h runs in a goroutine of
 // its own. The result's Close, which the runtime client calls before it asks for
 // the next event, waits for it, whether or not somebody still reads: AWS does
 // not tell when a client goes away, and a disconnect is no cancel.
@@ -68,7 +70,7 @@ func Stream(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage
 	}
 }
 
-// stream is one invocation's answer on its way.
+// stream is the response of one invocation on its way.
 type stream struct {
 	exchange
 	log    *slog.Logger
@@ -90,6 +92,10 @@ func (s *stream) run(release func()) {
 		release()
 		if err != nil {
 			s.fail(http.StatusInternalServerError, errInternal)
+			return
+		}
+		if s.pipe.stalled() { // what was written is not whole, and must not look so
+			s.pipe.finish(nil, messages.InvokeResponse_Error{Type: "Reveille.BrokenStream", Message: "the client took nothing in time"})
 			return
 		}
 		s.writer.finish([]byte("\n"))
@@ -141,6 +147,9 @@ func (s *stream) write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// setDeadline implements deadliner.
+func (s *stream) setDeadline(until time.Time) { s.pipe.setDeadline(until) }
 
 // Read implements io.Reader for the runtime client.
 func (s *stream) Read(p []byte) (int, error) { return s.pipe.Read(p) }

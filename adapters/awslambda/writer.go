@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // answer is where a responseWriter writes to. start is called once, before any
@@ -11,6 +12,11 @@ import (
 type answer interface {
 	start(status int, header http.Header)
 	write(p []byte) (int, error)
+}
+
+// deadliner is an answer whose writes can be given a deadline.
+type deadliner interface {
+	setDeadline(until time.Time)
 }
 
 // responseWriter is an http.ResponseWriter and http.Flusher that behaves as
@@ -28,7 +34,7 @@ type responseWriter struct {
 	frozen  http.Header // what start is given
 	started bool
 	written int   // body bytes
-	broken  error // what every further write answers
+	broken  error // what every further write returns
 }
 
 func newResponseWriter(a answer, r *http.Request) *responseWriter {
@@ -88,6 +94,17 @@ func (w *responseWriter) Flush() {
 	}
 }
 
+// SetWriteDeadline makes http.ResponseController.SetWriteDeadline work. It does not
+// take the lock, which a write holds while it waits: it has to end that one.
+func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
+	d, ok := w.answer.(deadliner)
+	if !ok {
+		return http.ErrNotSupported
+	}
+	d.setDeadline(deadline)
+	return nil
+}
+
 // finish sends what a handler left unsaid when it returned. empty, if not nil,
 // is the body of an answer that may have one and has none.
 func (w *responseWriter) finish(empty []byte) {
@@ -110,7 +127,7 @@ func (w *responseWriter) finish(empty []byte) {
 	}
 }
 
-// abandon makes every further write answer the cause. When nothing has left
+// abandon makes every further write return the cause. When nothing has left
 // yet, it starts a JSON answer with the given status, whose body the caller
 // has to send unless the request was a HEAD.
 func (w *responseWriter) abandon(status int, cause error) (started bool) {

@@ -8,7 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
-// decided answers a decision that was taken.
+// decided is the body of a 202 for a decision that was taken.
 type decided struct {
 	Status       string  `json:"status"` // decision_submitted
 	RunID        core.ID `json:"run_id"`
@@ -29,11 +29,11 @@ func (a *api) decideRun(w http.ResponseWriter, r *http.Request, id core.Identity
 		return err
 	}
 	got, err := a.Runtime.Decide(r.Context(), id, runID, d)
-	return taken(w, got, hide(err, "suspended call "+core.Excerpt(d.Target)+" of run", runID.String()))
+	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of run", runID.String()))
 }
 
 func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := threadOf(r)
+	thread, err := protocol.Thread(r)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Ident
 		return err
 	}
 	got, err := a.Runtime.DecideThread(r.Context(), id, thread, d)
-	return taken(w, got, hide(err, "suspended call "+core.Excerpt(d.Target)+" of thread", thread))
+	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of thread", thread))
 }
 
 func taken(w http.ResponseWriter, d mailbox.Decided, err error) error {

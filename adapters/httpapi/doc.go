@@ -26,7 +26,7 @@
 //
 // A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
 // "cancel", "payload"?, "reason"?, "decision_id"?}. A payload {"approved": false}
-// cancels, whatever the action says. The same decision_id again answers the same,
+// cancels, whatever the action says. The same decision_id again returns the same,
 // with "duplicate": true, and does nothing; without one it is made of what the
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.
@@ -36,7 +36,7 @@
 // that no step has read.
 //
 // A header Idempotency-Key makes a POST that starts a run safe to send again:
-// the same key and body answer the first run. Without a thread id the key also
+// the same key and body return the first run. Without a thread id the key also
 // decides the new thread's id, so that both requests meet there.
 //
 // Every refusal has the body {"error": text, "code": code}. Bodies are decoded

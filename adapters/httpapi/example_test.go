@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core/env"
 )
 
@@ -17,10 +18,12 @@ import (
 //	  -H 'idempotency-key: order-42' -d '{"messages":[{"role":"user","content":"echo: hello"}]}'
 func ExampleNew() {
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Runtime:      &fake{}, // a *runtime.Runtime
-		Env:          env.System(),
+		Options: protocol.Options{
+			Runtime:      &fake{}, // a *runtime.Runtime
+			Env:          env.System(),
+			DefaultAgent: "demo",
+		},
 		Authenticate: httpapi.Anonymous("local"),
-		DefaultAgent: "demo",
 	}))
 	defer server.Close()
 	request, err := http.NewRequest("POST", server.URL+"/v1/threads/t1/messages",

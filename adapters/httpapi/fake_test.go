@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -57,6 +58,11 @@ func (f *fake) Stream(ctx context.Context, s mailbox.Submission, listener runtim
 		return receipt, play(listener.Emit, hello())
 	}
 	return receipt, f.stream(ctx, listener.Emit)
+}
+
+func (f *fake) StreamDecisions(context.Context, core.Identity, string, []mailbox.Deciding, runtime.Listener) ([]mailbox.Decided, error) {
+	f.calls = append(f.calls, "StreamDecisions")
+	return nil, errAbsent
 }
 
 func (f *fake) Follow(_ context.Context, id core.Identity, run core.ID, listener runtime.Listener) error {
@@ -165,7 +171,7 @@ func hello() []core.Event {
 // newServer is the handler over a fake runtime; everybody is ann of acme.
 func newServer(f *fake, change ...func(*httpapi.Options)) http.Handler {
 	o := httpapi.Options{
-		Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler),
+		Options:      protocol.Options{Runtime: f, Env: env.System(), DefaultAgent: "demo", Log: slog.New(slog.DiscardHandler)},
 		Authenticate: func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: "acme", User: "ann"}, nil },
 	}
 	for _, c := range change {

@@ -45,18 +45,8 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if thread == "" {
 		thread = a.newThread(id, key)
 	}
-	if s.AgentID == "" {
-		s.AgentID = a.DefaultAgent
-	}
-	s.Thread = core.ThreadKey{Tenant: id.Tenant, Thread: thread}
-	s.User, s.Mode = id.User, mailbox.Mode(mode)
-	if err := s.Check(); err != nil {
-		return s, err
-	}
-	if !a.Runtime.HasAgent(s.AgentID) {
-		return s, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
-	}
-	return s, nil
+	s.Thread.Thread, s.Mode = thread, mailbox.Mode(mode)
+	return s, a.Complete(&s, id)
 }
 
 // idempotencyKey returns the header's value, empty when it is absent.

@@ -16,7 +16,7 @@ const (
 	maxDepth = 64      // of nested arrays and objects
 )
 
-// errMediaType is answered with 415, which no code of the table stands for.
+// errMediaType is refused with 415, which no code of the table stands for.
 var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
 
 // limit reads the body of a request within the limits and puts it back, so

@@ -19,7 +19,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case aborted(err):
 		panic(http.ErrAbortHandler)
 	case out.sent:
-		// A cut connection is the only way left to say that the answer is not whole.
+		// A cut connection is the only way left to say that the response is not whole.
 		protocol.Log(a.Log, err)
 		panic(http.ErrAbortHandler)
 	default:
@@ -51,16 +51,6 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.mux.ServeHTTP(w, r)
 	return nil
-}
-
-// route registers a native route, whose handler returns refusals.
-func (a *api) route(pattern string, f func(http.ResponseWriter, *http.Request, core.Identity) error) {
-	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		id, _ := core.IdentityFrom(r.Context()) // serve put it there
-		if err := f(w, r, id); err != nil {
-			protocol.Refuse(w, a.Log, err)
-		}
-	})
 }
 
 func noRoute(r *http.Request) error {

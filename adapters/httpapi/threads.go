@@ -9,38 +9,15 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 )
-
-// accepted answers a request that queued a run.
-type accepted struct {
-	Status     string  `json:"status"` // running or queued
-	ThreadID   string  `json:"thread_id"`
-	RunID      core.ID `json:"run_id"`
-	DispatchID core.ID `json:"dispatch_id"`
-	StreamURL  string  `json:"stream_url,omitempty"`
-}
-
-func acceptance(r mailbox.Receipt) accepted {
-	status := "queued"
-	if r.Running {
-		status = "running"
-	}
-	return accepted{Status: status, ThreadID: r.ThreadID, RunID: r.RunID, DispatchID: r.DispatchID}
-}
 
 func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	s, err := a.submission(r, id)
 	if err != nil {
 		return err
 	}
-	receipt, err := a.Runtime.Submit(r.Context(), s)
-	if err != nil {
-		return hide(err, "thread", s.Thread.Thread)
-	}
-	protocol.JSON(w, http.StatusAccepted, acceptance(receipt))
-	return nil
+	return protocol.Hide(a.Queue(w, r, s, nil), "thread", s.Thread.Thread)
 }
 
 // page is the wire form of a page of messages.
@@ -52,7 +29,7 @@ type page struct {
 }
 
 func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := threadOf(r)
+	thread, err := protocol.Thread(r)
 	if err != nil {
 		return err
 	}
@@ -62,7 +39,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	}
 	got, err := a.Runtime.Messages(r.Context(), id, thread, q)
 	if err != nil {
-		return hide(err, "thread", thread)
+		return protocol.Hide(err, "thread", thread)
 	}
 	p := page{Messages: got.Messages, Total: got.Total, HasMore: got.Next != 0}
 	if p.Messages == nil {
@@ -137,13 +114,13 @@ type activeRun struct {
 }
 
 func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := threadOf(r)
+	thread, err := protocol.Thread(r)
 	if err != nil {
 		return err
 	}
 	got, err := a.Runtime.Thread(r.Context(), id, thread)
 	if err != nil {
-		return hide(err, "thread", thread)
+		return protocol.Hide(err, "thread", thread)
 	}
 	info := threadInfo{ThreadID: got.ID, Owner: got.Owner, Queued: got.Queued, Messages: got.Messages}
 	if !got.ActiveRun.IsZero() {
@@ -154,28 +131,13 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 }
 
 func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := threadOf(r)
+	thread, err := protocol.Thread(r)
 	if err != nil {
 		return err
 	}
 	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		return hide(err, "active run of thread", thread)
+		return protocol.Hide(err, "active run of thread", thread)
 	}
 	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
 	return nil
-}
-
-func threadOf(r *http.Request) (string, error) {
-	thread := r.PathValue("thread")
-	return thread, core.CheckName("thread id", thread)
-}
-
-// hide makes what belongs to others look like what does not exist, in the same
-// words.
-func hide(err error, what, name string) error {
-	switch core.CodeOf(err) {
-	case core.CodeNotFound, core.CodeForbidden:
-		return core.Errorf(core.CodeNotFound, "%s %s not found", what, name)
-	}
-	return err
 }

@@ -51,8 +51,8 @@ func Status(code core.Code) int {
 // Public returns what a client may read of err. The text of an error that is
 // not the client's doing is replaced by a general sentence, since it can name
 // hosts and records; what workers tell each other (a lost claim, a record that
-// only a newer program reads) is a service that cannot answer now. A forbidden thread looks like one that does not exist, so
-// that nobody can find out which ids are taken.
+// only a newer program reads) is an unavailable service. A forbidden thread looks
+// like one that does not exist, so that nobody can find out which ids are taken.
 func Public(err error) Problem {
 	var tooLarge *http.MaxBytesError
 	code := core.CodeOf(err)
@@ -74,7 +74,7 @@ func Public(err error) Problem {
 	return Problem{Error: err.Error(), Code: code}
 }
 
-// Refuse answers err as a JSON [Problem]; what the client may not read goes to
+// Refuse writes err as a JSON [Problem]; what the client may not read goes to
 // the log. It must not be called once a stream has started.
 func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 	p := Public(err)
@@ -100,7 +100,7 @@ func Log(log *slog.Logger, err error) {
 	log.Error("request failed", attributes...)
 }
 
-// JSON answers a value as JSON.
+// JSON writes a response whose body is a value as JSON.
 func JSON(w http.ResponseWriter, status int, value any) {
 	body, err := core.EncodeJSON(value)
 	if err != nil {
@@ -109,5 +109,5 @@ func JSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+	_, _ = w.Write(append(body, '\n')) // a client that is gone needs nothing
 }

@@ -1,48 +1,67 @@
 package protocol
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Heartbeat is the silence after which [Writer.KeepAlive] sends a comment.
-const Heartbeat = 15 * time.Second
+const (
+	// Heartbeat is the silence after which a stream sends a comment.
+	Heartbeat = 15 * time.Second
+	// Stall is how long a reader may take nothing before it is left, and how long
+	// the last frames of a stream may take to leave.
+	Stall = 30 * time.Second
+	// lastWords is how long they may take when the request is over already: its host
+	// stops, or its time is up.
+	lastWords = 2 * time.Second
+	// MaxBacklog is how many bytes a stream may be ahead of its reader. A frame that
+	// finds more before it leaves the reader; one frame may exceed it.
+	MaxBacklog = 4 << 20
+	// ready is the backlog below which [Writer.Ready] returns.
+	ready = 64 << 10
+)
 
-// stall is how long one frame may take to leave. A client that stopped reading
-// must not hold up the run that writes to it.
-const stall = 30 * time.Second
+// ErrSlow ends the stream of a reader that is more than [MaxBacklog] behind.
+var ErrSlow = core.Errorf(core.CodeUnavailable, "the reader is more than %d bytes behind its stream", MaxBacklog)
 
-// Frame is one server-sent event. Empty fields are left out, Data never is.
-type Frame struct {
-	ID    string // becomes the Last-Event-ID of a reconnecting client
-	Event string
-	Data  []byte // several lines become several data fields
-}
+// errOver is returned to whoever writes after the end.
+var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 
-// Writer writes frames to one response. Its methods may be called concurrently.
-// After an error every later call returns that error and writes nothing.
+// Writer writes frames to one response. It never makes its caller wait for the
+// network: a frame joins the backlog, which a loop beside the caller writes out,
+// all that is there at once. So a frame that finds the loop idle leaves at once,
+// and those that come while a write is under way leave together with the next.
+//
+// Its methods may be called concurrently. After an error every later call returns
+// that error and nothing is written any more.
 type Writer struct {
-	mu      sync.Mutex
-	w       http.ResponseWriter
-	control *http.ResponseController
-	header  http.Header
-	now     func() time.Time // nil outside KeepAlive
-	last    time.Time        // of the last write, or of KeepAlive's begin
-	started bool
+	response http.ResponseWriter
+	control  *http.ResponseController
+	header   http.Header
+	now      func() time.Time // the environment's, inside While
+
+	mu      sync.Mutex // never held across I/O: SetWriteDeadline does none
+	backlog []byte     // frames that the loop has not taken
+	writing int        // bytes that it has taken and the transport has not
+	started bool       // a frame or heartbeat was accepted: the status is 200
+	closed  bool       // no frame follows
+	end     time.Time  // when the last byte must have left, once closed
 	err     error
+	idle    bool          // the loop waits for wake
+	wake    chan struct{} // holds one signal for the loop
+	room    chan struct{} // closed when Ready should look again; nil: nobody waits
 }
 
 // NewWriter returns a writer over w. Nothing is sent, and no header of w is
-// set, before the first frame or comment.
+// set, before the first frame or heartbeat; nothing is written outside While.
 func NewWriter(w http.ResponseWriter) *Writer {
-	return &Writer{w: w, control: http.NewResponseController(w), header: http.Header{
+	return &Writer{response: w, control: http.NewResponseController(w), now: time.Now, wake: make(chan struct{}, 1), header: http.Header{
 		"Content-Type":      {"text/event-stream"},
 		"Cache-Control":     {"no-cache"},
 		"Connection":        {"keep-alive"},
@@ -50,11 +69,76 @@ func NewWriter(w http.ResponseWriter) *Writer {
 	}}
 }
 
-// SetHeader sets a header that is sent with the first frame.
-func (w *Writer) SetHeader(name, value string) {
+// SetHeader sets a header that is sent with the first frame. It must not be
+// called any more inside While.
+func (w *Writer) SetHeader(name string, values ...string) { w.header[name] = values }
+
+// While calls f and writes what it sends, with the comment "keep-alive" after
+// each [Heartbeat] of silence. It returns when f has returned and its frames have
+// left, or the reader was left. A client that is gone, or a ctx that is done, ends
+// the heartbeats, not f, and is no error; see Err. A panic of f is returned as an
+// *env.PanicError. It must be called once only.
+func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
+	w.now = e.Now
+	beside, _ := e.Group(ctx)
+	beside.Go(func(ctx context.Context) error {
+		err := env.Protect(func() error { return w.loop(ctx.Done()) })
+		if err != nil {
+			w.leave(err) // whatever it was, nobody writes any more
+		}
+		return nil
+	})
+	err := env.Protect(f)
+	if ctx.Err() != nil {
+		w.close(lastWords)
+	} else {
+		w.close(Stall)
+	}
+	_ = beside.Wait() // its error is the writer's
+	return err
+}
+
+// Write sends a frame. It returns at once; an error means that nobody reads any
+// more: the client is gone, took nothing for [Stall], or is [ErrSlow]. f is copied.
+func (w *Writer) Write(f Frame) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.header.Set(name, value)
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.closed:
+		return errOver
+	case w.behind() > MaxBacklog:
+		w.abandon(ErrSlow)
+		return w.err
+	}
+	w.started = true
+	w.backlog = f.appendTo(w.backlog)
+	w.rouse()
+	return nil
+}
+
+// Ready returns when nearly all frames have left: less than 64 KiB wait. A caller
+// that has everything at hand, such as a replay, calls it before each portion, so
+// that it reads no faster than its reader. An error is Write's, or ctx is done.
+func (w *Writer) Ready(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		if w.err != nil || w.behind() < ready {
+			defer w.mu.Unlock()
+			return w.err
+		}
+		if w.room == nil {
+			w.room = make(chan struct{})
+		}
+		room := w.room
+		w.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // Started reports whether anything was sent, so that a refusal comes too late.
@@ -64,120 +148,78 @@ func (w *Writer) Started() bool {
 	return w.started
 }
 
-// Err returns the error that ended the stream, if any.
+// Err returns why nobody reads any more, if so.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Write sends a frame and flushes it.
-func (w *Writer) Write(f Frame) error {
-	var b bytes.Buffer
-	if f.ID != "" {
-		field(&b, "id", oneLine(f.ID))
-	}
-	if f.Event != "" {
-		field(&b, "event", oneLine(f.Event))
-	}
-	for _, line := range lines(string(f.Data)) {
-		field(&b, "data", line)
-	}
-	b.WriteByte('\n')
-	return w.send(b.Bytes())
-}
-
-// Comment sends lines that clients ignore and flushes them.
-func (w *Writer) Comment(text string) error {
-	var b bytes.Buffer
-	for _, line := range lines(text) {
-		field(&b, "", line)
-	}
-	b.WriteByte('\n')
-	return w.send(b.Bytes())
-}
-
-// KeepAlive calls f and sends the comment "keep-alive" whenever nothing was
-// sent for [Heartbeat]. When it returns no heartbeat is under way any more. A
-// client that is gone ends the heartbeats, not f. A panic of f is returned as
-// an *env.PanicError.
-func (w *Writer) KeepAlive(ctx context.Context, e *env.Env, f func() error) error {
-	w.mu.Lock()
-	w.now, w.last = e.Now, e.Now()
-	w.mu.Unlock()
-	beats, _ := e.Group(ctx)
-	beats.Go(func(ctx context.Context) error { w.beat(ctx, e); return nil })
-	err := env.Protect(f)
-	beats.Cancel()
-	if beat := beats.Wait(); err == nil {
-		err = beat
-	}
-	return err
-}
-
-func (w *Writer) beat(ctx context.Context, e *env.Env) {
-	wait := Heartbeat
-	for e.Sleep(ctx, wait) == nil {
-		idle := w.idle()
-		if idle < Heartbeat {
-			wait = Heartbeat - idle
-			continue
-		}
-		if w.Comment("keep-alive") != nil {
-			return
-		}
-		wait = Heartbeat
-	}
-}
-
-func (w *Writer) idle() time.Duration {
+// seal reports whether nothing was sent, and then nothing will be, no heartbeat
+// either: the response is free for a refusal when While returns.
+func (w *Writer) seal() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.now().Sub(w.last)
+	w.closed = w.closed || !w.started
+	return !w.started
 }
 
-// send writes one whole frame. The lock is held across the write because that
-// is what it is for: frames must not mix.
-func (w *Writer) send(frame []byte) error {
+// close lets the loop write what is there and end, for as long as that may take. A
+// write that is under way may have more time, which is taken from it.
+func (w *Writer) close(within time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.closed, w.end = true, w.now().Add(within)
+	if within < Stall && w.started && w.err == nil {
+		_ = w.control.SetWriteDeadline(w.end)
+	}
+	w.rouse()
+}
+
+// leave ends the stream with an error; the first one stays.
+func (w *Writer) leave(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.abandon(err)
+}
+
+// abandon is leave for who holds the lock. A write that is under way is ended by
+// its deadline; one that is about to begin looks at err first, under the lock.
+func (w *Writer) abandon(err error) {
 	if w.err != nil {
-		return w.err
+		return
 	}
-	if !w.started {
-		w.started = true
-		for name, values := range w.header {
-			w.w.Header()[name] = values
+	w.err, w.backlog = err, nil
+	_ = w.control.SetWriteDeadline(w.now()) // a transport without deadlines has nothing to end
+	w.tellRoom()
+	w.rouse()
+}
+
+// rouse wakes the loop, if it waits.
+func (w *Writer) rouse() {
+	if w.idle {
+		w.idle = false
+		select {
+		case w.wake <- struct{}{}:
+		default: // an older signal is still there
 		}
-		w.w.WriteHeader(http.StatusOK)
 	}
-	if w.now != nil {
-		w.last = w.now()
-		_ = w.control.SetWriteDeadline(w.last.Add(stall)) // a transport without deadlines has none
-	}
-	if _, w.err = w.w.Write(frame); w.err != nil {
-		return w.err
-	}
-	if err := w.control.Flush(); !errors.Is(err, http.ErrNotSupported) { // an unbuffered transport needs none
-		w.err = err
-	}
-	return w.err
 }
 
-func field(b *bytes.Buffer, name, value string) {
-	b.WriteString(name)
-	b.WriteString(": ")
-	b.WriteString(value)
-	b.WriteByte('\n')
+// behind is how many bytes have not left.
+func (w *Writer) behind() int { return len(w.backlog) + w.writing }
+
+func (w *Writer) tellRoom() {
+	if w.room != nil && (w.err != nil || w.behind() < ready) {
+		close(w.room)
+		w.room = nil
+	}
 }
 
-var (
-	breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
-	joins  = strings.NewReplacer("\r", "", "\n", "", "\x00", "")
-)
-
-// lines splits at every line end that the format knows: LF, CR LF and CR.
-func lines(text string) []string { return strings.Split(breaks.Replace(text), "\n") }
-
-// oneLine removes what would end an id or event field early.
-func oneLine(text string) string { return joins.Replace(text) }
+// flush pushes what the transport buffers, if it does.
+func (w *Writer) flush() error {
+	if err := w.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}

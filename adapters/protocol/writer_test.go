@@ -1,10 +1,13 @@
 package protocol_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,8 +16,72 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
+
+// transport is a response that records its writes. A nil field of functions does
+// nothing.
+type transport struct {
+	header http.Header
+	write  func() error // called before each write
+
+	mu        sync.Mutex
+	writes    []string
+	deadlines []time.Time
+	flushes   int
+}
+
+func newTransport() *transport { return &transport{header: http.Header{}} }
+
+func (t *transport) Header() http.Header { return t.header }
+func (t *transport) WriteHeader(int)     {}
+
+func (t *transport) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	t.writes = append(t.writes, string(b))
+	t.mu.Unlock()
+	if t.write != nil {
+		if err := t.write(); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+func (t *transport) FlushError() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flushes++
+	return nil
+}
+
+func (t *transport) SetWriteDeadline(at time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deadlines = append(t.deadlines, at)
+	return nil
+}
+
+// written returns the writes so far.
+func (t *transport) written() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.writes...)
+}
+
+func text(s string) protocol.Frame { return protocol.Frame{Data: []byte(s)} }
+
+// while runs f beside a writer over the transport, in a bubble of its own time.
+func while(t *testing.T, response http.ResponseWriter, f func(*protocol.Writer) error) (w *protocol.Writer, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w = protocol.NewWriter(response)
+		err = w.While(t.Context(), env.System(), func() error { return f(w) })
+		// synctest fails the test if a goroutine is left.
+	})
+	return w, err
+}
 
 func TestFramesAreWrittenAsTheFormatSays(t *testing.T) {
 	tests := []struct {
@@ -31,7 +98,7 @@ func TestFramesAreWrittenAsTheFormatSays(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			rec := httptest.NewRecorder()
-			if err := protocol.NewWriter(rec).Write(test.frame); err != nil {
+			if _, err := while(t, rec, func(w *protocol.Writer) error { return w.Write(test.frame) }); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, rec.Body.String()); diff != "" {
@@ -46,178 +113,300 @@ func TestFramesAreWrittenAsTheFormatSays(t *testing.T) {
 
 func TestHeadersGoOutWithTheFirstFrame(t *testing.T) {
 	rec := httptest.NewRecorder()
-	w := protocol.NewWriter(rec)
-	w.SetHeader("X-Protocol", "v1")
-	if w.Started() || len(rec.Header()) != 0 {
-		t.Fatalf("headers before the first frame: %v", rec.Header())
-	}
-	if err := w.Comment("hello\nthere"); err != nil {
-		t.Fatal(err)
-	}
+	_, _ = while(t, rec, func(w *protocol.Writer) error {
+		synctest.Wait()
+		if w.Started() || len(rec.Header()) != 0 {
+			t.Fatalf("headers before the first frame: %v", rec.Header())
+		}
+		return w.Write(text("hello"))
+	})
 	want := http.Header{
-		"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}, "Connection": {"keep-alive"},
-		"X-Accel-Buffering": {"no"}, "X-Protocol": {"v1"},
+		"Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"}, "Connection": {"keep-alive"}, "X-Accel-Buffering": {"no"},
 	}
-	if diff := cmp.Diff(want, rec.Result().Header); diff != "" {
-		t.Errorf("headers (-want +got):\n%s", diff)
-	}
-	if got := rec.Body.String(); got != ": hello\n: there\n\n" {
-		t.Errorf("body %q", got)
-	}
-	if !w.Started() || w.Err() != nil {
-		t.Errorf("started %t, error %v", w.Started(), w.Err())
+	if diff := cmp.Diff(want, rec.Result().Header); rec.Code != 200 || diff != "" {
+		t.Errorf("status %d, headers (-want +got):\n%s", rec.Code, diff)
 	}
 }
 
-// plain is a transport without Flush and deadlines, like Lambda's.
-type plain struct {
-	header http.Header
-	body   []byte
-	err    error
-	writes int
-}
-
-func (p *plain) Header() http.Header { return p.header }
-func (p *plain) WriteHeader(int)     {}
-func (p *plain) Write(b []byte) (int, error) {
-	p.writes++
-	if p.err != nil {
-		return 0, p.err
+func TestAStreamWithoutAFrameSetsNothing(t *testing.T) {
+	rec := httptest.NewRecorder()
+	if w, err := while(t, rec, func(*protocol.Writer) error { return errors.New("refused") }); err == nil || w.Started() || len(rec.Header()) != 0 || rec.Flushed {
+		t.Errorf("error %v, started %t, headers %v", err, w.Started(), rec.Header())
 	}
-	p.body = append(p.body, b...)
-	return len(b), nil
 }
 
-func TestATransportNeedsNoFlush(t *testing.T) {
-	p := &plain{header: http.Header{}}
-	if err := protocol.NewWriter(p).Write(protocol.Frame{Data: []byte("x")}); err != nil {
+func TestFramesThatComeDuringAWriteLeaveTogether(t *testing.T) {
+	response := newTransport()
+	_, err := while(t, response, func(w *protocol.Writer) error {
+		network := make(chan struct{})
+		response.write = func() error { <-network; return nil }
+		_ = w.Write(text("1"))
+		synctest.Wait() // it is being written: no timer was needed
+		for i := 2; i <= 4; i++ {
+			if err := w.Write(text(fmt.Sprint(i))); err != nil {
+				return err
+			}
+		}
+		close(network)
+		synctest.Wait()
+		return w.Write(text("5"))
+	})
+	want := []string{"data: 1\n\n", "data: 2\n\ndata: 3\n\ndata: 4\n\n", "data: 5\n\n"}
+	if diff := cmp.Diff(want, response.written()); err != nil || diff != "" || response.flushes != 3 {
+		t.Errorf("error %v, %d flushes, want 3; writes (-want +got):\n%s", err, response.flushes, diff)
+	}
+}
+
+func TestATransportNeedsNeitherFlushNorDeadlines(t *testing.T) {
+	response := newTransport()
+	plain := struct{ http.ResponseWriter }{response}
+	if _, err := while(t, plain, func(w *protocol.Writer) error { return w.Write(text("x")) }); err != nil {
 		t.Fatal(err)
 	}
-	if string(p.body) != "data: x\n\n" || p.writes != 1 {
-		t.Errorf("body %q in %d writes, want one", p.body, p.writes)
+	if diff := cmp.Diff([]string{"data: x\n\n"}, response.written()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 
 func TestAfterAnErrorNothingIsWritten(t *testing.T) {
 	gone := errors.New("broken pipe")
-	p := &plain{header: http.Header{}, err: gone}
-	w := protocol.NewWriter(p)
-	for range 2 {
-		if err := w.Write(protocol.Frame{Data: []byte("x")}); !errors.Is(err, gone) {
-			t.Errorf("error %v, want %v", err, gone)
+	response := newTransport()
+	response.write = func() error { return gone }
+	w, err := while(t, response, func(w *protocol.Writer) error {
+		_ = w.Write(text("x"))
+		synctest.Wait()
+		for range 2 {
+			if err := w.Write(text("y")); !errors.Is(err, gone) {
+				t.Errorf("error %v, want %v", err, gone)
+			}
 		}
-	}
-	if err := w.Comment("x"); !errors.Is(err, gone) || !errors.Is(w.Err(), gone) {
-		t.Errorf("errors %v and %v, want %v", err, w.Err(), gone)
-	}
-	if p.writes != 1 {
-		t.Errorf("%d writes, want 1", p.writes)
+		if err := w.Ready(context.Background()); !errors.Is(err, gone) {
+			t.Errorf("ready: error %v, want %v", err, gone)
+		}
+		return env.System().Sleep(context.Background(), time.Minute) // no heartbeat either
+	})
+	if got := len(response.written()); got != 1 || err != nil || !errors.Is(w.Err(), gone) {
+		t.Errorf("%d writes, want 1; errors %v and %v, want none and %v", got, err, w.Err(), gone)
 	}
 }
 
-// shared is a transport that may be read while it is written.
-type shared struct {
-	plain
-	mu sync.Mutex
-}
-
-func (s *shared) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.plain.Write(b)
-}
-
-func (s *shared) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return string(s.body)
+func TestATransportThatPanicsEndsTheStream(t *testing.T) {
+	response := newTransport()
+	response.write = func() error { panic("boom") }
+	w, err := while(t, response, func(w *protocol.Writer) error { return w.Write(text("x")) })
+	var p *env.PanicError
+	if err != nil || !errors.As(w.Err(), &p) || p.Value != "boom" {
+		t.Errorf("errors %v and %v, want none and the panic", err, w.Err())
+	}
 }
 
 func TestSilenceIsFilledEvery15Seconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rec := &shared{plain: plain{header: http.Header{}}}
-		w := protocol.NewWriter(rec)
-		system := env.System()
-		err := w.KeepAlive(t.Context(), system, func() error {
-			wait := func(d time.Duration, want string) {
-				t.Helper()
-				if err := system.Sleep(t.Context(), d); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if diff := cmp.Diff(want, rec.text()); diff != "" {
-					t.Errorf("body (-want +got):\n%s", diff)
-				}
+	response := newTransport()
+	_, err := while(t, response, func(w *protocol.Writer) error {
+		wait := func(d time.Duration, want ...string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if diff := cmp.Diff(want, response.written()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
 			}
-			wait(14*time.Second, "")
-			wait(1*time.Second, ": keep-alive\n\n")
-			wait(10*time.Second, ": keep-alive\n\n")
-			_ = w.Write(protocol.Frame{Data: []byte("x")})
-			wait(14*time.Second, ": keep-alive\n\ndata: x\n\n")
-			wait(1*time.Second, ": keep-alive\n\ndata: x\n\n: keep-alive\n\n")
-			wait(15*time.Second, ": keep-alive\n\ndata: x\n\n: keep-alive\n\n: keep-alive\n\n")
-			return errors.New("end")
-		})
-		if err == nil || err.Error() != "end" {
-			t.Errorf("error %v, want end", err)
 		}
-		// synctest fails the test if a goroutine is left.
+		const beat = ": keep-alive\n\n"
+		wait(14 * time.Second)
+		wait(1*time.Second, beat)
+		wait(10*time.Second, beat)
+		_ = w.Write(text("x"))
+		wait(14*time.Second, beat, "data: x\n\n")
+		wait(1*time.Second, beat, "data: x\n\n", beat)
+		wait(15*time.Second, beat, "data: x\n\n", beat, beat)
+		return errors.New("end")
 	})
-}
-
-func TestAClientThatIsGoneEndsTheHeartbeatsOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &plain{header: http.Header{}, err: errors.New("broken pipe")}
-		system := env.System()
-		err := protocol.NewWriter(p).KeepAlive(t.Context(), system, func() error {
-			return system.Sleep(t.Context(), time.Hour)
-		})
-		if err != nil || p.writes != 1 {
-			t.Errorf("error %v after %d writes, want none after 1", err, p.writes)
-		}
-	})
+	if err == nil || err.Error() != "end" {
+		t.Errorf("error %v, want end", err)
+	}
 }
 
 func TestACancelledRequestEndsTheHeartbeatsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		p := &plain{header: http.Header{}}
-		system := env.System()
-		err := protocol.NewWriter(p).KeepAlive(ctx, system, func() error {
-			return system.Sleep(t.Context(), time.Hour)
+		response := newTransport()
+		w := protocol.NewWriter(response)
+		err := w.While(ctx, env.System(), func() error {
+			time.Sleep(time.Hour)
+			return w.Write(text("last"))
 		})
-		if err != nil || p.writes != 0 {
-			t.Errorf("error %v after %d writes, want none after 0", err, p.writes)
+		if diff := cmp.Diff([]string{"data: last\n\n"}, response.written()); err != nil || diff != "" {
+			t.Errorf("error %v, writes (-want +got):\n%s", err, diff)
 		}
 	})
 }
 
 func TestAPanicOfTheWorkIsAnError(t *testing.T) {
+	_, err := while(t, newTransport(), func(*protocol.Writer) error { panic("boom") })
+	var p *env.PanicError
+	if !errors.As(err, &p) || p.Value != "boom" || len(p.Stack) == 0 {
+		t.Errorf("error %v, want the panic boom with its stack", err)
+	}
+}
+
+// stalled is a transport whose reader takes nothing: a write ends with its deadline.
+func stalled() *transport {
+	response := newTransport()
+	response.write = func() error {
+		for {
+			response.mu.Lock()
+			left := time.Until(response.deadlines[len(response.deadlines)-1])
+			response.mu.Unlock()
+			if left <= 0 {
+				return fmt.Errorf("write: %w", os.ErrDeadlineExceeded)
+			}
+			time.Sleep(min(left, 100*time.Millisecond))
+		}
+	}
+	return response
+}
+
+func TestAReaderThatTakesNothingFor30SecondsIsLeft(t *testing.T) {
+	w, err := while(t, stalled(), func(w *protocol.Writer) error {
+		began := time.Now()
+		for range 29 {
+			if err := w.Write(text("x")); err != nil {
+				t.Fatalf("after %s: %v", time.Since(began), err)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := time.Since(began); got != 29*time.Second {
+			t.Errorf("29 writes took %s, want nothing beside the 29 s between them", got)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if err := w.Write(text("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after 30 s: error %v", err)
+		}
+		return nil
+	})
+	if err != nil || !errors.Is(w.Err(), os.ErrDeadlineExceeded) {
+		t.Errorf("errors %v and %v", err, w.Err())
+	}
+}
+
+func TestTheLastFramesHave30SecondsToLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := protocol.NewWriter(httptest.NewRecorder()).KeepAlive(t.Context(), env.System(), func() error { panic("boom") })
-		var p *env.PanicError
-		if !errors.As(err, &p) || p.Value != "boom" || len(p.Stack) == 0 {
-			t.Errorf("error %v, want the panic boom with its stack", err)
+		response := newTransport()
+		response.write = func() error { time.Sleep(20 * time.Second); return nil } // it takes something now and then
+		w := protocol.NewWriter(response)
+		var ended time.Time
+		_ = w.While(t.Context(), env.System(), func() error {
+			_ = w.Write(text("1"))
+			time.Sleep(time.Second)
+			_ = w.Write(text("2"))
+			ended = time.Now()
+			return nil
+		})
+		var after []time.Duration
+		for _, d := range response.deadlines {
+			after = append(after, d.Sub(ended))
+		}
+		if diff := cmp.Diff([]time.Duration{29 * time.Second, 30 * time.Second}, after); diff != "" {
+			t.Errorf("deadlines after the end (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// deadlines records the write deadline of each frame.
-type deadlines struct {
-	plain
-	set []time.Time
-}
-
-func (d *deadlines) SetWriteDeadline(at time.Time) error { d.set = append(d.set, at); return nil }
-
-func TestAFrameMustLeaveWithin30Seconds(t *testing.T) {
+// A host that stops does not wait 30 s for a client that reads nothing.
+func TestTheLastFramesOfACancelledRequestHave2SecondsToLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &deadlines{plain: plain{header: http.Header{}}}
-		w := protocol.NewWriter(d)
-		_ = w.KeepAlive(t.Context(), env.System(), func() error { return w.Write(protocol.Frame{}) })
-		if want := time.Date(2000, 1, 1, 0, 0, 30, 0, time.UTC); len(d.set) != 1 || !d.set[0].Equal(want) {
-			t.Errorf("deadlines %v, want %v", d.set, want)
+		ctx, cancel := context.WithCancel(t.Context())
+		w := protocol.NewWriter(stalled())
+		var ended time.Time
+		_ = w.While(ctx, env.System(), func() error {
+			_ = w.Write(text("1"))
+			synctest.Wait()
+			cancel()
+			ended = time.Now()
+			return w.Write(text("2"))
+		})
+		if took := time.Since(ended); took != 2*time.Second || !errors.Is(w.Err(), os.ErrDeadlineExceeded) {
+			t.Errorf("it took %s, error %v, want 2 s and the deadline's", took, w.Err())
 		}
 	})
+}
+
+func TestAReaderThatIsFarBehindIsLeftAtOnce(t *testing.T) {
+	w, err := while(t, stalled(), func(w *protocol.Writer) error {
+		began := time.Now()
+		megabyte := protocol.Frame{Data: bytes.Repeat([]byte("x"), 1<<20)}
+		accepted := 0
+		for w.Write(megabyte) == nil {
+			accepted++
+		}
+		if accepted != 4 || time.Since(began) != 0 {
+			t.Errorf("%d frames of 1 MiB were accepted in %s, want 4 in no time", accepted, time.Since(began))
+		}
+		if err := w.Write(text("x")); core.CodeOf(err) != core.CodeUnavailable {
+			t.Errorf("error %v", err)
+		}
+		return nil
+	})
+	if err != nil || !errors.Is(w.Err(), protocol.ErrSlow) {
+		t.Errorf("errors %v and %v, want none and ErrSlow", err, w.Err())
+	}
+}
+
+func TestReadyWaitsForTheReader(t *testing.T) {
+	response := newTransport()
+	_, err := while(t, response, func(w *protocol.Writer) error {
+		network := make(chan struct{})
+		response.write = func() error { <-network; return nil }
+		if err := w.Ready(context.Background()); err != nil {
+			return err
+		}
+		_ = w.Write(protocol.Frame{Data: bytes.Repeat([]byte("x"), 100<<10)})
+		ready := make(chan error, 1)
+		go func() { ready <- w.Ready(context.Background()) }()
+		network <- struct{}{} // 32 of 100 KiB
+		synctest.Wait()
+		if len(ready) != 0 {
+			t.Error("ready while 68 KiB wait")
+		}
+		short, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := w.Ready(short); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want that of the context", err)
+		}
+		network <- struct{}{}
+		synctest.Wait()
+		if len(ready) != 1 {
+			t.Error("not ready while 36 KiB wait")
+		}
+		close(network)
+		return <-ready
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadyEndsWithItsReader(t *testing.T) {
+	w, err := while(t, stalled(), func(w *protocol.Writer) error {
+		_ = w.Write(protocol.Frame{Data: bytes.Repeat([]byte("x"), 100<<10)})
+		began := time.Now()
+		err := w.Ready(context.Background())
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("Ready took %s, want 30 s", took)
+		}
+		return err
+	})
+	if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(w.Err(), os.ErrDeadlineExceeded) {
+		t.Errorf("errors %v and %v", err, w.Err())
+	}
+}
+
+func TestTheEndIsTheEnd(t *testing.T) {
+	response := newTransport()
+	w, _ := while(t, response, func(*protocol.Writer) error { return nil })
+	if err := w.Write(text("x")); core.CodeOf(err) != core.CodeInternal || len(response.written()) != 0 {
+		t.Errorf("error %v, writes %q", err, response.written())
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
@@ -15,14 +16,12 @@ type Options = wiring.WebOptions
 
 // Handler returns the handler of all routes.
 func Handler(o Options) http.Handler {
+	shared := protocol.Options{
+		Runtime: o.Runtime, Env: o.Env, DefaultAgent: o.Runtime.DefaultAgent(),
+		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
+	}
 	return httpapi.New(httpapi.Options{
-		Runtime: o.Runtime, Env: o.Env, Authenticate: o.Authenticate, DefaultAgent: o.Runtime.DefaultAgent(),
-		Buffered: o.Buffered, StreamURL: o.StreamURL, Healthy: o.Runtime.Healthy, Log: o.Logger,
-		Mounts: map[string]http.Handler{
-			"/v1/ai-sdk/": aisdk.New(aisdk.Options{
-				Runtime: o.Runtime, Env: o.Env, DefaultAgent: o.Runtime.DefaultAgent(),
-				Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,
-			}),
-		},
+		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy,
+		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
 	})
 }

@@ -1,0 +1,47 @@
+package aisdk
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// framed is an Encoder as protocol.Serve wants one: each payload is the data of a
+// frame that has nothing else.
+type framed struct {
+	Encoder
+	frames []protocol.Frame
+}
+
+// Header implements protocol.Encoder.
+func (*framed) Header() http.Header {
+	return http.Header{"X-Vercel-Ai-Ui-Message-Stream": {"v1"}}
+}
+
+// Encode implements protocol.Encoder.
+func (f *framed) Encode(e core.Event) ([]protocol.Frame, error) {
+	return f.frame(f.Encoder.Encode(e)), nil
+}
+
+// Fail implements protocol.Encoder. The client's protocol has no way to say that
+// the run goes on but an error.
+func (f *framed) Fail(err error) []protocol.Frame {
+	text := protocol.Public(err).Error
+	if errors.Is(err, protocol.ErrUnfinished) {
+		text = interrupted
+	}
+	return f.frame(f.Encoder.Fail(text))
+}
+
+func (f *framed) frame(payloads [][]byte) []protocol.Frame {
+	f.frames = f.frames[:0]
+	for _, p := range payloads {
+		f.frames = append(f.frames, protocol.Frame{Data: p})
+	}
+	return f.frames
+}
+
+// interrupted is what a client reads whose stream ended before the run.
+const interrupted = "the stream ended before the run, which goes on; reconnect to follow it"

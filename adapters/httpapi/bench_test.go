@@ -1,0 +1,47 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/adapters/protocol/protocoltest"
+	"github.com/reveille-run/reveille/core/run"
+)
+
+// BenchmarkStream is a run that says 1,000 deltas as fast as it can, over a real
+// connection whose client reads everything. cpu-ms/op is both sides together.
+func BenchmarkStream(b *testing.B) {
+	events := hello()
+	delta := events[3]
+	delta.Delta = "word "
+	f := &fake{stream: func(_ context.Context, s run.Sink) error {
+		_ = play(s, events[:2])
+		for range 1000 {
+			if err := s(delta); err != nil {
+				return err
+			}
+		}
+		return play(s, events[4:])
+	}}
+	server := httptest.NewServer(newServer(f))
+	defer server.Close()
+	b.ReportAllocs()
+	began, used := time.Now(), protocoltest.ProcessorTime(b)
+	for b.Loop() {
+		response, err := http.Post(server.URL+"/v1/runs", "application/json", strings.NewReader(hi))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			b.Fatal(err)
+		}
+		_ = response.Body.Close()
+	}
+	b.ReportMetric(float64(b.N)*1004/time.Since(began).Seconds(), "frames/s")
+	b.ReportMetric(float64(protocoltest.ProcessorTime(b)-used)/float64(b.N)/1e6, "cpu-ms/op")
+}

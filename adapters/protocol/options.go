@@ -1,0 +1,64 @@
+package protocol
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Options is what the handler of every protocol is made of.
+type Options struct {
+	Runtime Runtime  // required
+	Env     *env.Env // required
+
+	DefaultAgent string // for requests that name none; empty: they are refused
+	// Buffered says that the transport cannot stream: a request that starts a run
+	// queues it and gets 202 with the address of its stream.
+	Buffered bool
+	// StreamURL is the base address of the server that can stream, named in
+	// those responses; empty: a path alone.
+	StreamURL string
+	Log       *slog.Logger // nil: slog.Default()
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.Default()
+	}
+	return o.Log
+}
+
+// Handle returns a handler that calls f with the identity of the caller, which
+// package httpapi puts into the context. What f returns is refused: it must return
+// an error only as long as it has written nothing.
+func (o Options) Handle(f func(http.ResponseWriter, *http.Request, core.Identity) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id, ok := core.IdentityFrom(r.Context())
+		err := core.Errorf(core.CodeUnauthorized, "the request carries no identity")
+		if ok {
+			err = f(w, r, id)
+		}
+		if err != nil {
+			Refuse(w, o.logger(), err)
+		}
+	}
+}
+
+// Thread returns the thread id in the path of a request whose pattern has {thread}.
+func Thread(r *http.Request) (string, error) {
+	thread := r.PathValue("thread")
+	return thread, core.CheckName("thread id", thread)
+}
+
+// Hide makes what belongs to others look like what does not exist, in the same
+// words: what, its parts joined by blanks, is not found. Other errors stay.
+func Hide(err error, what ...string) error {
+	switch core.CodeOf(err) {
+	case core.CodeNotFound, core.CodeForbidden:
+		return core.Errorf(core.CodeNotFound, "%s", strings.Join(append(what, "not found"), " "))
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+package protocoltest
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ProcessorTime returns what the process has used of the processors so far, in
+// its own code and the system's.
+func ProcessorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,58 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// Starter starts runs.
+type Starter interface {
+	HasAgent(id string) bool
+	// Submit returns when the run is durably queued.
+	Submit(context.Context, mailbox.Submission) (mailbox.Receipt, error)
+	// Stream returns when the run's stream has ended, with run_finish or
+	// run_yield. An error before the first event means that the submission was
+	// refused. A context that is cancelled, because the client went away, must
+	// not end the run. The listener is never called concurrently.
+	Stream(context.Context, mailbox.Submission, runtime.Listener) (mailbox.Receipt, error)
+}
+
+// Reader reads threads and runs and follows runs.
+type Reader interface {
+	Thread(ctx context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error)
+	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
+	// Run reads a run, with the tickets that it waits for.
+	Run(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
+	// Follow emits a run's events from its first until run_finish.
+	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
+}
+
+// Canceller cancels runs.
+type Canceller interface {
+	CancelRun(ctx context.Context, id core.Identity, run core.ID) error
+	// CancelThread is CancelRun for the thread's open run, whose id it returns.
+	CancelThread(ctx context.Context, id core.Identity, thread string) (core.ID, error)
+}
+
+// Decider takes decisions on suspended calls.
+type Decider interface {
+	Decide(ctx context.Context, id core.Identity, run core.ID, d mailbox.Deciding) (mailbox.Decided, error)
+	// DecideThread is Decide for the thread's open run.
+	DecideThread(ctx context.Context, id core.Identity, thread string, d mailbox.Deciding) (mailbox.Decided, error)
+	// StreamDecisions takes decisions in order and emits what comes after them,
+	// until the run is done or waits again. It returns those that were accepted; an
+	// error before the first event is that of the one behind them. It treats the
+	// context and the listener as Starter.Stream does.
+	StreamDecisions(ctx context.Context, id core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) ([]mailbox.Decided, error)
+}
+
+// Runtime is what the protocols need of the runtime; *runtime.Runtime is one.
+type Runtime interface {
+	Starter
+	Reader
+	Canceller
+	Decider
+}

@@ -1,0 +1,144 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime/debug"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// Encoder writes the events of one response as a protocol's frames. It does no
+// I/O and is not called concurrently.
+type Encoder interface {
+	// Header returns headers of the response beside those of every stream, by
+	// canonical name; nil: none.
+	Header() http.Header
+	// Encode returns the frames that an event becomes, often none. They are valid
+	// until the next call. An error breaks the stream off.
+	Encode(core.Event) ([]Frame, error)
+	// Ended reports whether Encode has met the last event of a stream.
+	Ended() bool
+	// Fail returns the last frames of a stream that breaks off, after others. err
+	// is not for the client, [Public] of it is; it is [ErrUnfinished] when the
+	// stream just ended.
+	Fail(err error) []Frame
+}
+
+// ErrUnfinished is a stream that ended without its last event and without another
+// error: the run goes on.
+var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its run")
+
+// Serve responds with the events that source emits, as the encoder writes them. The
+// listener that source gets never makes it wait in Emit, and is the only one who
+// knows whether somebody still reads: once its methods have returned an error they
+// always do.
+//
+// An error before the first frame is returned, and nothing was written: it is the
+// refusal. Later the encoder's last frames tell it, and the result is nil, as it is
+// when the client went away. A source that ends well without a frame becomes 204:
+// the client has everything. Serve returns when the last frame has left, or could
+// not within [Stall].
+func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
+	s := &stream{Writer: NewWriter(w), encoder: encoder, log: o.logger()}
+	for name, values := range encoder.Header() {
+		s.SetHeader(name, values...)
+	}
+	var refusal error
+	var everything bool
+	err := s.While(r.Context(), o.Env, func() error {
+		err := env.Protect(func() error { return source(s) })
+		refusal, everything = s.finish(r.Context(), err)
+		return nil
+	})
+	if err != nil {
+		Log(s.log, err)
+	}
+	if err := s.Err(); left(err) {
+		s.log.InfoContext(r.Context(), "a reader that takes nothing was left, its run goes on", "path", r.URL.Path, "error", err)
+	}
+	if everything {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return refusal
+}
+
+// left reports whether a stream ended because its reader was too slow.
+func left(err error) bool { return errors.Is(err, ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded) }
+
+// stream is the listener of one response.
+type stream struct {
+	*Writer
+	encoder Encoder
+	broken  error // of the encoder
+	log     *slog.Logger
+}
+
+// Emit implements runtime.Listener.
+func (s *stream) Emit(e core.Event) error {
+	if err := s.Err(); err != nil {
+		return err // encoding is for nobody
+	}
+	frames, err := s.encode(e)
+	if err != nil {
+		return err
+	}
+	for _, f := range frames {
+		if err := s.Write(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encode makes a panic of the encoder its error; the first one stays.
+func (s *stream) encode(e core.Event) (frames []Frame, err error) {
+	if s.broken != nil {
+		return nil, s.broken
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &env.PanicError{Value: v, Stack: debug.Stack()}
+		}
+		s.broken = err
+	}()
+	if frames, err = s.encoder.Encode(e); err != nil {
+		err = fmt.Errorf("encode %s: %w", e.Type, err)
+	}
+	return frames, err
+}
+
+// finish ends the stream of a source that returned err. It returns what is to be
+// refused, if nothing was sent; everything says that nothing needed to be.
+func (s *stream) finish(ctx context.Context, err error) (refusal error, everything bool) {
+	unsent := s.seal()
+	if s.Err() != nil || errors.Is(ctx.Err(), context.Canceled) { // the client is gone; the run goes on
+		return nil, false
+	}
+	switch {
+	case err != nil:
+	case s.broken != nil:
+		err = s.broken
+	case !s.encoder.Ended():
+		err = ErrUnfinished
+	}
+	if unsent {
+		return err, err == nil
+	}
+	if err == nil {
+		return nil, false
+	}
+	Log(s.log, err)
+	for _, f := range s.encoder.Fail(err) {
+		if s.Write(f) != nil {
+			break // nobody is left to tell
+		}
+	}
+	return nil, false
+}
