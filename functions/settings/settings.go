@@ -17,6 +17,8 @@ import (
 // the variables.
 type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
+	Hosts     []string      // REVEILLE_HOSTS: further names that the local host has in Host headers, in lower case
+	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
 	Model     string        // REVEILLE_MODEL: the provider's name of the demo agent's model
@@ -56,6 +58,8 @@ type variable struct {
 func variables() []variable {
 	return []variable{
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
+		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
+		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
 		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
 		{"REVEILLE_AUTH", "", "none, gateway", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthGateway)},
 		{"REVEILLE_MODEL", "gpt-5-mini", "a model name of the provider", text(func(s *Settings) *string { return &s.Model })},
