@@ -55,6 +55,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		h.close()
 		return nil, err
 	}
+	h.handler = newGuard(s, h.handler)
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.close()
 		return nil, err

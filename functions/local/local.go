@@ -55,7 +55,7 @@ func checkAuth(s settings.Settings) error {
 	ip, err := netip.ParseAddr(name)
 	local := name == "localhost" || err == nil && ip.IsLoopback()
 	if !local && s.Auth != settings.AuthNone {
-		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it", s.Addr, settings.AuthNone)
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, settings.AuthNone)
 	}
 	return nil
 }
