@@ -83,6 +83,34 @@ func (s *Store) Close() error { return s.db.close() }
 // no record.
 func (s *Store) Check() error { return s.db.check() }
 
+// Failing returns the error of the newest write transaction when the disk refused
+// it, as a full one does: code unavailable, with the system's cause where bbolt
+// passes it on. It is nil again once one was committed. It looks at no file.
+func (s *Store) Failing() error {
+	if err := s.db.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// probeSize is what Probe writes: as much as a large request makes a commit write.
+const probeSize = 1 << 20
+
+// Probe finds out whether the disk takes commits again, by one of 1 MiB that
+// another takes back. A small one would find room in the file itself on a full disk.
+func (s *Store) Probe(ctx context.Context) error {
+	for _, write := range []func(meta *bbolt.Bucket) error{
+		func(meta *bbolt.Bucket) error { return meta.Put(probeKey, make([]byte, probeSize)) },
+		func(meta *bbolt.Bucket) error { return meta.Delete(probeKey) },
+	} {
+		err := s.update(ctx, func(tx *bbolt.Tx) (bool, error) { return true, write(tx.Bucket(metaBucket)) })
+		if err != nil {
+			return fmt.Errorf("probe: %w", err)
+		}
+	}
+	return nil
+}
+
 // Stats is what a Store did since it was opened.
 type Stats struct {
 	Transactions int64 // write transactions that were committed

@@ -26,6 +26,7 @@ type database struct {
 
 	begins sync.Mutex            // one Begin at a time
 	broken atomic.Pointer[error] // why bbolt can be used no more; nil: it can
+	failed atomic.Pointer[error] // of the newest commit that the disk took or refused; nil: taken
 
 	transactions, syncs atomic.Int64
 	size                atomic.Int64 // the largest that the file had: it never gets shorter
@@ -75,8 +76,11 @@ func (d *database) update(write func(tx *bbolt.Tx) error) (unknown bool, err err
 		return false, d.explain(err)
 	}
 	if err != nil {
-		return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+		refused := core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+		d.failed.Store(&refused)
+		return true, refused
 	}
+	d.failed.Store(nil)
 	d.count()
 	return false, nil
 }

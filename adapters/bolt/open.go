@@ -29,6 +29,7 @@ var (
 	expiryBucket   = []byte("expiry")
 
 	schemaKey = []byte("schema")
+	probeKey  = []byte("probe") // see Probe
 )
 
 func openDatabase(path string, timeout time.Duration) (*database, error) {

@@ -70,6 +70,12 @@ func start(ctx context.Context, environ []string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
+	listener, err := bind(s.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // a second time, where the server came to it
+	s.Addr = reachable(s.Addr, listener.Addr())
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log)
@@ -77,11 +83,6 @@ func start(ctx context.Context, environ []string) error {
 		return err
 	}
 	defer h.close()
-	listener, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		return fmt.Errorf("listen on REVEILLE_ADDR: %w", err)
-	}
-	log.Info("listening", "url", "http://"+listener.Addr().String(), "data", s.Data)
 	return serve(ctx, listener, h, shutdownTime)
 }
 
@@ -98,10 +99,7 @@ const (
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	server := &http.Server{
-		Handler: h.handler, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return requests },
-	}
+	server := newServer(requests, h.handler, h.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -116,6 +114,7 @@ func serve(ctx context.Context, listener net.Listener, h *host, grace time.Durat
 		return err
 	case <-ctx.Done():
 	}
+	h.log.Info(stopping(h.runtime.Working(), int(h.open.Load())))
 	err := shutdown(server, grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.rest() // so that nobody takes up a run that its stream gives back
