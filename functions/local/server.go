@@ -53,7 +53,7 @@ func reachable(addr string, bound net.Addr) string {
 // newServer returns the server of a handler. Requests have the context base.
 func newServer(base context.Context, handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: boundBodies(handler), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: boundBodies(handler, bodyTime), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
@@ -61,10 +61,10 @@ func newServer(base context.Context, handler http.Handler, log *slog.Logger) *ht
 
 // boundBodies ends bodies that do not arrive. The server's own ReadTimeout would
 // end streams too, since it goes on after the body.
-func boundBodies(next http.Handler) http.Handler {
+func boundBodies(next http.Handler, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // a transport without deadlines has none
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // a transport without deadlines has none
 			r.Body = &boundBody{ReadCloser: r.Body, response: w}
 		}
 		next.ServeHTTP(w, r)
