@@ -22,13 +22,24 @@ import (
 
 // Main runs the local host until a signal ends it.
 func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := start(ctx, os.Environ()); err != nil {
+	if err := start(untilSignal(), os.Environ()); err != nil {
 		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
 		os.Exit(1)
 	}
+}
+
+// untilSignal returns a context that the first signal ends. The second one ends the
+// process at once, since nothing takes signals any more by then.
+func untilSignal() context.Context {
+	ctx, end := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		end()
+	}()
+	return ctx
 }
 
 // firstLine is an error for a person: of several, such as one for each part of a
@@ -79,6 +90,10 @@ func start(ctx context.Context, environ []string) error {
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // a signal came first
+		log.Info(stopping(0, 0))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
