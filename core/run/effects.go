@@ -18,7 +18,7 @@ func (p *step) runEffects(ctx context.Context, c plugin.Context, effects []state
 	ctx, cancel := p.undisturbed(ctx)
 	defer cancel()
 	if err := p.agent.Engine.RunEffects(ctx, c, effects); err != nil {
-		p.log.ErrorContext(ctx, "effects failed; what was committed stands", append(p.attrs(), "error", err)...)
+		p.log.ErrorContext(ctx, "effects failed; what was committed stands", append(p.attrs(), failure(err)...)...)
 	}
 }
 

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -72,7 +73,7 @@ func (p *step) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 		}
 		applied, err := p.agent.Engine.Submit(p.draft.snapshot, i, *command)
 		if err != nil {
-			p.log.ErrorContext(ctx, "what a call asked for could not be applied", append(p.attrs(), "call", call.ID, "tool", call.Name, "error", err)...)
+			p.log.ErrorContext(ctx, "what a call asked for could not be applied", slices.Concat(p.attrs(), []any{"call", call.ID, "tool", call.Name}, failure(err))...)
 			continue
 		}
 		p.apply(applied)
