@@ -12,7 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -78,9 +80,9 @@ func TestAFullDiskIsUnhealthyUntilACommitSucceeds(t *testing.T) {
 	}
 
 	lift := limitFiles(t, info.Size())
-	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("a b c d ", 50_000) + `"}]}`
-	if status, body := post(t, url+"/v1/threads/t1/messages", long); status != http.StatusServiceUnavailable {
-		t.Errorf("a message that finds no room: %d %s, want 503", status, body)
+	big := store.Record{Name: store.LogName(1), Payload: make([]byte, 1<<20)}
+	if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "t1"}, big); err == nil {
+		t.Fatal("a record found room on the full disk")
 	}
 	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
 
