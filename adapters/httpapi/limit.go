@@ -21,7 +21,7 @@ const (
 // errMediaType is answered with 415, which no code of the table stands for.
 var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
 
-// errSlowBody is answered with 408, which no code of the table stands for: the
+// errSlowBody becomes a 408, which no code of the table stands for: the
 // transport's deadline of the body is over.
 var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not arrive in time")
 

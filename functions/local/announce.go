@@ -11,7 +11,7 @@ import (
 )
 
 // announce writes the host's first line: what runs here, and where. Requests are
-// answered from a moment later on; until then they wait.
+// served from a moment later on; until then they wait.
 func announce(log *slog.Logger, s settings.Settings, parts agent.Parts) {
 	log.Info("listening", "url", "http://"+s.Addr, "agents", agents(parts), "data", s.Data)
 }

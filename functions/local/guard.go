@@ -102,6 +102,9 @@ func isJSON(types []string) bool {
 	if len(types) != 1 {
 		return false
 	}
+	if types[0] == "application/json" { // what nearly everybody sends costs nothing
+		return true
+	}
 	kind, _, err := mime.ParseMediaType(types[0])
 	return err == nil && (kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }

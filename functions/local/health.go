@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/protocol"
 )
 
-// watchFile answers /health where the file is what ails the host, and passes
+// watchFile responds to /health where the file is what ails the host, and passes
 // everything else on. It looks at the file but neither reads nor writes it.
 func (h *host) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

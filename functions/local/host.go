@@ -35,7 +35,7 @@ const followInterval = 20 * time.Millisecond
 type host struct {
 	runtime *runtime.Runtime
 	handler http.Handler
-	open    atomic.Int64 // requests that are not answered yet, streams among them
+	open    atomic.Int64 // requests under way, streams among them
 	queue   *queue
 	stop    context.CancelFunc
 	wait    sync.WaitGroup

@@ -29,6 +29,7 @@ func spawn(t *testing.T, name string, arguments ...string) *spawned {
 	t.Helper()
 	c := exec.Command(name, arguments...)
 	c.Env = append(os.Environ(), hostVariable+"=1", "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+filepath.Join(t.TempDir(), "data.db"), "OPENAI_API_KEY=")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func spawn(t *testing.T, name string, arguments ...string) *spawned {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Process.Kill() }) // where the test ended early
+	t.Cleanup(func() { _ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }) // what is left of it, where the test failed
 	s := &spawned{command: c, log: make(chan string, 1)}
 	lines := bufio.NewReader(stderr)
 	for s.url == "" {
