@@ -9,17 +9,24 @@ LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
 KILLS ?= 60
 SEED ?= 0
-# The endpoints of DynamoDB and SQS: those of the environment, else a moto server.
-AWS := scripts/aws-up.sh && . .reveille/aws.env
+# Runs a command with the endpoints of DynamoDB and SQS: those of the environment,
+# those of `make aws-up`, else a moto server that ends with the command.
+AWS := scripts/aws-with.sh
 
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: help run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
+help: ## List what make can do; `make` alone does so too
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+# The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
-	$(GO) run ./scripts/dev
+	@mkdir -p -m 700 .reveille
+	$(GO) build -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
+	@exec .reveille/dev
 
 test: check unit kill ## Everything that needs no network and no other tool
 
@@ -31,7 +38,7 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) tool staticcheck -tags 'killpoints clients aws' ./...
 	$(GO) test $(RACE) ./scripts/house
 
-unit:
+unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test $(RACE) ./...
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
@@ -59,7 +66,7 @@ test-clients: ## The protocols and providers against npm's clients and fakes (ne
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./functions/local
 
 test-aws: ## DynamoDB and SQS on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) && $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./scripts/deployed
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh
@@ -73,7 +80,7 @@ lint-template: ## cfn-lint before and after the SAM transform
 bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
-	$(AWS) && $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
+	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
 
 mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)

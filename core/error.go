@@ -14,7 +14,7 @@ const (
 	CodeInvalid       Code = "invalid"            // the request is malformed; trying again unchanged cannot help
 	CodeUnauthorized  Code = "unauthorized"       // no identity, or a wrong one
 	CodeDenied        Code = "denied"             // the caller is known, and has no place in this deployment
-	CodeForbidden     Code = "forbidden"          // the thread belongs to another user
+	CodeForbidden     Code = "forbidden"          // the thread belongs to another user, or a foreign page sent the request
 	CodeNotFound      Code = "not_found"          // no such thread, run, agent or route
 	CodeMethod        Code = "method_not_allowed" // the route exists for other methods
 	CodeConflict      Code = "conflict"           // the record exists with other content

@@ -83,6 +83,33 @@ func (s *Store) Close() error { return s.db.close() }
 // no record.
 func (s *Store) Check() error { return s.db.check() }
 
+// Failing returns the error of the newest write transaction when the disk refused
+// it, as a full one does: code unavailable, with the system's cause where bbolt
+// passes it on. It is nil again once one was committed. It looks at no file.
+func (s *Store) Failing() error {
+	if err := s.db.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// probeSize is what Probe writes: as much as a large request makes a commit write.
+const probeSize = 1 << 20
+
+// Probe finds out whether the disk takes commits again, by one of 1 MiB that
+// another takes back. A small one would find room in the file itself on a full disk.
+func (s *Store) Probe(ctx context.Context) error {
+	for _, write := range []func(tx *writeTx) error{
+		func(tx *writeTx) error { return tx.put(metaBucket, probeKey, make([]byte, probeSize)) },
+		func(tx *writeTx) error { return tx.delete(metaBucket, probeKey) },
+	} {
+		if err := s.update(ctx, nil, func(tx *writeTx) (bool, error) { return true, write(tx) }); err != nil {
+			return fmt.Errorf("probe: %w", err)
+		}
+	}
+	return nil
+}
+
 // Stats is what a Store did since it was opened.
 type Stats struct {
 	Transactions int64 // writes, each of one call or of several that came together, and commits of bbolt

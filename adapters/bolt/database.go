@@ -27,6 +27,7 @@ type database struct {
 	made os.FileInfo // of the file that was opened
 
 	broken atomic.Pointer[error] // why bbolt can be used no more; nil: it can
+	failed atomic.Pointer[error] // of the newest write that the disk took or refused; nil: taken
 	closed atomic.Bool
 
 	writer     sync.Mutex // held by the one who writes, from its first look until it is on the disk
@@ -115,7 +116,7 @@ func (d *database) update(threads map[string]struct{}, write func(tx *writeTx) e
 	}
 	if err := d.append(threads, w.operations); err != nil {
 		d.abandon()
-		return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+		return true, d.refused(err)
 	}
 	d.transactions.Add(1)
 	d.syncs.Add(1)
@@ -145,6 +146,14 @@ func (d *database) tidy() {
 	}
 }
 
+// refused notes that the disk did not take a write. A commit clears it: a frame of
+// the journal says nothing about a full disk, since it has its place already.
+func (d *database) refused(err error) error {
+	err = core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+	d.failed.Store(&err)
+	return err
+}
+
 // commit lets bbolt commit the transaction under way, which makes it durable with
 // all that the journal holds, and empties the journal.
 func (d *database) commit() (unknown bool, err error) {
@@ -153,11 +162,12 @@ func (d *database) commit() (unknown bool, err error) {
 		unknown = !panicked(err) // a panic comes on a damaged page, while pages are arranged in memory
 		d.abandon()
 		if unknown {
-			return true, core.Errorf(core.CodeUnavailable, "write %s: %w", d.path, err)
+			return true, d.refused(err)
 		}
 		return false, d.explain(err)
 	}
 	d.tx = nil
+	d.failed.Store(nil)
 	d.count()
 	return false, nil
 }

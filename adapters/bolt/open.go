@@ -31,6 +31,7 @@ var (
 
 	schemaKey = []byte("schema")
 	framesKey = []byte("frames")
+	probeKey  = []byte("probe") // see Probe
 )
 
 func openDatabase(path string, timeout time.Duration) (*database, error) {

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +21,10 @@ const (
 // errMediaType is refused with 415, which no code of the table stands for.
 var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body must be application/json")
 
+// errSlowBody becomes a 408, which no code of the table stands for: the
+// transport's deadline of the body is over.
+var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not arrive in time")
+
 // limit reads the body of a request within the limits and puts it back, so
 // that mounted handlers are behind them too.
 func limit(w http.ResponseWriter, r *http.Request) error {
@@ -26,6 +32,9 @@ func limit(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errSlowBody
+	}
 	if err != nil {
 		return core.Errorf(core.CodeInvalid, "read body: %w", err)
 	}

@@ -46,6 +46,9 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	case err == errMediaType:
 		protocol.JSON(w, http.StatusUnsupportedMediaType, protocol.Public(err))
 		return nil
+	case err == errSlowBody:
+		protocol.JSON(w, http.StatusRequestTimeout, protocol.Public(err))
+		return nil
 	case err != nil:
 		return err
 	}

@@ -49,6 +49,7 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 		{core.Errorf(core.CodeApplied, "twice"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
 		{core.Errorf(core.CodeSchema, "v9"), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
 		{fmt.Errorf("get: %w", context.DeadlineExceeded), 503, `{"error":"` + again + `","code":"unavailable"}`, true},
+		{fmt.Errorf("put: %w", context.Canceled), 503, `{"error":"` + again + `","code":"unavailable"}`, false},
 		{core.Errorf(core.CodeInternal, "secret"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 		{core.Errorf(core.CodeCorrupt, "M#1"), 500, `{"error":"` + internal + `","code":"internal"}`, true},
 		{errors.New("anything"), 500, `{"error":"` + internal + `","code":"internal"}`, true},

@@ -60,7 +60,7 @@ func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, 
 	if err != nil {
 		Log(s.log, err)
 	}
-	if err := s.Err(); left(err) {
+	if err := s.Err(); tooSlow(err) {
 		s.log.InfoContext(r.Context(), "a reader that takes nothing was left, its run goes on", "path", r.URL.Path, "error", err)
 	}
 	if everything {
@@ -69,8 +69,10 @@ func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, 
 	return refusal
 }
 
-// left reports whether a stream ended because its reader was too slow.
-func left(err error) bool { return errors.Is(err, ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded) }
+// tooSlow reports whether a stream ended because its reader was too slow.
+func tooSlow(err error) bool {
+	return errors.Is(err, ErrSlow) || errors.Is(err, os.ErrDeadlineExceeded)
+}
 
 // stream is the listener of one response.
 type stream struct {

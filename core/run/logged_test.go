@@ -34,6 +34,11 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 			model: answers(calls("panics", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "panics", run: func(context.Context, tool.Call) (tool.Result, error) { panic("boom") }}},
 		}, `msg="tool call failed"`},
+		{"of an effect", options{plugins: []plugin.Plugin{pluginFunc{"acts", func(r *plugin.Registrar) {
+			act := plugin.Effect[string]{Name: "act"}
+			act.Handle(r, func(context.Context, plugin.Context, string) error { panic("boom") })
+			r.Hook(core.PhaseRunStart, func(context.Context, plugin.Context) (c state.Command, err error) { return c, act.Emit(&c, "x") })
+		}}}}, `msg="effects failed; what was committed stands"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,7 +48,12 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 				w := newWorld(t, tt.options)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
-				line, _, _ := strings.Cut(log.String(), "\n")
+				line := ""
+				for l := range strings.Lines(log.String()) {
+					if strings.Contains(l, tt.want) {
+						line = l
+					}
+				}
 				for _, want := range []string{tt.want, "panic: boom", "logged_test.go"} {
 					if !strings.Contains(line, want) {
 						t.Errorf("the log says %s\nwant %q in it", line, want)
@@ -52,6 +62,30 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEachRetryOfAModelIsLogged with its reason and how long it waits.
+func TestEachRetryOfAModelIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		called := 0
+		w := newWorld(t, options{
+			logger: slog.New(slog.NewTextHandler(&log, nil)),
+			model:  failing(2, &model.Error{Kind: model.KindOverloaded, Message: "try later"}, &called),
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		for _, want := range []string{"failed=1 ", "failed=2 "} {
+			found := false
+			for line := range strings.Lines(log.String()) {
+				found = found || strings.Contains(line, `level=WARN msg="model call failed and is made again"`) &&
+					strings.Contains(line, "kind=overloaded wait=") && strings.Contains(line, want) && strings.Contains(line, `error="try later"`)
+			}
+			if !found {
+				t.Errorf("the log says\n%s\nwant a line of a retry with %s", log.String(), want)
+			}
+		}
+	})
 }
 
 // TestARefusedSuspensionIsLogged: what the tool asks for is its author's mistake.

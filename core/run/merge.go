@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -74,7 +75,7 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 		}
 		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, *command)
 		if err != nil {
-			r.complain(ctx, "what a call asked for could not be applied", "call", call.ID, "tool", call.Name, "error", err)
+			r.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 			continue
 		}
 		r.apply(applied)

@@ -116,6 +116,6 @@ func (d *draft) runEffects(ctx context.Context, c plugin.Context, effects []stat
 	ctx, cancel := d.undisturbed(ctx)
 	defer cancel()
 	if err := d.agent.Engine.RunEffects(ctx, c, effects); err != nil {
-		d.complain(ctx, "effects failed; what was committed stands", "error", err)
+		d.complain(ctx, "effects failed; what was committed stands", failure(err)...)
 	}
 }

@@ -112,6 +112,7 @@ func (l *process) expect(method, path string, status int, want string) error {
 	if err != nil {
 		return err
 	}
+	request.Header.Set("Content-Type", "application/json")
 	response, err := client.Do(request)
 	if err != nil {
 		return err

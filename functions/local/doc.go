@@ -3,8 +3,12 @@
 //
 //	go run ./scripts/dev
 //
-// [Main] is given the agents, models and protocols of a deployment. It listens on
-// REVEILLE_ADDR and keeps everything in one file, REVEILLE_DATA, which it locks: at
-// start no other worker can live, so it takes open claims back at once, wakes what
-// is due, and only then listens.
+// [Main] is given the agents, models and protocols of a deployment. It binds REVEILLE_ADDR first, so that a second host at the same address
+// touches nothing. Then it opens one file, REVEILLE_DATA, which it locks: no other
+// worker can live now, so it takes open claims back at once and wakes what is due.
+// Only then does it serve; requests that came meanwhile have waited.
+//
+// A request passes the body's deadline (server.go), the guard against foreign
+// pages (guard.go) and the health of the file (health.go) before it comes to the
+// handler that is deployed. What the host says of itself is in announce.go.
 package local

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
@@ -33,6 +34,7 @@ const followInterval = 5 * time.Second
 type host struct {
 	runtime *runtime.Runtime
 	handler http.Handler
+	open    atomic.Int64 // requests under way, streams among them
 	queue   *queue
 	stop    context.CancelFunc
 	wait    sync.WaitGroup
@@ -54,6 +56,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		h.close()
 		return nil, err
 	}
+	h.handler = newGuard(s, h.watchFile(h.count(h.handler)))
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.close()
 		return nil, err
@@ -104,7 +107,17 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
 		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
 	})))
+	announce(log, s, parts)
 	return nil
+}
+
+// count counts the requests that are open.
+func (h *host) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.open.Add(1)
+		defer h.open.Add(-1)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // purgeLimit bounds how many expired records one sweep erases.
@@ -120,9 +133,13 @@ func (h *host) repair(ctx context.Context) error {
 	if err := h.file.Check(); err != nil {
 		return err
 	}
+	var probeErr error
+	if h.file.Failing() != nil { // or an idle host would stay unhealthy
+		probeErr = h.file.Probe(ctx)
+	}
 	_, err := h.runtime.Sweep(ctx)
 	_, purgeErr := h.file.Purge(ctx, purgeLimit)
-	return errors.Join(err, purgeErr)
+	return errors.Join(probeErr, err, purgeErr)
 }
 
 // sweep repairs until ctx is done, or until the file can be used no more. One

@@ -24,13 +24,24 @@ import (
 // Main runs the local host with a deployment's agents, models and protocols until
 // a signal ends it.
 func Main(parts wiring.Parts, models wiring.Models, web wiring.Web) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := start(ctx, os.Environ(), wiring.Deployment{Parts: parts, Models: models, Web: web}); err != nil {
+	if err := start(untilSignal(), os.Environ(), wiring.Deployment{Parts: parts, Models: models, Web: web}); err != nil {
 		fmt.Fprintln(os.Stderr, "dev:", firstLine(err))
 		os.Exit(1)
 	}
+}
+
+// untilSignal returns a context that the first signal ends. The second one ends the
+// process at once, since nothing takes signals any more by then.
+func untilSignal() context.Context {
+	ctx, end := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		end()
+	}()
+	return ctx
 }
 
 // firstLine is an error for a person: of several, such as one for each part of a
@@ -57,7 +68,7 @@ func checkAuth(s settings.Settings) error {
 	ip, err := netip.ParseAddr(name)
 	local := name == "localhost" || err == nil && ip.IsLoopback()
 	if !local && s.Auth != settings.AuthNone {
-		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it", s.Addr, settings.AuthNone)
+		return fmt.Errorf("REVEILLE_ADDR %s is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=%s to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by", s.Addr, settings.AuthNone)
 	}
 	return nil
 }
@@ -72,18 +83,23 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel}))
+	listener, err := bind(s.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // a second time, where the server came to it
+	s.Addr = reachable(s.Addr, listener.Addr())
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log, d)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // a signal came first
+		log.Info(stopping(0, 0))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	listener, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		return fmt.Errorf("listen on REVEILLE_ADDR: %w", err)
-	}
-	log.Info("listening", "url", "http://"+listener.Addr().String(), "data", s.Data)
 	return serve(ctx, listener, h, shutdownTime)
 }
 
@@ -100,10 +116,7 @@ const (
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	server := &http.Server{
-		Handler: h.handler, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return requests },
-	}
+	server := newServer(requests, h.handler, h.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -118,6 +131,7 @@ func serve(ctx context.Context, listener net.Listener, h *host, grace time.Durat
 		return err
 	case <-ctx.Done():
 	}
+	h.log.Info(stopping(h.runtime.Working(), int(h.open.Load())))
 	err := shutdown(server, grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.rest() // so that nobody takes up a run that its stream gives back

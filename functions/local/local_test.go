@@ -8,7 +8,7 @@ import (
 
 func TestHostIsNotOpenUnawares(t *testing.T) {
 	open := func(addr string) string {
-		return "REVEILLE_ADDR " + addr + " is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=none to say that you mean it"
+		return "REVEILLE_ADDR " + addr + " is open to other machines and the local host authenticates nobody: set REVEILLE_AUTH=none to say that you mean it, and REVEILLE_HOSTS to the names that it is reached by"
 	}
 	tests := []struct{ name, addr, auth, want string }{
 		{"the default", "127.0.0.1:3000", "", ""},

@@ -36,7 +36,13 @@ func serveUntilStopped(t *testing.T, data string) served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
+	return serveLogged(t, s, slog.New(slog.DiscardHandler))
+}
+
+// serveLogged is serveUntilStopped with other settings and a log.
+func serveLogged(t *testing.T, s settings.Settings, log *slog.Logger) served {
+	t.Helper()
+	h, err := newHost(t.Context(), env.System(), s, log, demonstration)
 	if err != nil {
 		t.Fatal(err)
 	}

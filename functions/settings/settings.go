@@ -18,10 +18,11 @@ import (
 // the variables.
 type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
+	Hosts     []string      // REVEILLE_HOSTS: further names that the local host has in Host headers, in lower case
+	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
 	Identity  Identity      // who they are taken for
-	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
 	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
@@ -53,6 +54,7 @@ type variable struct {
 func variables() []variable {
 	return []variable{
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
+		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
 		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
 		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
 		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthIAM, AuthJWT, AuthGateway, AuthLambda)},

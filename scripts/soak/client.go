@@ -43,7 +43,7 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.body != "" {
+	if r.method != http.MethodGet {
 		out.Header.Set("Content-Type", "application/json")
 	}
 	if r.key != "" {

@@ -20,7 +20,7 @@ import (
 )
 
 // local are the settings that only the local host has.
-var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_SWEEP_INTERVAL"}
+var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)

@@ -1,0 +1,79 @@
+//go:build unix
+
+package bolt_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// limitFiles lets no file of this process grow over size, as on a full disk, until
+// the function that it returns is called. No parallel test runs beside the caller.
+func limitFiles(t *testing.T, size int64) (lift func()) {
+	t.Helper()
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	now := before
+	now.Cur = uint64(size)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
+		t.Fatal(err)
+	}
+	lift = func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(lift)
+	return lift
+}
+
+func TestAFullDiskIsSaidUntilACommitSucceeds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	s, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	key := core.ThreadKey{Tenant: "t", Thread: "t1"}
+	put := func(seq uint64, size int) error {
+		return s.Put(t.Context(), key, store.Record{Name: store.LogName(seq), Payload: make([]byte, size)})
+	}
+	if err := errors.Join(put(1, 10), s.Failing()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lift := limitFiles(t, info.Size())
+	if err := put(2, 1<<20); core.CodeOf(err) != core.CodeUnavailable {
+		t.Fatalf("a write to the full disk returns %v, want code unavailable", err)
+	}
+	if err := s.Failing(); core.CodeOf(err) != core.CodeUnavailable {
+		t.Errorf("failing is %v, want code unavailable", err)
+	}
+	if _, err := s.Head(t.Context(), key); err != nil || s.Failing() == nil {
+		t.Errorf("after a read, which has the error %v, failing is %v", err, s.Failing())
+	}
+	if err := s.Probe(t.Context()); core.CodeOf(err) != core.CodeUnavailable || s.Failing() == nil {
+		t.Errorf("a probe of the full disk returns %v, then failing is %v", err, s.Failing())
+	}
+
+	lift()
+	if err := errors.Join(s.Probe(t.Context()), s.Failing()); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	if err := put(2, 1<<20); err != nil {
+		t.Errorf("the write again: %v", err)
+	}
+}

@@ -1,0 +1,42 @@
+package local
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// announce writes the host's first line: what runs here, and where. Requests are
+// served from a moment later on; until then they wait.
+func announce(log *slog.Logger, s settings.Settings, parts agent.Parts) {
+	log.Info("listening", "url", "http://"+s.Addr, "agents", agents(parts), "data", s.Data)
+}
+
+// agents lists the agents with the models that they call.
+func agents(parts agent.Parts) string {
+	var all []string
+	for _, spec := range parts.Specs {
+		all = append(all, fmt.Sprintf("%s (model %s)", spec.ID, parts.Models[spec.Model].Name))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// stopping says what a host that was told to end waits for.
+func stopping(runs, requests int) string {
+	if runs == 0 && requests == 0 {
+		return "stopping"
+	}
+	return fmt.Sprintf("stopping: %s under way, %s open; a second signal ends the host at once", count(runs, "run"), count(requests, "request"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,50 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/adapters/protocol"
+)
+
+// watchFile responds to /health where the file is what ails the host, and passes
+// everything else on. It looks at the file but neither reads nor writes it.
+func (h *host) watchFile(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/health/live") {
+			if reason := h.ailing(); reason != "" {
+				protocol.JSON(w, http.StatusServiceUnavailable, struct {
+					Status string `json:"status"`
+					Reason string `json:"reason"`
+				}{"unhealthy", reason})
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ailing returns why the file keeps nothing more at present, without its path;
+// "" while it does.
+func (h *host) ailing() string {
+	if h.file == nil {
+		return ""
+	}
+	if err := h.file.Check(); errors.Is(err, bolt.ErrReplaced) {
+		return bolt.ErrReplaced.Error()
+	} else if err != nil {
+		return "the data file is damaged"
+	}
+	err := h.file.Failing()
+	if err == nil {
+		return ""
+	}
+	var cause syscall.Errno
+	if errors.As(err, &cause) {
+		return fmt.Sprintf("the data file cannot be written: %v", cause)
+	}
+	return "the data file cannot be written; the log says why"
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package local
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// limitFiles lets no file of this process grow over size, as on a full disk, until
+// the function that it returns is called. No parallel test runs beside the caller.
+func limitFiles(t *testing.T, size int64) (lift func()) {
+	t.Helper()
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	now := before
+	now.Cur = uint64(size)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
+		t.Fatal(err)
+	}
+	lift = func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(lift)
+	return lift
+}
+
+// quietHost is a host on a file whose sweeps the test makes itself.
+func quietHost(t *testing.T, data string) (string, *host) {
+	t.Helper()
+	s, err := settings.Read([]string{"REVEILLE_DATA=" + data, "REVEILLE_SWEEP_INTERVAL=10m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h.handler)
+	t.Cleanup(func() {
+		server.Close()
+		h.close()
+	})
+	return server.URL, h
+}
+
+// wantHealth compares both routes.
+func wantHealth(t *testing.T, url, when string, status int, want string) {
+	t.Helper()
+	for _, path := range []string{"/health", "/health/live"} {
+		got, body := get(t, url+path)
+		if got != status || strings.TrimSpace(body) != want {
+			t.Errorf("%s, %s: %d %s, want %d %s", when, path, got, strings.TrimSpace(body), status, want)
+		}
+	}
+}
+
+func TestAFullDiskIsUnhealthyUntilACommitSucceeds(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.db")
+	url, h := quietHost(t, data)
+	wantHealth(t, url, "at first", http.StatusOK, `{"status":"healthy"}`)
+	info, err := os.Stat(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lift := limitFiles(t, info.Size())
+	big := store.Record{Name: store.LogName(1), Payload: make([]byte, 1<<20)}
+	if err := h.file.Put(t.Context(), core.ThreadKey{Tenant: localTenant, Thread: "t1"}, big); err == nil {
+		t.Fatal("a record found room on the full disk")
+	}
+	wantHealth(t, url, "when full", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+
+	lift()
+	wantHealth(t, url, "with room that nobody has used", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file cannot be written; the log says why"}`)
+	if err := h.repair(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantHealth(t, url, "after a sweep with room", http.StatusOK, `{"status":"healthy"}`)
+}
+
+func TestAFileThatIsTakenAwayIsUnhealthyUntilItIsBack(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.db")
+	url, _ := quietHost(t, data)
+	if err := os.Rename(data, data+".away"); err != nil {
+		t.Fatal(err)
+	}
+	const gone = `{"status":"unhealthy","reason":"the file was deleted, moved or replaced while it was open"}`
+	wantHealth(t, url, "moved", http.StatusServiceUnavailable, gone)
+	if err := os.WriteFile(data, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantHealth(t, url, "replaced", http.StatusServiceUnavailable, gone)
+	if err := os.Rename(data+".away", data); err != nil {
+		t.Fatal(err)
+	}
+	wantHealth(t, url, "back", http.StatusOK, `{"status":"healthy"}`)
+}
+
+func TestHealthWritesNothing(t *testing.T) {
+	url, h := quietHost(t, filepath.Join(t.TempDir(), "data.db"))
+	before := h.file.Stats()
+	for range 10 {
+		get(t, url+"/health")
+	}
+	if after := h.file.Stats(); after != before {
+		t.Errorf("ten requests took the store from %+v to %+v", before, after)
+	}
+}
