@@ -128,6 +128,8 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 		{"blank text", with(user("m1", " \n")), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
 		{"no thread id", `{"messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id is empty","code":"invalid"}`},
 		{"bad thread id", `{"id":"a#b","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
+		{"a thread id of dots", `{"id":"..","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"..\" vanishes from the path of an address, give it another name","code":"invalid"}`},
+		{"a message id of dots", with(user(".", "x")), 400, `{"error":"messages[0].id \".\" vanishes from the path of an address, give it another name","code":"invalid"}`},
 		{"no message id", with(user("", "x")), 400, `{"error":"messages[0].id is empty","code":"invalid"}`},
 		{"bad message id", with(user("m1", "x") + `,` + user("m 2", "x")), 400, `{"error":"messages[1].id \"m 2\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
 		{"a file", with(`{"id":"m1","role":"user","parts":[{"type":"text","text":"see"},{"type":"file","mediaType":"image/png","url":"data:,"}]}`), 400,

@@ -44,5 +44,7 @@
 // application/json (or application/*+json), else 415, which also keeps web
 // pages of other sites from posting to a local server; it may have 1 MB
 // (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of
-// another user or tenant are 404, like those that do not exist.
+// another user or tenant are 404, like those that do not exist; so is a run id
+// that is no UUID. A thread id that is malformed, or "." or "..", is 400, and so
+// is a message whose content is blank.
 package httpapi
