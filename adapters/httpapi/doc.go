@@ -25,8 +25,9 @@
 // comes first. A client that has everything gets 204.
 //
 // A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
-// "cancel", "payload"?, "reason"?, "decision_id"?}. A payload {"approved": false}
-// cancels, whatever the action says. The same decision_id again answers the same,
+// "cancel", "payload"?, "reason"?, "decision_id"?}. A person's payload
+// {"approved": false} cancels, whatever the action says; the output of a tool that
+// the client runs is data. The same decision_id again answers the same,
 // with "duplicate": true, and does nothing; without one it is made of what the
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.

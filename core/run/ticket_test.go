@@ -53,7 +53,7 @@ func (w *world) decide(ctx context.Context, call int, d core.Decision) error {
 		return err
 	}
 	decision := thread.DecisionKey(head.Run.ID, ticket.Suspension.ID, d.ID)
-	change := thread.Decide{Run: head.Run.ID, Call: uint8(call), Ticket: head.Tickets[at].ID, Decision: decision, Resume: d.Resumes()}
+	change := thread.Decide{Run: head.Run.ID, Call: uint8(call), Ticket: head.Tickets[at].ID, Decision: decision, Resume: ticket.Resumes(d)}
 	_, _, err = w.box.Commit(ctx, key, head, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		return []store.Record{{Name: store.DecisionName(head.Run.ID, turn, uint8(call), decision), Payload: payload}}, nil
 	})

@@ -129,7 +129,7 @@ func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Deci
 		if got.SuspensionID != "" && got.SuspensionID != other.ticket.Suspension.ID {
 			continue
 		}
-		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || d.Refuses() != said.Refuses() {
+		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
 			th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
 		}
 		return
