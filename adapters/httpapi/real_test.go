@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -28,6 +29,21 @@ type real struct {
 	http.Handler
 	queue   *mailboxtest.Queue
 	runtime *runtime.Runtime
+	store   *refusing
+	during  func() // what the tool meanwhile does
+}
+
+// refusing is a store that refuses every commit with an error, if there is one.
+type refusing struct {
+	store.Backend
+	refuse error
+}
+
+func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if s.refuse != nil {
+		return store.Outcome{}, s.refuse
+	}
+	return s.Backend.Commit(ctx, key, c)
 }
 
 func newReal(t *testing.T) *real {
@@ -42,25 +58,34 @@ func newReal(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world, queue, quiet := env.System(), &mailboxtest.Queue{}, slog.New(slog.DiscardHandler)
+	made := &real{t: t, queue: &mailboxtest.Queue{}, store: &refusing{Backend: memory.New()}}
+	meanwhile, err := tool.Typed(tool.Spec{Name: "meanwhile"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
+		made.during()
+		return tool.Text("done"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: memory.New(), Waker: queue, Logger: quiet,
+		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
-			Tools:  []tool.Tool{where, confirm},
+			Tools:  []tool.Tool{where, confirm, meanwhile},
 			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &real{t: t, queue: queue, runtime: r, Handler: httpapi.New(httpapi.Options{
+	made.runtime, made.Handler = r, httpapi.New(httpapi.Options{
 		Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			return core.Identity{Tenant: "secret-tenant", User: r.Header.Get("User")}, nil
 		},
 		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(aisdk.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet})},
-	})}
+	})
+	return made
 }
 
 // work does what is on the queue.

@@ -129,7 +129,9 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
-		err = open(head, d.User)
+		if err = open(head, d.User); err != nil {
+			err = fmt.Errorf("thread %s: %w", key.Thread, err)
+		}
 	}
 	if err != nil {
 		return Decided{}, head, err
@@ -151,7 +153,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	}
 	head, err = u.commit(ctx, head, later)
 	if err != nil {
-		return Decided{}, head, err
+		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}
 	return u.receipt, head, nil
 }

@@ -286,7 +286,7 @@ func TestReceiptOfARetry(t *testing.T) {
 	s.Key = "k"
 	w.submit(t, input("zero", ""))
 	head := w.claim(t)
-	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy || err.Error() != "thread t1: thread is busy with another run" {
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy || err.Error() != "thread t1: another run is open or queued" {
 		t.Fatalf("submit: %v, want code busy and the thread without its tenant", err)
 	}
 	w.end(t, head)

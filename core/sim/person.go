@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -106,6 +108,10 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
 		if w.Trace != nil {
 			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+		}
+		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
+			th.checkRefused(k, d.said, run, &before, err)
+			return true
 		}
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
