@@ -72,7 +72,7 @@ func (h *handler) submission(r *http.Request, req request) (mailbox.Submission, 
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
-	s.Key = "message:" + s.Messages[len(s.Messages)-1].ID
+	s.Key = messageKey(s.Messages)
 	if err := s.Check(); err != nil {
 		return s, err
 	}
