@@ -62,7 +62,12 @@ func (p *step) answer(ctx context.Context, i int, a answer) error {
 	err := p.keep(ctx, i, a)
 	var ended *ended
 	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
-		return p.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + err.Error()), decision: a.decision})
+		p.log.WarnContext(ctx, "a result cannot be stored", append(p.attrs(), "call", i, "error", err)...)
+		what := "it cannot be encoded"
+		if errors.Is(err, store.ErrTooLarge) {
+			what = "it is too large"
+		}
+		return p.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + what), decision: a.decision})
 	}
 	return err
 }

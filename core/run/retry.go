@@ -62,7 +62,7 @@ func (p *step) callFailed(ctx context.Context, t *turnBuilder, err error) error 
 		p.log.WarnContext(ctx, "model call failed behind a whole answer, which stands", append(p.attrs(), "kind", kind, "failed", p.modelFailed, "error", err)...)
 		return p.cut(ctx, t)
 	case asked > maxRetryAfter:
-		return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", asked, maxRetryAfter, err))
+		return endAt("rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err)
 	case p.modelFailed >= p.modelCalls():
 		return endWith("model", err)
 	}

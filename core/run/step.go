@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -194,7 +193,7 @@ func (p *step) phase(ctx context.Context, c plugin.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return endWith("plugin", fmt.Errorf("phase %s: %w", c.Phase, err))
+		return endAt("plugin", "phase "+string(c.Phase), err)
 	}
 	p.draft.merge(result)
 	return nil

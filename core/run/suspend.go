@@ -79,7 +79,7 @@ func (p *step) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		// head: the write that puts the ticket in force has a later one and replaces it.
 		record := store.Record{Name: p.ticketName(k), Fence: p.fence, Version: p.head.Version, Payload: k.payload}
 		if err := p.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
-			return refuse(err.Error())
+			return refuse("what it waits for is too large to be stored")
 		} else if err != nil {
 			return err
 		}

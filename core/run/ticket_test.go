@@ -265,7 +265,7 @@ func TestTicketThatIsTooLarge(t *testing.T) {
 		}
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		if results := w.results(t); len(results) != 1 || !strings.HasPrefix(results[0], "error: execution failed: put C#") {
+		if results := w.results(t); len(results) != 1 || results[0] != "error: execution failed: what it waits for is too large to be stored" {
 			t.Errorf("the result is %q", results)
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 2 {"type":"natural_end"}`) {
