@@ -22,7 +22,10 @@
 // A client that reconnects with Last-Event-ID gets what comes strictly after
 // that event: a replayed delta is cut where the client stopped. When its part
 // of an inference is void, because a later attempt repeated it, step_restarted
-// comes first. A client that has everything gets 204.
+// comes first. A client that has everything gets 204. A position beyond what the
+// run has is no error, since a client may have seen more of a run that was
+// cancelled than was stored: it gets run_finish alone, and 204 when it names one.
+// What is no position of this run is 400.
 //
 // A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
 // "cancel", "payload"?, "reason"?, "decision_id"?}. A person's payload
