@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // What a client reads of a refusal says what is wrong and what is allowed, in the
@@ -54,6 +55,30 @@ func TestRefusalsSpeakToTheClient(t *testing.T) {
 	if got := steered.result(); got.Status != core.ResultOK {
 		t.Errorf("the call that steers is %s", got.Status)
 	}
+}
+
+func TestADeletedThreadIsNamed(t *testing.T) {
+	r := newReal(t)
+	run := r.waits("call: confirm")
+	key := core.ThreadKey{Tenant: "secret-tenant", Thread: "t1"}
+	head, err := r.store.Head(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tombstone, _, err := thread.Apply(head, thread.Transition{Now: 1, CommitID: core.ID{1}, Schemas: thread.Schemas{Reads: 1, Writes: 1}, Change: thread.Delete{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.Commit(t.Context(), key, store.Commit{Head: tombstone}); err != nil {
+		t.Fatal(err)
+	}
+	const gone, deleted = `{"error":"thread t1: it was deleted","code":"deleted"}`, `{"error":"thread t1 was deleted","code":"deleted"}`
+	check(t, do(r, "POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"hi"}]}`), 410, gone)
+	check(t, do(r, "POST", "/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"hi"}]}`), 410, gone)
+	check(t, do(r, "POST", "/v1/threads/t1/decision", `{"tool_call_id":"c1","action":"cancel"}`), 410, gone)
+	check(t, do(r, "GET", "/v1/threads/t1", ""), 410, deleted)
+	check(t, do(r, "GET", "/v1/runs/"+run.ID.String(), ""), 410, deleted)
+	check(t, do(r, "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"role":"user","content":"hi"}]}`), 410, deleted)
 }
 
 // A store names tenants and records; what a client reads does not.
