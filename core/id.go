@@ -92,15 +92,19 @@ func notID(text string) error {
 const MaxNameLength = 128
 
 // CheckName validates an id that comes from outside (tenant, thread, message,
-// decision): 1 to 128 of the characters A-Z a-z 0-9 . _ : and -. Anything else
-// is an Error with code [CodeInvalid] that names what the id is for; a '#', for
-// example, would reach another id's partition in the store.
+// decision): 1 to 128 of the characters A-Z a-z 0-9 . _ : and -, but neither "."
+// nor "..", which clients and proxies drop from the path of an address. Anything
+// else is an Error with code [CodeInvalid] that names what the id is for; a '#',
+// for example, would reach another id's partition in the store.
 func CheckName(what, name string) error {
 	if name == "" {
 		return Errorf(CodeInvalid, "%s is empty", what)
 	}
 	if len(name) > MaxNameLength {
 		return Errorf(CodeInvalid, "%s is %d bytes long, at most %d are allowed", what, len(name), MaxNameLength)
+	}
+	if name == "." || name == ".." {
+		return Errorf(CodeInvalid, "%s %q vanishes from the path of an address, give it another name", what, name)
 	}
 	for _, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

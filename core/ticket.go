@@ -79,7 +79,7 @@ type Decision struct {
 	// [CheckName]; empty: made of what the decision says.
 	ID      string          `json:"decision_id"`
 	Action  DecisionAction  `json:"action"`
-	Payload json.RawMessage `json:"payload,omitempty"` // {"approved": false} cancels, whatever Action says
+	Payload json.RawMessage `json:"payload,omitempty"` // a person's {"approved": false} cancels, whatever Action says
 	Reason  string          `json:"reason,omitempty"`  // of a cancel, for the model
 }
 
@@ -100,11 +100,16 @@ func (d Decision) Check() error {
 	return nil
 }
 
-// Resumes reports whether the call goes on.
-func (d Decision) Resumes() bool { return d.Action == DecisionResume && !d.Refuses() }
+// Resumes reports whether a decision lets the call go on.
+func (t Ticket) Resumes(d Decision) bool { return d.Action == DecisionResume && !t.Refuses(d) }
 
-// Refuses reports whether the payload is an object that says approved: false.
-func (d Decision) Refuses() bool {
+// Refuses reports whether a decision denies the call by its payload: an object
+// that says approved: false. Only a person denies so; what a client's tool or a
+// child run puts out is data, whatever it says.
+func (t Ticket) Refuses(d Decision) bool {
+	if !t.ByPerson() {
+		return false
+	}
 	var payload struct {
 		Approved *bool `json:"approved"`
 	}
@@ -113,6 +118,9 @@ func (d Decision) Refuses() bool {
 	}
 	return payload.Approved != nil && !*payload.Approved
 }
+
+// ByPerson reports whether a person decides.
+func (t Ticket) ByPerson() bool { return t.Kind == TicketPerson || t.Kind == "" }
 
 // Resume is what a call that goes on after a decision is told.
 type Resume struct {

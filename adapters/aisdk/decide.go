@@ -85,7 +85,7 @@ func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 // eyes: a person says whether the call may run as it is. What a client or a
 // person has to give instead is the call's output to it.
 func approvable(t core.Ticket) bool {
-	return (t.Mode == core.ResumeReplay || t.Mode == "") && (t.Kind == core.TicketPerson || t.Kind == "")
+	return (t.Mode == core.ResumeReplay || t.Mode == "") && t.ByPerson()
 }
 
 // decide takes the decisions of a request that goes on with an assistant message

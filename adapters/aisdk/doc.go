@@ -13,9 +13,10 @@
 //	POST /v1/ai-sdk/threads/{id}/cancel      cancel the active run
 //
 // The chat id is the thread id, and the assistant's message id is the run id.
-// The client sends its whole history; new are the user messages at its end, and
-// the last one's id makes the request idempotent. Closing the connection is a
-// disconnect, not a cancel.
+// The client sends its whole history, or its newest messages alone; new are the
+// user messages at its end, and the last one's id makes the request idempotent. A
+// message may have content, a text or a list of {type: "text", text}, instead of
+// parts; then it needs no id. Closing the connection is a disconnect, not a cancel.
 //
 // A call that waits for a person's permission is a request for approval to the
 // client; one that waits for anything else, such as a tool that the client runs,

@@ -55,7 +55,7 @@ func (h *handler) submission(r *http.Request, id core.Identity, req request) (s 
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
-	s.Key = "message:" + s.Messages[len(s.Messages)-1].ID
+	s.Key = messageKey(s.Messages)
 	if err := h.Complete(&s, id); err != nil {
 		return s, err
 	}

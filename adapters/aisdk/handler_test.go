@@ -84,6 +84,15 @@ func TestTheNewInputIsTheUserMessagesAtTheEnd(t *testing.T) {
 		{"text parts are joined, data parts skipped", "/v1/ai-sdk/chat",
 			`{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"a"},{"type":"data-x","data":1},{"type":"text","text":" b"}]}]}`,
 			submission("t1", "demo", "message:m1", core.UserMessage("m1", "a b"))},
+		{"content instead of parts", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"m1","role":"user","content":"one"}]}`,
+			submission("t1", "demo", "message:m1", core.UserMessage("m1", "one"))},
+		{"content as a list", "/v1/ai-sdk/chat",
+			`{"id":"t1","messages":[{"id":"a1","role":"assistant","content":"hi"},{"id":"m1","role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":" b"}]}]}`,
+			submission("t1", "demo", "message:m1", core.UserMessage("m1", "a b"))},
+		{"content without an id", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"role":"user","content":"one"}]}`,
+			submission("t1", "demo", "", core.UserMessage("", "one"))},
+		{"parts before content", "/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"m1","role":"user","content":"old","parts":[{"type":"text","text":"new"}]}]}`,
+			submission("t1", "demo", "message:m1", core.UserMessage("m1", "new"))},
 		{"threadId", "/v1/ai-sdk/chat", `{"threadId":"t2","messages":[` + user("m1", "one") + `]}`,
 			submission("t2", "demo", "message:m1", core.UserMessage("m1", "one"))},
 		{"agent in the body", "/v1/ai-sdk/chat", `{"id":"t1","agentId":"other","messages":[` + user("m1", "one") + `]}`,
@@ -122,12 +131,19 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 		{"trailing data", `{}{}`, 400, `{"error":"body is not JSON at byte 3: invalid character '{' after top-level value","code":"invalid"}`},
 		{"no object", `[]`, 400, `{"error":"body: the body is a JSON array, which does not belong there","code":"invalid"}`},
 		{"wrong type", `{"id":"t1","messages":"x"}`, 400, `{"error":"body: messages is a JSON string, which does not belong there","code":"invalid"}`},
-		{"content instead of parts", with(`{"id":"m1","role":"user","content":"x"}`), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
+		{"neither parts nor content", with(`{"id":"m1","role":"user"}`), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
+		{"blank content", with(`{"id":"m1","role":"user","content":" \u2003"}`), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
+		{"content of an image", with(`{"id":"m1","role":"user","content":[{"type":"text","text":"see"},{"type":"image","image":"data:,"}]}`), 400,
+			`{"error":"messages[0].content[1]: type \"image\" is not supported, only text is","code":"unsupported"}`},
+		{"content of another kind", with(`{"id":"m1","role":"user","content":7}`), 400, `{"error":"messages[0].content must be a string or a list of {type, text}","code":"invalid"}`},
+		{"content of an assistant", with(`{"id":"m1","role":"assistant","content":7},` + user("m2", " ")), 400, `{"error":"messages[1] has no text","code":"invalid"}`},
 		{"no messages", `{"id":"t1"}`, 400, `{"error":"messages are empty, at least one is required","code":"invalid"}`},
 		{"empty messages", with(``), 400, `{"error":"messages are empty, at least one is required","code":"invalid"}`},
 		{"blank text", with(user("m1", " \n")), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
 		{"no thread id", `{"messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id is empty","code":"invalid"}`},
 		{"bad thread id", `{"id":"a#b","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
+		{"a thread id of dots", `{"id":"..","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"..\" vanishes from the path of an address, give it another name","code":"invalid"}`},
+		{"a message id of dots", with(user(".", "x")), 400, `{"error":"messages[0].id \".\" vanishes from the path of an address, give it another name","code":"invalid"}`},
 		{"no message id", with(user("", "x")), 400, `{"error":"messages[0].id is empty","code":"invalid"}`},
 		{"bad message id", with(user("m1", "x") + `,` + user("m 2", "x")), 400, `{"error":"messages[1].id \"m 2\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
 		{"a file", with(`{"id":"m1","role":"user","parts":[{"type":"text","text":"see"},{"type":"file","mediaType":"image/png","url":"data:,"}]}`), 400,
@@ -156,6 +172,14 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 				t.Errorf("the runtime was called: %v", f.calls)
 			}
 		})
+	}
+}
+
+func TestAnUnknownAgentOfThePathIsNamed(t *testing.T) {
+	f := &fake{}
+	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/agents/nobody/runs", `{"id":"t1","messages":[`+user("m1", "x")+`]}`)
+	if want := `{"error":"agent \"nobody\" not found","code":"not_found"}` + "\n"; rec.Code != 404 || rec.Body.String() != want || len(f.calls) > 0 {
+		t.Errorf("answer %d %s after %v", rec.Code, rec.Body, f.calls)
 	}
 }
 

@@ -76,10 +76,10 @@ func (p *uiPart) suspend(t core.Ticket) {
 	case approvable(t) && d == nil:
 		p.State, p.Approval = "approval-requested", &approval{ID: t.Suspension.ID}
 	case approvable(t):
-		resumes := d.Resumes()
+		resumes := t.Resumes(*d)
 		p.State, p.Approval = "approval-responded", &approval{ID: t.Suspension.ID, Approved: &resumes, Reason: d.Reason}
 	case d == nil: // the client has to give the output
-	case d.Resumes():
+	case t.Resumes(*d):
 		p.State, p.Output = "output-available", orElse(d.Payload, "null")
 	default:
 		p.State, p.ErrorText = "output-error", d.Reason

@@ -25,6 +25,9 @@ type uiMessage struct {
 	ID    string   `json:"id"`
 	Role  string   `json:"role"`
 	Parts []uiPart `json:"parts"`
+	// Content is what older clients send instead of parts, and what people write by
+	// hand: a text, or a list of {type: "text", text}. We never write it.
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 // uiPart is one part of a UIMessage: text, reasoning, step-start or tool-<name>.
@@ -123,13 +126,30 @@ func (r request) input() ([]core.Message, error) {
 	return input, nil
 }
 
-// user converts a user message; at names it in errors.
+// messageKey makes a submission safe to send again, by the id of its last
+// message: the client keeps it when it tries again. One without an id is new.
+func messageKey(input []core.Message) string {
+	last := input[len(input)-1]
+	if last.ID == "" {
+		return ""
+	}
+	return "message:" + last.ID
+}
+
+// user converts a user message; at names it in errors. Only one whose
+// content is written out may do without an id.
 func (m uiMessage) user(at string) (core.Message, error) {
-	if err := core.CheckName(at+".id", m.ID); err != nil {
+	parts, written, err := m.content(at)
+	if err != nil {
 		return core.Message{}, err
 	}
+	if m.ID != "" || !written {
+		if err := core.CheckName(at+".id", m.ID); err != nil {
+			return core.Message{}, err
+		}
+	}
 	var text strings.Builder
-	for i, p := range m.Parts {
+	for i, p := range parts {
 		switch p.Type {
 		case "text":
 			text.WriteString(p.Text)
@@ -142,4 +162,25 @@ func (m uiMessage) user(at string) (core.Message, error) {
 		return core.Message{}, core.Errorf(core.CodeInvalid, "%s has no text", at)
 	}
 	return core.UserMessage(m.ID, text.String()), nil
+}
+
+// content returns the parts of a message: those that it has, else those that its
+// content is, and then written is true.
+func (m uiMessage) content(at string) (parts []uiPart, written bool, err error) {
+	if len(m.Parts) > 0 || len(m.Content) == 0 || string(m.Content) == "null" {
+		return m.Parts, false, nil
+	}
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		return []uiPart{{Type: "text", Text: text}}, true, nil
+	}
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return nil, true, core.Errorf(core.CodeInvalid, "%s.content must be a string or a list of {type, text}", at)
+	}
+	for i, p := range parts {
+		if p.Type != "text" {
+			return nil, true, core.Errorf(core.CodeUnsupported, "%s.content[%d]: type %q is not supported, only text is", at, i, core.Excerpt(p.Type))
+		}
+	}
+	return parts, true, nil
 }

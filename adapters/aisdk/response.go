@@ -39,9 +39,13 @@ func runOf(message string) (core.ID, bool) {
 	return run, err == nil
 }
 
-// waits reports whether a call of the history waits as far as the client knows.
-func (r request) waits() bool {
+// mayWait reports whether a call may wait as far as the request shows: one of its
+// history does, or there is no history, since the client sends its newest messages
+// alone.
+func (r request) mayWait() bool {
+	alone := true
 	for _, m := range r.Messages {
+		alone = alone && m.Role != string(core.RoleAssistant)
 		for _, p := range m.Parts {
 			switch {
 			case !p.tool():
@@ -50,14 +54,14 @@ func (r request) waits() bool {
 			}
 		}
 	}
-	return false
+	return alone
 }
 
 // shownBefore looks for the run that new input goes on with: one that waits, or
-// did when the same request came before. Only a client that has seen a call wait is
-// worth the look.
+// did when the same request came before. A history in which nothing waits is not
+// worth the look, which reads the thread's head.
 func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, req request) (shown Shown, err error) {
-	if !req.waits() {
+	if !req.mayWait() {
 		return shown, nil
 	}
 	info, err := h.Runtime.Thread(r.Context(), id, thread)

@@ -107,6 +107,31 @@ func TestInputToARunThatWaitsIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 	}
 }
 
+// A client that sends its newest message alone says nothing of what it was shown;
+// the thread does.
+func TestANewestMessageAloneIsAnsweredInAMessageOfItsOwn(t *testing.T) {
+	const body = `{"id":"t1","messages":[{"id":"m2","role":"user","parts":[{"type":"text","text":"no"}]}]}`
+	f := &fake{
+		thread: func(core.Identity, string) (runtime.ThreadInfo, error) {
+			return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
+		},
+		run:    func(run core.ID) (core.Run, error) { return core.Run{ID: run, ThreadID: "t1", Steps: 1}, nil },
+		stream: func(_ context.Context, _ mailbox.Submission, sink run.Sink) error { return play(sink, laterEvents()) },
+	}
+	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
+	if diff := cmp.Diff(later, chunks(rec.Body.String())); rec.Code != 200 || diff != "" {
+		t.Errorf("status %d, chunks (-want +got):\n%s", rec.Code, diff)
+	}
+	asked := &fake{thread: f.thread, run: f.run}
+	history := strings.Replace(body, `[{`, `[{"id":"a1","role":"assistant","parts":[{"type":"text","text":"Hello."}]},{`, 1)
+	if rec := do(newServer(t, asked), "POST", "/v1/ai-sdk/chat", history); rec.Code != 200 {
+		t.Errorf("status %d: %s", rec.Code, rec.Body)
+	}
+	if diff := cmp.Diff([]string{"Stream"}, asked.calls); diff != "" {
+		t.Errorf("calls of a request whose history shows that nothing waits (-want +got):\n%s", diff)
+	}
+}
+
 func TestResumeReplaysTheNewestMessageOfARun(t *testing.T) {
 	message := func(role core.Role, run core.ID, step int) core.Message {
 		return core.Message{Role: role, RunID: run, Step: step}

@@ -22,11 +22,15 @@
 // A client that reconnects with Last-Event-ID gets what comes strictly after
 // that event: a replayed delta is cut where the client stopped. When its part
 // of an inference is void, because a later attempt repeated it, step_restarted
-// comes first. A client that has everything gets 204.
+// comes first. A client that has everything gets 204. A position beyond what the
+// run has is no error, since a client may have seen more of a run that was
+// cancelled than was stored: it gets run_finish alone, and 204 when it names one.
+// What is no position of this run is 400.
 //
 // A decision is {"tool_call_id" or "suspension_id", "action": "resume" or
-// "cancel", "payload"?, "reason"?, "decision_id"?}. A payload {"approved": false}
-// cancels, whatever the action says. The same decision_id again returns the same,
+// "cancel", "payload"?, "reason"?, "decision_id"?}. A person's payload
+// {"approved": false} cancels, whatever the action says; the output of a tool that
+// the client runs is data. The same decision_id again returns the same,
 // with "duplicate": true, and does nothing; without one it is made of what the
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.
@@ -44,5 +48,7 @@
 // application/json (or application/*+json), else 415, which also keeps web
 // pages of other sites from posting to a local server; it may have 1 MB
 // (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of
-// another user or tenant are 404, like those that do not exist.
+// another user or tenant are 404, like those that do not exist; so is a run id
+// that is no UUID. A thread id that is malformed, or "." or "..", is 400, and so
+// is a message whose content is blank.
 package httpapi

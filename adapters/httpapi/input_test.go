@@ -88,7 +88,11 @@ func TestBadInputNeverReachesTheRuntime(t *testing.T) {
 		{"no role", with(`{"content":"hi"}`), 400, invalid(`messages[0]: role \"\", only user messages can be submitted`)},
 		{"other role", with(`{"role":"system","content":"hi"}`), 400, invalid(`messages[0]: role \"system\", only user messages can be submitted`)},
 		{"no content", with(`{"role":"user"}`), 400, invalid(`messages[0].content is required`)},
-		{"content empty", with(`{"role":"user","content":""}`), 400, invalid(`messages[0]: content is empty`)},
+		{"content empty", with(`{"role":"user","content":""}`), 400, invalid(`messages[0].content has no text`)},
+		{"content blank", with(`{"role":"user","content":"hi"},{"role":"user","content":" \t\n"}`), 400, invalid(`messages[1].content has no text`)},
+		{"content of Unicode spaces", with(`{"role":"user","content":"\u00a0\u2003\u3000"}`), 400, invalid(`messages[0].content has no text`)},
+		{"no blocks", with(`{"role":"user","content":[]}`), 400, invalid(`messages[0].content has no text`)},
+		{"blank blocks", with(`{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":" "}]}`), 400, invalid(`messages[0].content has no text`)},
 		{"content a number", with(`{"role":"user","content":7}`), 400, invalid(`messages[0].content must be a string or a list of text blocks`)},
 		{"block no object", with(`{"role":"user","content":["a"]}`), 400, invalid(`messages[0].content[0] must be a JSON object`)},
 		{"block with an unknown key", with(`{"role":"user","content":[{"type":"text","text":"a","echo":1}]}`), 400, invalid(`messages[0].content[0] has the unknown key \"echo\"`)},
@@ -111,16 +115,18 @@ func TestBadInputNeverReachesTheRuntime(t *testing.T) {
 func TestBadNamesNeverReachTheRuntime(t *testing.T) {
 	const body = `{"messages":[{"role":"user","content":"hi"}]}`
 	const thread = `{"error":"thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`
-	const run = `{"error":"run id \"a#b\" is not a UUID","code":"invalid"}`
+	const dots = `{"error":"thread id \"..\" vanishes from the path of an address, give it another name","code":"invalid"}`
 	tests := []struct{ method, path, body, want string }{
 		{"POST", "/v1/threads/a%23b/messages", body, thread},
 		{"GET", "/v1/threads/a%23b/messages", "", thread},
 		{"GET", "/v1/threads/a%23b", "", thread},
 		{"POST", "/v1/threads/a%23b/cancel", "", thread},
 		{"POST", "/v1/runs", `{"threadId":"a#b","messages":[{"role":"user","content":"hi"}]}`, thread},
-		{"GET", "/v1/runs/a%23b", "", run},
-		{"POST", "/v1/runs/a%23b/cancel", "", run},
-		{"GET", "/v1/runs/a%23b/events/stream", "", run},
+		{"POST", "/v1/threads/%2E%2e/messages", body, dots},
+		{"GET", "/v1/threads/%2e%2E", "", dots},
+		{"POST", "/v1/runs", `{"threadId":"..","messages":[{"role":"user","content":"hi"}]}`, dots},
+		{"POST", "/v1/threads/t1/messages", `{"messages":[{"id":".","role":"user","content":"hi"}]}`,
+			`{"error":"messages[0]: id \".\" vanishes from the path of an address, give it another name","code":"invalid"}`},
 		{"GET", "/v1/threads/" + strings.Repeat("x", 129), "", `{"error":"thread id is 129 bytes long, at most 128 are allowed","code":"invalid"}`},
 	}
 	for _, test := range tests {

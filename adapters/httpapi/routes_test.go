@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +40,24 @@ func TestWhatIsAbsentOrAnothersIs404(t *testing.T) {
 					t.Errorf("calls (-want +got):\n%s", diff)
 				}
 			}
+		})
+	}
+}
+
+// What is no run's id is the id of no run.
+func TestAMalformedRunIDIs404(t *testing.T) {
+	for _, test := range []struct{ method, path, body, want string }{
+		{"GET", "/v1/runs/xyz", "", "run xyz not found"},
+		{"GET", "/v1/runs/xyz/events/stream", "", "run xyz not found"},
+		{"POST", "/v1/runs/xyz/cancel", "", "run xyz not found"},
+		{"POST", "/v1/runs/xyz/decision", `{"tool_call_id":"c1","action":"resume"}`, "run xyz not found"},
+		{"GET", "/v1/runs/" + strings.Repeat("x", 70), "", "run " + strings.Repeat("x", 61) + "... not found"},
+		{"GET", "/v1/runs/a%23b%01", "", `run a#b\u0001 not found`},
+	} {
+		t.Run(test.method+" "+test.path, func(t *testing.T) {
+			f := &fake{}
+			check(t, do(newServer(f), test.method, test.path, test.body), 404, `{"error":"`+test.want+`","code":"not_found"}`)
+			silent(t, f)
 		})
 	}
 }

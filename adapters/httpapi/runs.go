@@ -71,10 +71,12 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	})
 }
 
+// runOf returns the run that the path names. What is no run's id is the id of no
+// run.
 func runOf(r *http.Request) (core.ID, error) {
 	id, err := core.ParseID(r.PathValue("run"))
 	if err != nil {
-		return id, core.Errorf(core.CodeInvalid, "run %w", err)
+		return id, core.Errorf(core.CodeNotFound, "run %s not found", core.Excerpt(r.PathValue("run")))
 	}
 	return id, nil
 }

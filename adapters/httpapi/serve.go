@@ -39,7 +39,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 		}
 		r = r.WithContext(core.WithIdentity(r.Context(), id))
 	}
-	if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+	// Escaped, as ServeMux looks at it: an id of encoded dots reaches its route, which names it.
+	if at := r.URL.EscapedPath(); path.Clean(at) != at && path.Clean(at)+"/" != at {
 		return noRoute(r) // ServeMux would redirect
 	}
 	switch err := limit(w, r); {

@@ -202,6 +202,34 @@ func TestBadLastEvents(t *testing.T) {
 	}
 }
 
+func TestALastEventBeyondTheEndGetsTheEndAlone(t *testing.T) {
+	for _, tt := range []struct {
+		last   string
+		status int
+		want   string
+	}{
+		{runText + ".99.3.0-7-f", 200, "run_finish"},
+		{runText + ".99.99.9999-0-k", 200, "run_finish"},
+		{runText + ".99.3.9999-0-m", 204, ""},
+		{runText + ".1.3.9999-0-m", 204, ""},
+	} {
+		t.Run(tt.last, func(t *testing.T) {
+			f := &fake{follow: func(_ core.Identity, s run.Sink) error { return play(s, hello()) }}
+			rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", tt.last)
+			var got []string
+			for _, line := range strings.Split(rec.Body.String(), "\n") {
+				if data, ok := strings.CutPrefix(line, `data: {"event_type":"`); ok {
+					kind, _, _ := strings.Cut(data, `"`)
+					got = append(got, kind)
+				}
+			}
+			if rec.Code != tt.status || strings.Join(got, " ") != tt.want {
+				t.Errorf("status %d, events %q, want %d, %s", rec.Code, got, tt.status, tt.want)
+			}
+		})
+	}
+}
+
 func TestABufferedTransportQueues(t *testing.T) {
 	const refusal = `{"error":"this address cannot stream; ask the streaming address, or accept application/json","code":"not_acceptable"}`
 	h := func(f *fake, base string) http.Handler {

@@ -114,6 +114,7 @@ type deciding struct {
 	derived bool          // its id was made of what it says
 	receipt Decided
 	ticket  uint64 // key of the suspension, or noTicket
+	resumes bool   // the decision lets the call go on; unknown where the ticket is
 	byCall  bool   // the target is the call's id
 	known   bool   // it was found among the decisions that were taken, and says the same
 	other   bool   // among those was another one on the target
@@ -128,7 +129,9 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
-		err = open(head, d.User)
+		if err = open(head, d.User); err != nil {
+			err = fmt.Errorf("thread %s: %w", key.Thread, err)
+		}
 	}
 	if err != nil {
 		return Decided{}, head, err
@@ -150,7 +153,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 	}
 	head, err = u.commit(ctx, head, later)
 	if err != nil {
-		return Decided{}, head, err
+		return Decided{}, head, s.outward(ctx, key, "decision", err)
 	}
 	return u.receipt, head, nil
 }
@@ -176,7 +179,7 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 	if ticket, err = u.readTicket(ctx, u.key, head, *held); err != nil {
 		return ticket, false, err
 	}
-	u.ticket = held.ID
+	u.ticket, u.resumes = held.ID, ticket.Resumes(u.said)
 	u.receipt = Decided{
 		ThreadID: u.key.Thread, RunID: head.Run.ID, CallID: ticket.Call.ID, SuspensionID: ticket.Suspension.ID,
 		DecisionID: u.said.ID, Turn: head.Run.Base - 1, Index: int(held.Call),
@@ -217,7 +220,7 @@ func (u *deciding) callsOf(ctx context.Context, turn uint64) ([]core.ToolCall, e
 // commit writes the decision, or finds that it was written before.
 func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Duration) (thread.Head, error) {
 	change := thread.Decide{
-		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.said.Resumes(),
+		Run: u.receipt.RunID, Call: uint8(u.receipt.Index), Ticket: u.ticket, Resume: u.resumes,
 		Decision: u.decisionKey(),
 	}
 	if u.byCall {

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -73,8 +74,8 @@ func checkMessages(messages []core.Message) error {
 		if m.Role != core.RoleUser {
 			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
 		}
-		if m.Text() == "" {
-			return core.Errorf(core.CodeInvalid, "messages[%d]: content is empty", i)
+		if strings.TrimSpace(m.Text()) == "" {
+			return core.Errorf(core.CodeInvalid, "messages[%d].content has no text", i)
 		}
 		if m.ID != "" {
 			if err := core.CheckName(fmt.Sprintf("messages[%d]: id", i), m.ID); err != nil {

@@ -58,7 +58,7 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 		}
 		receipt, head, err = u.try(ctx, head)
 	}
-	return receipt, head, err
+	return receipt, head, s.outward(ctx, sub.Thread, "input", err)
 }
 
 // look reads the head and, at the same time, what the Key stands for. Neither
@@ -97,7 +97,7 @@ func (u *submission) adopt(value []byte) error {
 		return fmt.Errorf("idempotency key: %w", err)
 	}
 	if p.Body != u.body {
-		return core.Errorf(core.CodeConflict, "idempotency key was used before on thread %s with other content", u.Thread.Thread)
+		return core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key or message id has other content", u.Thread.Thread)
 	}
 	u.run, u.dispatch, u.known = p.Run, p.Dispatch, true
 	return nil

@@ -286,7 +286,7 @@ func TestReceiptOfARetry(t *testing.T) {
 	s.Key = "k"
 	w.submit(t, input("zero", ""))
 	head := w.claim(t)
-	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy || err.Error() != "thread t1: thread is busy with another run" {
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeBusy || err.Error() != "thread t1: another run is open or queued" {
 		t.Fatalf("submit: %v, want code busy and the thread without its tenant", err)
 	}
 	w.end(t, head)
@@ -384,7 +384,7 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
 			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
 		})},
-		{"messages[0]: content is empty", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
+		{"messages[0].content has no text", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
 		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
 	}
 	for _, tt := range tests {

@@ -137,7 +137,7 @@ func (e *Engine) ask(ctx context.Context, g gate, c *Context) (v Verdict, err er
 		suspend.ID = fmt.Sprintf("%s.%d.%d.%s", c.Run, c.Step, c.CallIndex, g.plugin)
 	}
 	v.Suspend = &suspend
-	if slices.Contains(c.Granted, suspend.ID) || c.Resume != nil && c.Resume.Suspension == suspend.ID && c.Resume.Decision.Resumes() {
+	if slices.Contains(c.Granted, suspend.ID) || c.Resume != nil && c.Resume.Suspension == suspend.ID {
 		v.Kind, v.Suspend = VerdictAllow, nil
 	}
 	return v, core.CheckName("suspension id", suspend.ID)

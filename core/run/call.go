@@ -64,7 +64,12 @@ func (r *round) answer(ctx context.Context, i int, a answer) error {
 	err := r.keep(ctx, i, a)
 	var ended *ended
 	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
-		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + err.Error()), decision: a.decision})
+		r.log.WarnContext(ctx, "a result cannot be stored", append(r.attrs(), "call", i, "error", err)...)
+		what := "it cannot be encoded"
+		if errors.Is(err, store.ErrTooLarge) {
+			what = "it is too large"
+		}
+		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + what), decision: a.decision})
 	}
 	return err
 }

@@ -83,7 +83,7 @@ var ways = []way{
 	{name: "natural", turn: text("one"), saw: "natural_end", end: `done 1 {"type":"natural_end"} "one"`},
 	{name: "stopped", turn: text("one"), stop: true, saw: "stopped test", end: `done 1 {"type":"stopped","code":"test"} "one"`},
 	{name: "blocked", turn: calls("echo", `{"text":"b"}`), gate: true, saw: "blocked", end: `done 1 {"type":"blocked","detail":"not b"} ""`},
-	{name: "failed", turn: []model.Delta{{Text: "broken pipe"}}, saw: "error model", end: `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`},
+	{name: "failed", turn: []model.Delta{{Text: "broken pipe"}}, saw: "error model", end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 	{
 		name: "cancelled", turn: calls("echo", `{"text":"a"}`), saw: "cancelled", end: `done 1 {"type":"cancelled"} ""`,
 		after: func(t *testing.T, w *world, r mailbox.Receipt) {
@@ -352,7 +352,7 @@ func TestAgentGoneAtALaterStep(t *testing.T) {
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}
-		const resolution = `{"type":"error","code":"resolution","detail":"agent \"demo\" not found, known are: none"} ""`
+		const resolution = `{"type":"error","code":"resolution","detail":"the agent of the run is not there any more, or cannot be used"} ""`
 		if got := w.end(t, key, receipt); got != `done 1 `+resolution {
 			t.Errorf("the run is %s", got)
 		}

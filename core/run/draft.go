@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -113,7 +112,7 @@ func (d *draft) phase(ctx context.Context, c plugin.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return endWith("plugin", fmt.Errorf("phase %s: %w", c.Phase, err))
+		return endAt("plugin", "phase "+string(c.Phase), err)
 	}
 	d.merge(result)
 	return nil

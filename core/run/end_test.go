@@ -94,37 +94,37 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a permanent model error", text: "fail",
 			log: []string{"user: fail"},
-			end: `done 0 {"type":"error","code":"model","detail":"scripted model failure"} ""`,
+			end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a model error after deltas", text: "hi",
 			options: options{model: answers([]model.Delta{{Type: model.DeltaText, Text: "half"}, {Text: "broken pipe"}})},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a model error in the second step", text: "hi",
 			options: options{model: answers(calls("echo", `{"text":"a"}`), []model.Delta{{Text: "broken pipe"}})},
 			log:     []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`},
-			end:     `done 1 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+			end:     `done 1 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a stream that always breaks off", text: "hi",
 			options: options{model: answers([]model.Delta{{Type: model.DeltaText, Text: "half"}})},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"model","detail":"model stream ended before the answer was complete"} ""`,
+			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "deltas after the stop", text: "hi",
 			options: options{model: answers(append(text("a"), model.Delta{Type: model.DeltaText, Text: "b"}))},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"model","detail":"model sent a delta of type 1 after its stop"} ""`,
+			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "arguments of a call that never started", text: "hi",
 			options: options{model: answers([]model.Delta{{Type: model.DeltaToolArgument, Index: 3, Text: "{}"}})},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"model","detail":"model sent arguments for call 3, which it has not started"} ""`,
+			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a model that panics", text: "hi",
@@ -169,7 +169,7 @@ func TestRunEnds(t *testing.T) {
 			name: "a fatal tool", text: "hi",
 			options: options{model: answers(calls("fatal", "{}")), tools: []tool.Tool{fatal}},
 			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: execution failed: the tool ended the run"},
-			end:     `done 1 {"type":"error","code":"tool","detail":"tool fatal: the credential was revoked"} ""`,
+			end:     `done 1 {"type":"error","code":"tool","detail":"call call_0 of tool fatal: it ended the run with an error"} ""`,
 		},
 		{
 			name: "a stop policy", text: "parallel: a, b",
@@ -223,7 +223,7 @@ func TestRunEnds(t *testing.T) {
 			name: "an agent that is not there", text: "hi",
 			options: options{agents: gone{}},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"resolution","detail":"agent \"demo\" not found, known are: none"} ""`,
+			end:     `done 0 {"type":"error","code":"resolution","detail":"the agent of the run is not there any more, or cannot be used"} ""`,
 		},
 	}
 	for _, tt := range tests {
@@ -308,7 +308,7 @@ func TestResultTooLargeForTheStoreBecomesAnError(t *testing.T) {
 		w.limit(60 << 10)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		want := []string{"user: hi", "assistant: [long {}]", "tool: result cannot be stored: put M#000000000003: record is over the size limit", "assistant: ok"}
+		want := []string{"user: hi", "assistant: [long {}]", "tool: result cannot be stored: it is too large", "assistant: ok"}
 		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
 			t.Error(diff)
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -21,18 +22,16 @@ func (e *ended) Error() string { return e.cause.Error() }
 
 func (e *ended) Unwrap() error { return e.cause }
 
-// endWith ends the run with an error whose text clients may read. What a panic
-// said is for the log alone: it may quote anything.
+// endWith ends the run with an error. The cause is for the log alone: it may quote
+// anything.
 func endWith(code string, cause error) error {
-	detail := cause.Error()
-	var panicked *env.PanicError
-	if errors.As(cause, &panicked) {
-		detail = "code of the agent panicked"
-		if code == "model" {
-			detail = "the model adapter panicked"
-		}
-	}
-	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail}, cause}
+	return &ended{core.Termination{Type: core.TerminationError, Code: code, Detail: detail(code, "", cause)}, cause}
+}
+
+// endAt is endWith that says where it happened, to clients and to the log.
+func endAt(code, where string, cause error) error {
+	t := core.Termination{Type: core.TerminationError, Code: code, Detail: detail(code, where, cause)}
+	return &ended{t, fmt.Errorf("%s: %w", where, cause)}
 }
 
 // failure is what a log line says of an error: of a panic, where it was too.

@@ -176,7 +176,7 @@ func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return endWith("plugin", fmt.Errorf("%s of call %s: %w", where, call.ID, err))
+	return endAt("plugin", where+" of call "+call.ID, err)
 }
 
 // toolCall is what a call's tool is given, by value: the tool may go on when the

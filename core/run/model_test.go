@@ -44,13 +44,13 @@ func TestModelCallsOfAStepAreCountedOverItsDeliveries(t *testing.T) {
 		end     string
 	}{
 		{"it passes", overloaded, 2, 3, 3, `done 1 {"type":"natural_end"} "ok"`},
-		{"it stays", overloaded, 10, 3, 3, `done 0 {"type":"error","code":"model","detail":"overloaded"} ""`},
+		{"it stays", overloaded, 10, 3, 3, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 		{"the stream breaks off", model.ErrTruncated, 10, 3, 3,
-			`done 0 {"type":"error","code":"model","detail":"model stream ended before the answer was complete"} ""`},
+			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 		{"it is permanent", &model.Error{Kind: model.KindUnauthorized, Message: "no key"}, 10, 1, 1,
-			`done 0 {"type":"error","code":"model","detail":"no key"} ""`},
+			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 		{"the provider asks for more than 5 minutes", &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: 5*time.Minute + 1}, 10, 1, 1,
-			`done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m0.000000001s, at most 5m0s are waited: later"} ""`},
+			`done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m0.000000001s, at most 5m0s are waited"} ""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestLostClaimsCountAsModelCallsButForTheLast(t *testing.T) {
 			w.reclaim(t)
 		}
 		w.finish(t, key, nil)
-		if got := w.end(t, key, receipt); called != 1 || got != `done 0 {"type":"error","code":"model","detail":"overloaded"} ""` {
+		if got := w.end(t, key, receipt); called != 1 || got != `done 0 {"type":"error","code":"model","detail":"the model failed"} ""` {
 			t.Errorf("after %d calls the run is %s, want 1", called, got)
 		}
 	})

@@ -103,7 +103,7 @@ func TestErrorOfTheFirstCallCounts(t *testing.T) {
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		got := w.end(t, key, receipt)
-		if !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, ": call 1") {
+		if !strings.Contains(got, `"code":"plugin"`) || !strings.Contains(got, "_1_1: a plugin failed") {
 			t.Errorf("the run is %s, want the error of call 1", got)
 		}
 	})
@@ -127,7 +127,7 @@ func TestNothingStartsAfterAFailure(t *testing.T) {
 		time.AfterFunc(1500*time.Millisecond, func() { w.mustDecide(t, 2, approve) })
 		w.finish(t, key, nil)
 		got := w.end(t, key, receipt)
-		if !strings.Contains(got, `"code":"tool"`) || !strings.Contains(got, "after 5s") || ran != 0 {
+		if !strings.Contains(got, `"code":"tool"`) || !strings.Contains(got, "_1_0 of tool fatal") || ran != 0 {
 			t.Errorf("the run is %s, and the call that was decided ran %d times; want the error after 5s, and none", got, ran)
 		}
 		want := []core.ResultStatus{core.ResultError, core.ResultError, core.ResultNotExecuted, core.ResultOK}

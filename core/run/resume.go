@@ -28,9 +28,9 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	// follows, and a gate that asks the same again counts as granted.
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
-	if !decision.Resumes() {
+	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		return false, r.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Mode), hooks: asked(ticket), decision: t.decision})
+		return false, r.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Ticket), hooks: asked(ticket), decision: t.decision})
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
@@ -64,9 +64,9 @@ func asked(t thread.TicketRecord) state.Command {
 
 // refusal is the result of a call that a decision does not let go on. Whoever was
 // asked for permission and gave none has denied it.
-func refusal(d core.Decision, mode core.ResumeMode) tool.Result {
+func refusal(d core.Decision, t core.Ticket) tool.Result {
 	status := core.ResultCancelled
-	if d.Refuses() || mode == core.ResumeReplay {
+	if t.Refuses(d) || t.Mode == core.ResumeReplay {
 		status = core.ResultDenied
 	}
 	message := string(status)

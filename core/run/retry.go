@@ -63,7 +63,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 		t.draft.warn(ctx, "model call failed behind a whole answer, which stands", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	case asked > maxRetryAfter:
-		return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", asked, maxRetryAfter, err))
+		return endAt("rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err)
 	case t.failed >= t.modelCalls():
 		return endWith("model", err)
 	}

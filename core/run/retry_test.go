@@ -103,7 +103,7 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 		return &model.Error{Kind: kind, Message: "no", RetryAfter: asked}
 	}
 	const s, ms = time.Second, time.Millisecond
-	const exhausted = `done 0 {"type":"error","code":"model","detail":"no"} ""`
+	const exhausted = `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`
 	tests := []struct {
 		name    string
 		failure error
@@ -136,7 +136,7 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 		{name: "asked for 5 minutes", failure: failure(model.KindRateLimited, 300*s), retries: new(1),
 			want: "claim 1 at 0s, claim 2 at 5m0s", end: exhausted},
 		{name: "asked for 301 s", failure: failure(model.KindRateLimited, 301*s),
-			want: "claim 1 at 0s", end: `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m1s, at most 5m0s are waited: no"} ""`},
+			want: "claim 1 at 0s", end: `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 5m1s, at most 5m0s are waited"} ""`},
 		{name: "a quota that waiting does not cure", failure: failure(model.KindQuota, 301*s),
 			want: "claim 1 at 0s", end: exhausted},
 		{name: "no model error, with the code of a stream that was cut", failure: core.Errorf(core.CodeUnavailable, "no"),
@@ -226,7 +226,7 @@ func TestTheBudgetOfModelCallsSurvivesACrash(t *testing.T) {
 				w.store.dead.Store(false)
 				w.stepper = w.other(t, o)
 				w.finish(t, key, listener)
-				if got := w.end(t, key, receipt); n != tt.calls || got != `done 0 {"type":"error","code":"model","detail":"no"} ""` {
+				if got := w.end(t, key, receipt); n != tt.calls || got != `done 0 {"type":"error","code":"model","detail":"the model failed"} ""` {
 					t.Errorf("after %d calls the run is %s; want %d", n, got, tt.calls)
 				}
 			})
@@ -257,7 +257,7 @@ func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 		w.store.OnCommit = nil
 		time.Sleep(time.Minute)
 		w.finish(t, key, listener)
-		const want = `done 0 {"type":"error","code":"model","detail":"the model has failed 3 times"} ""`
+		const want = `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`
 		if got := w.end(t, key, receipt); len(m.at) != 3 || got != want {
 			t.Errorf("after %d calls the run is %s\nwant 3 calls and %s", len(m.at), got, want)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -323,7 +322,7 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 		return context.Cause(ctx) // its outcome was cut short: another claim decides
 	case tool.IsFatal(f.err):
 		s.round.calls[f.task.index].fatal = true // its result is the close's: one that is stored alone would not end the run
-		return endWith("tool", fmt.Errorf("tool %s: %w", f.task.call.Name, f.err))
+		return endAt("tool", "call "+f.task.call.ID+" of tool "+f.task.call.Name, f.err)
 	case f.err != nil:
 		return f.err
 	}

@@ -194,9 +194,9 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 		end, shown string
 		saw        string // of the state, by the next run
 	}{
-		{name: "failed", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+		{name: "failed", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 			shown: "[one ok fail after]", saw: "step 1, revision 8: in_thread 4"},
-		{name: "failed, after claims were lost", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"broken pipe"} ""`,
+		{name: "failed, after claims were lost", text: "fail", end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 			shown: "[one ok fail after]", saw: "step 1, revision 8: in_thread 4",
 			between: func(t *testing.T, w *world, _ mailbox.Receipt) { lose(t, w, 4) }},
 		{name: "cancelled", text: "other", end: `done 0 {"type":"cancelled"} ""`, shown: back, saw: "step 1, revision 8: in_thread 4",

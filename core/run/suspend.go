@@ -78,7 +78,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		// head: the write that puts the ticket in force has a later one and replaces it.
 		record := store.Record{Name: r.ticketName(k), Fence: r.fence(), Version: r.head.Version, Payload: k.payload}
 		if err := r.put(ctx, record); errors.Is(err, store.ErrTooLarge) {
-			return refuse(err.Error())
+			return refuse("what it waits for is too large to be stored")
 		} else if err != nil {
 			return err
 		}

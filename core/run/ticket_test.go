@@ -53,7 +53,7 @@ func (w *world) decide(ctx context.Context, call int, d core.Decision) error {
 		return err
 	}
 	decision := thread.DecisionKey(head.Run.ID, ticket.Suspension.ID, d.ID)
-	change := thread.Decide{Run: head.Run.ID, Call: uint8(call), Ticket: head.Tickets[at].ID, Decision: decision, Resume: d.Resumes()}
+	change := thread.Decide{Run: head.Run.ID, Call: uint8(call), Ticket: head.Tickets[at].ID, Decision: decision, Resume: ticket.Resumes(d)}
 	_, _, err = w.box.Commit(ctx, key, head, change, func(thread.Head, thread.Result) ([]store.Record, error) {
 		return []store.Record{{Name: store.DecisionName(head.Run.ID, turn, uint8(call), decision), Payload: payload}}, nil
 	})
@@ -265,7 +265,7 @@ func TestTicketThatIsTooLarge(t *testing.T) {
 		}
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		if results := w.results(t); len(results) != 1 || !strings.HasPrefix(results[0], "error: execution failed: put C#") {
+		if results := w.results(t); len(results) != 1 || results[0] != "error: execution failed: what it waits for is too large to be stored" {
 			t.Errorf("the result is %q", results)
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 2 {"type":"natural_end"}`) {

@@ -2,11 +2,13 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Times of a client.
@@ -155,7 +157,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if err != nil && w.Trace != nil {
 			w.Trace("%s: submit %s: %v", h.name, in.name, err)
 		}
-		if core.CodeOf(err) == core.CodeConflict {
+		if core.CodeOf(err) == core.CodeConflict || errors.Is(err, store.ErrConflict) {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
 		}
 		if err == nil && inline && w.Unswept && !th.isOver(in) {

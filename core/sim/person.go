@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -107,6 +109,10 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 		if w.Trace != nil {
 			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
+		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
+			th.checkRefused(k, d.said, run, &before, err)
+			return true
+		}
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
 			th.checkRefused(k, d.said, run, &before, err)
@@ -129,7 +135,7 @@ func (th *threadState) checkTaken(k *asked, said core.Decision, got mailbox.Deci
 		if got.SuspensionID != "" && got.SuspensionID != other.ticket.Suspension.ID {
 			continue
 		}
-		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || d.Refuses() != said.Refuses() {
+		if d := other.decision; d.Action != said.Action || d.Reason != said.Reason || other.ticket.Refuses(d.Decision) != other.ticket.Refuses(said) {
 			th.fail("a client is told that its decision %+v was taken, it was %+v", said, *d)
 		}
 		return

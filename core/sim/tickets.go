@@ -104,6 +104,9 @@ func (th *threadState) newTicket(b *thread.Head, t thread.Ticket) *asked {
 	return k
 }
 
+// resumes reports whether the decision, which there is, lets the call go on.
+func (k *asked) resumes() bool { return k.ticket.Resumes(k.decision.Decision) }
+
 // takeDecision takes a decision that a head has for the first time: its record is
 // there, and the call goes on, or ends, as that says.
 func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
@@ -120,7 +123,7 @@ func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		return
 	}
 	want := thread.CallCancelling
-	if w.Stats.Decisions++; d.Resumes() {
+	if w.Stats.Decisions++; k.ticket.Resumes(d.Decision) {
 		want = thread.CallResuming
 	} else {
 		w.Stats.Denies++
@@ -146,7 +149,7 @@ func (th *threadState) checkGone(a, b *thread.Head, t thread.Ticket) {
 	spoken := slices.ContainsFunc(b.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson })
 	switch {
 	case status == thread.CallDone:
-	case status == thread.CallCancelling && spoken && (k.decision == nil || k.decision.Resumes()):
+	case status == thread.CallCancelling && spoken && (k.decision == nil || k.resumes()):
 		k.instead = true // with a decision: the call was suspended again, and that was superseded at once
 	case t.Decision != 0 && (status == thread.CallRunning || status == thread.CallSuspended || status == thread.CallNew):
 	default:
@@ -216,7 +219,7 @@ func placed(call tool.Call) (at place) {
 // resumed is how often decisions let the call go on.
 func (th *threadState) resumed(call tool.Call) (n int) {
 	for _, k := range th.asks.calls[placed(call)] {
-		if k.decision != nil && k.decision.Resumes() && k.ticket.Mode != core.ResumeAsResult {
+		if k.decision != nil && k.resumes() && k.ticket.Mode != core.ResumeAsResult {
 			n++
 		}
 	}
@@ -237,7 +240,7 @@ func (th *threadState) checkAllowed(h *host, key string, call tool.Call, name st
 		case k == nil || k.decision == nil:
 			th.fail("call %s goes on after a decision that was not taken: %+v", key, *call.Resume)
 			return
-		case k.decision.ID != call.Resume.Decision.ID || !k.decision.Resumes() || k.ticket.Mode == core.ResumeAsResult:
+		case k.decision.ID != call.Resume.Decision.ID || !k.resumes() || k.ticket.Mode == core.ResumeAsResult:
 			th.fail("call %s goes on after %+v, the decision was %+v", key, *call.Resume, *k.decision)
 		case !bytes.Equal(call.Arguments, argumentsOf(k)):
 			th.fail("call %s goes on with the arguments %s", key, call.Arguments)
@@ -247,7 +250,7 @@ func (th *threadState) checkAllowed(h *host, key string, call tool.Call, name st
 		return // its claim is lost, and it does not know yet
 	}
 	for _, k := range th.asks.calls[at] {
-		if k.instead || k.decision != nil && !k.decision.Resumes() {
+		if k.instead || k.decision != nil && !k.resumes() {
 			th.fail("call %s runs, a person has refused it", key)
 		}
 		if k.decision == nil && k.since < th.claimed {
@@ -355,11 +358,11 @@ func (th *threadState) checkAnswer(e thread.Entry, at place) {
 		th.fail("call %d of turn %d is %s, and nobody has decided", at.index, at.turn, r.Status)
 	case e.Decision != d.ID:
 		th.fail("call %d of turn %d is %s and does not say that decision %s led to it", at.index, at.turn, r.Status, d.ID)
-	case refused == d.Resumes():
+	case refused == last.resumes():
 		th.fail("call %d of turn %d is %s after decision %+v", at.index, at.turn, r.Status, *d)
 	case refused && !strings.Contains(text, d.Reason):
 		th.fail("call %d of turn %d was refused for %q, the model reads %q", at.index, at.turn, d.Reason, text)
-	case d.Resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
+	case last.resumes() && (last.ticket.Mode == core.ResumeAsResult) != (r.Status == core.ResultSet):
 		th.fail("call %d of turn %d is %s in mode %s", at.index, at.turn, r.Status, last.ticket.Mode)
 	case r.Status == core.ResultSet && !bytes.Equal(r.Data, d.Payload):
 		th.fail("call %d of turn %d came to %s, the decision says %s", at.index, at.turn, r.Data, d.Payload)

@@ -142,7 +142,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {
-			return h, Result{}, fmt.Errorf("%d bytes, at most %d: %w", size, MaxSize, ErrTooLarge)
+			return h, Result{}, fmt.Errorf("%d bytes, at most %d are allowed: %w", size, MaxSize, ErrTooLarge)
 		}
 	}
 	return n, result, nil

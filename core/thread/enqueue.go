@@ -36,12 +36,12 @@ func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
 	if c.RejectBusy && h.Busy() {
 		return Result{}, ErrBusy
 	}
-	places := len(h.Pending) + len(h.Later)
+	places := len(h.Pending) + len(h.Later) // those whose parent is still to be told count as queued
 	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
 		places-- // it came in outside the limit
 	}
 	if places >= MaxPending {
-		return Result{}, fmt.Errorf("%d dispatches are queued or wait for their parent to be told, at most %d: %w", places, MaxPending, ErrFull)
+		return Result{}, fmt.Errorf("%d runs are queued, at most %d are allowed: %w", places, MaxPending, ErrFull)
 	}
 	if !h.Exists() {
 		h.Owner = c.Owner

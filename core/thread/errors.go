@@ -6,31 +6,32 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// What Apply refuses. A refused transition changes nothing.
+// What Apply refuses. A refused transition changes nothing. Clients read these
+// texts behind the thread's id, so that they say nothing of heads and inboxes.
 var (
 	// ErrNotFound: the thread, run, ticket or inbox entry does not exist (any more).
 	ErrNotFound = core.Errorf(core.CodeNotFound, "not found")
 	// ErrDeleted: the thread is a tombstone.
-	ErrDeleted = core.Errorf(core.CodeDeleted, "thread was deleted")
+	ErrDeleted = core.Errorf(core.CodeDeleted, "it was deleted")
 	// ErrForbidden: the thread belongs to another user.
-	ErrForbidden = core.Errorf(core.CodeForbidden, "thread belongs to another user")
+	ErrForbidden = core.Errorf(core.CodeForbidden, "it belongs to another user")
 	// ErrBusy: the enqueue asked to be refused while a run is open or queued.
-	ErrBusy = core.Errorf(core.CodeBusy, "thread is busy with another run")
+	ErrBusy = core.Errorf(core.CodeBusy, "another run is open or queued")
 	// ErrFull: a bounded table has no place.
-	ErrFull = core.Errorf(core.CodeFull, "thread has no place for more queued work")
+	ErrFull = core.Errorf(core.CodeFull, "no more is accepted for now")
 	// ErrFenced: the claim was lost to a later one. The worker must stop.
 	ErrFenced = core.Errorf(core.CodeFenced, "claim was lost to a later one")
 	// ErrSuperseded: an interrupt came after the claim. The holder must stop
 	// and may still close the run.
-	ErrSuperseded = core.Errorf(core.CodeSuperseded, "claim was superseded by an interrupt")
+	ErrSuperseded = core.Errorf(core.CodeSuperseded, "the run was superseded by an interrupt")
 	// ErrClosing: the run was ended. The holder may only close it.
-	ErrClosing = core.Errorf(core.CodeClosing, "run is closing")
+	ErrClosing = core.Errorf(core.CodeClosing, "the run is ending")
 	// ErrStale: an inbox entry changed since the step read it; read again.
-	ErrStale = core.Errorf(core.CodeStale, "inbox changed while the step ran")
+	ErrStale = core.Errorf(core.CodeStale, "the input was changed or read meanwhile")
 	// ErrDecided: another decision was taken for the ticket.
-	ErrDecided = core.Errorf(core.CodeDecided, "ticket was already decided")
+	ErrDecided = core.Errorf(core.CodeDecided, "the call was already decided otherwise")
 	// ErrTooLarge: the head would be over MaxSize.
-	ErrTooLarge = core.Errorf(core.CodeTooLarge, "thread head is over its size limit")
+	ErrTooLarge = core.Errorf(core.CodeTooLarge, "its open and queued work is too large")
 	// ErrSchema: a newer program wrote the head or a record that it covers; this
 	// one leaves the thread to a newer one, unwritten.
 	ErrSchema = core.Errorf(core.CodeSchema, "thread was written by a newer version of the program")

@@ -31,7 +31,7 @@ func (c Input) apply(h *Head, t Transition) (Result, error) {
 		return Result{}, fmt.Errorf("open run: %w", ErrNotFound)
 	}
 	if len(h.Inbox) >= MaxInbox {
-		return Result{}, fmt.Errorf("%d inbox entries, at most %d: %w", len(h.Inbox), MaxInbox, ErrFull)
+		return Result{}, fmt.Errorf("%d messages wait to be read, at most %d are allowed: %w", len(h.Inbox), MaxInbox, ErrFull)
 	}
 	h.Inbox = append(h.Inbox, InboxEntry{ID: c.ID, Kind: c.Kind})
 	h.remember(c.Dedupe)

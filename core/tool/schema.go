@@ -13,7 +13,8 @@ import (
 // become a result, than MaxArguments elsewhere. core.CodeInvalid: the payload of a
 // decision that resumes is not what the ticket's response schema says. One that
 // replays the call needs no payload: that it resumes says everything. Without a
-// schema its payload may be anything, but approved, if an object has it, is true.
+// schema its payload may be anything, but approved, if an object of a person has
+// it, is true.
 func CheckDecision(t core.Ticket, d core.Decision) error {
 	limit := MaxArguments
 	if t.Mode == core.ResumeAsResult {
@@ -24,11 +25,11 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	}
 	schema, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
-	if !d.Resumes() || replays && len(payload) == 0 {
+	if !t.Resumes(d) || replays && len(payload) == 0 {
 		return nil
 	}
 	if len(schema) == 0 {
-		if replays {
+		if replays && t.ByPerson() {
 			return checkApproval(payload)
 		}
 		return nil

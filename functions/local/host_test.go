@@ -212,9 +212,12 @@ func TestBadRequestsAreNamedAndStoreNothing(t *testing.T) {
 		{"wrong method", "PUT", "/v1/threads/t1/messages", `{` + message + `}`, 405, "method_not_allowed"},
 		{"wrong method in chat", "GET", "/v1/ai-sdk/chat", ``, 405, "method_not_allowed"},
 		{"# in a thread id", "POST", "/v1/threads/t%231/messages", `{` + message + `}`, 400, "invalid"},
+		{"a thread id of dots", "POST", "/v1/threads/%2e%2E/messages", `{` + message + `}`, 400, "invalid"},
+		{"a chat id of dots", "POST", "/v1/ai-sdk/chat", strings.Replace(chat, `"t1"`, `".."`, 1), 400, "invalid"},
+		{"a blank message", "POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":" "}]}`, 400, "invalid"},
 		{"# in a chat id", "POST", "/v1/ai-sdk/chat", strings.Replace(chat, `"t1"`, `"t#1"`, 1), 400, "invalid"},
 		{"# in a message id", "POST", "/v1/ai-sdk/chat", strings.Replace(chat, `"m1"`, `"m#1"`, 1), 400, "invalid"},
-		{"run id that is none", "GET", "/v1/runs/xyz", ``, 400, "invalid"},
+		{"run id that is none", "GET", "/v1/runs/xyz", ``, 404, "not_found"},
 		{"unknown run", "GET", "/v1/runs/01a1fc62-a422-7640-9d3a-3115bd1f8989", ``, 404, "not_found"},
 		{"unknown thread", "GET", "/v1/threads/t1/messages", ``, 404, "not_found"},
 	}

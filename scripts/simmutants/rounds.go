@@ -12,7 +12,7 @@ var roundMutants = []mutant{
 	{
 		Name: "a denied tool runs",
 		File: "core/run/resume.go",
-		Old:  "if !decision.Resumes() {",
+		Old:  "if !ticket.Resumes(decision.Decision) {",
 		New:  "if decision.Action == core.DecisionCancel {",
 	},
 	{

@@ -24,8 +24,8 @@ func idsAtTheirLimits(p *probe) {
 	keys := []core.ThreadKey{
 		{Tenant: longest(p.tenant), Thread: longest("")},
 		{Tenant: longest(p.tenant), Thread: "x"},
-		{Tenant: p.tenant, Thread: "."},
-		{Tenant: p.tenant, Thread: ".."},
+		{Tenant: p.tenant, Thread: "..."},
+		{Tenant: p.tenant, Thread: ".x"},
 		{Tenant: p.tenant, Thread: longest(":")},
 	}
 	for i, key := range keys {
@@ -52,6 +52,8 @@ func keysThatFailCheckAreInvalid(p *probe) {
 		{Tenant: p.tenant + "#t", Thread: "t"},
 		{Tenant: p.tenant, Thread: "t\x00M"},
 		{Tenant: p.tenant, Thread: "a/b"},
+		{Tenant: p.tenant, Thread: "."},
+		{Tenant: p.tenant, Thread: ".."},
 		{Tenant: p.tenant, Thread: strings.Repeat("x", core.MaxNameLength+1)},
 	}
 	for _, key := range keys {

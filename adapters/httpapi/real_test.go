@@ -1,0 +1,148 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/reveille-run/reveille/adapters/aisdk"
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// real is the handler, with the AI SDK mounted, over the runtime on the memory
+// store. Nobody works on the queue until the test does; everybody is who the
+// header User says, of the tenant secret-tenant.
+type real struct {
+	t *testing.T
+	http.Handler
+	queue   *mailboxtest.Queue
+	runtime *runtime.Runtime
+	store   *refusing
+	during  func() // what the tool meanwhile does
+}
+
+// refusing is a store that refuses every commit with an error, if there is one.
+type refusing struct {
+	store.Backend
+	refuse error
+}
+
+func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+	if s.refuse != nil {
+		return store.Outcome{}, s.refuse
+	}
+	return s.Backend.Commit(ctx, key, c)
+}
+
+func newReal(t *testing.T) *real {
+	t.Helper()
+	where, err := tool.Client(tool.Spec{Name: "where"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirm, err := tool.Typed(tool.Spec{Name: "confirm"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
+		return tool.Suspended(core.Suspend{Suspension: core.Suspension{Action: "tool:confirm"}, Mode: core.ResumeAsResult}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &real{t: t, queue: &mailboxtest.Queue{}, store: &refusing{Backend: memory.New()}}
+	meanwhile, err := tool.Typed(tool.Spec{Name: "meanwhile"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
+		made.during()
+		return tool.Text("done"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, quiet := env.System(), slog.New(slog.DiscardHandler)
+	r, err := runtime.Build(runtime.Config{
+		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
+		Agents: agent.Parts{
+			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
+			Tools:  []tool.Tool{where, confirm, meanwhile},
+			Specs:  []agent.Spec{{ID: "demo", Model: "m"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet}
+	made.runtime, made.Handler = r, httpapi.New(httpapi.Options{
+		Options: shared,
+		Authenticate: func(r *http.Request) (core.Identity, error) {
+			return core.Identity{Tenant: "secret-tenant", User: r.Header.Get("User")}, nil
+		},
+		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
+	})
+	return made
+}
+
+// work does what is on the queue.
+func (r *real) work() {
+	r.t.Helper()
+	for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
+		if err := r.runtime.WorkLocal(r.t.Context(), hint); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// ok sends a request that must succeed.
+func (r *real) ok(method, path, body string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	rec := do(r, method, path, body)
+	if rec.Code/100 != 2 {
+		r.t.Fatalf("%s %s: status %d, %s", method, path, rec.Code, rec.Body)
+	}
+	return rec
+}
+
+// waits starts a run that comes to wait with one ticket, and reads it.
+func (r *real) waits(input string) core.Run {
+	r.t.Helper()
+	var accepted struct {
+		Run string `json:"run_id"`
+	}
+	r.read(r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"`+input+`"}]}`), &accepted)
+	r.work()
+	var run core.Run
+	r.read(r.ok("GET", "/v1/runs/"+accepted.Run, ""), &run)
+	if len(run.Tickets) != 1 {
+		r.t.Fatalf("the run waits with %d tickets: %+v", len(run.Tickets), run)
+	}
+	return run
+}
+
+func (r *real) read(rec *httptest.ResponseRecorder, v any) {
+	r.t.Helper()
+	if err := json.Unmarshal(rec.Body.Bytes(), v); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// result is what the only tool call of thread t1 came to.
+func (r *real) result() core.ToolResult {
+	r.t.Helper()
+	var page struct{ Messages []core.Message }
+	r.read(r.ok("GET", "/v1/threads/t1/messages", ""), &page)
+	for _, m := range page.Messages {
+		if m.ToolResult != nil {
+			return *m.ToolResult
+		}
+	}
+	r.t.Fatal("the call has no result")
+	return core.ToolResult{}
+}

@@ -1,0 +1,40 @@
+package run
+
+import (
+	"errors"
+
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// details are what clients read of runs that end with an error, by code. The
+// errors of hooks, gates, tools, providers and stores can quote anything, such as
+// addresses, keys and records, and never travel along.
+var details = map[string]string{
+	"plugin":     "a plugin failed",
+	"tool":       "it ended the run with an error",
+	"model":      "the model failed",
+	"encoding":   "what the run made cannot be stored",
+	"too_large":  "what the run made is too large to be stored",
+	"resolution": "the agent of the run is not there any more, or cannot be used",
+}
+
+// detail is what clients read of a run that ends with an error. A code without a
+// sentence of its own is one that the runtime itself found, and says in words that
+// are made for clients: where, or in the cause.
+func detail(code, where string, cause error) string {
+	var panicked *env.PanicError
+	general := details[code]
+	switch {
+	case errors.As(cause, &panicked) && code == "model":
+		return "the model adapter panicked"
+	case errors.As(cause, &panicked):
+		return "code of the agent panicked"
+	case where != "" && general != "":
+		return where + ": " + general
+	case where != "":
+		return where
+	case general != "":
+		return general
+	}
+	return cause.Error()
+}

@@ -1,0 +1,37 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+func TestOnlyAPersonRefusesByAPayload(t *testing.T) {
+	resume := func(payload string) core.Decision {
+		return core.Decision{Action: core.DecisionResume, Payload: []byte(payload)}
+	}
+	tests := []struct {
+		name    string
+		kind    core.TicketKind
+		said    core.Decision
+		resumes bool
+	}{
+		{"a person says no", core.TicketPerson, resume(` {"approved":false,"by":"ann"}`), false},
+		{"a person says no, of a ticket without a kind", "", resume(`{"approved":false}`), false},
+		{"a person says yes", core.TicketPerson, resume(`{"approved":true}`), true},
+		{"a person says neither", core.TicketPerson, resume(`{"approved":null}`), true},
+		{"a person says something else", core.TicketPerson, resume(`"approved"`), true},
+		{"a person says nothing", core.TicketPerson, resume(``), true},
+		{"a client's output", core.TicketClient, resume(`{"approved":false}`), true},
+		{"a child's", core.TicketChild, resume(`{"approved":false}`), true},
+		{"a client cancels", core.TicketClient, core.Decision{Action: core.DecisionCancel}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ticket := core.Ticket{Kind: tt.kind}
+			if got := ticket.Resumes(tt.said); got != tt.resumes {
+				t.Errorf("resumes: %v, want %v", got, tt.resumes)
+			}
+		})
+	}
+}
