@@ -28,7 +28,8 @@ const (
 // Error is a failed inference.
 type Error struct {
 	Kind       ErrorKind
-	Message    string
+	Message    string        // for the log: it may quote what the provider said
+	Public     string        // what clients may read instead of a general sentence; empty: that
 	Status     int           // HTTP status, 0 if there was none
 	RetryAfter time.Duration // as the provider asked; 0: it did not
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // details are what clients read of runs that end with an error, by code. The
@@ -23,8 +24,11 @@ var details = map[string]string{
 // are made for clients: where, or in the cause.
 func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
+	var failed *model.Error
 	general := details[code]
 	switch {
+	case code == "model" && errors.As(cause, &failed) && failed.Public != "":
+		return failed.Public
 	case errors.As(cause, &panicked) && code == "model":
 		return "the model adapter panicked"
 	case errors.As(cause, &panicked):

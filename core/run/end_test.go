@@ -94,7 +94,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a permanent model error", text: "fail",
 			log: []string{"user: fail"},
-			end: `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
+			end: `done 0 {"type":"error","code":"model","detail":"scripted model failure"} ""`,
 		},
 		{
 			name: "a model error after deltas", text: "hi",

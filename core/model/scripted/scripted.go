@@ -79,7 +79,7 @@ func (s *script) rest(prefix string) (string, bool) {
 
 func (s *script) answer() error {
 	if s.user == "fail" {
-		return &model.Error{Kind: model.KindInvalid, Message: Failure}
+		return &model.Error{Kind: model.KindInvalid, Message: Failure, Public: Failure}
 	}
 	if x, ok := s.rest("echo"); ok {
 		if len(s.results) > 0 {
