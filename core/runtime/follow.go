@@ -52,7 +52,7 @@ func (f *follower) follow(ctx context.Context) error {
 	if f.audience.over() {
 		return nil
 	}
-	within, cancel := f.followTime(ctx)
+	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
 	defer watch.leave()
@@ -60,6 +60,7 @@ func (f *follower) follow(ctx context.Context) error {
 	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
 		showing = ctx
 	}
+	first := true
 	var record core.Run
 	head, err := watch.newest(showing)
 	for over := false; err == nil; head, err = watch.after(within, head) {
@@ -70,6 +71,12 @@ func (f *follower) follow(ctx context.Context) error {
 			f.begin(record)
 			_ = f.replayer.Finish(record) // the audience knows who is gone
 			return nil
+		}
+		if first { // a replay may take long, and who reads it is there
+			first = false
+			patient, done := f.patient(within)
+			defer done()
+			within = patient
 		}
 		showing = within
 	}
@@ -85,21 +92,24 @@ func (f *follower) follow(ctx context.Context) error {
 	return nil
 }
 
-// followTime bounds the part of a stream that only follows: by what must be left
-// of ctx's time, so that the last event still goes out, and by FollowFor. Time that
-// the run was stepped inline does not count: its host saw then that it is of use.
-func (f *follower) followTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	until, bounded := ctx.Deadline()
-	if bounded {
-		until = until.Add(-f.reserve)
-	}
-	if enough := f.env.Now().Add(f.patience); f.patience > 0 && (!bounded || enough.Before(until)) {
-		until, bounded = enough, true
-	}
+// beforeReserve ends with so much of ctx's time left as the last event needs to
+// go out.
+func (f *follower) beforeReserve(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, bounded := ctx.Deadline()
 	if !bounded {
 		return ctx, func() {}
 	}
-	return f.env.WithDeadline(ctx, until)
+	return f.env.WithDeadline(ctx, deadline.Add(-f.reserve))
+}
+
+// patient ends with FollowFor, which begins when what was there has been shown.
+// Time that the run was stepped inline does not count either: its host saw then
+// that it is of use.
+func (f *follower) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.patience == 0 {
+		return ctx, func() {}
+	}
+	return f.env.WithDeadline(ctx, f.env.Now().Add(f.patience))
 }
 
 // begin emits run_start, unless the audience has had it.

@@ -209,6 +209,35 @@ func TestAnInlineStreamDoesNotYieldForItsTime(t *testing.T) {
 	})
 }
 
+// unhurried is a listener that takes five seconds for whatever it is shown.
+type unhurried struct{ events }
+
+func (u *unhurried) Emit(e core.Event) error { return u.sink(e) }
+
+func (u *unhurried) Ready(context.Context) error {
+	time.Sleep(5 * time.Second)
+	return nil
+}
+
+// Who reads a long replay slowly is there: the time to follow begins behind it.
+func TestAReplayDoesNotYieldForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, func(c *runtime.Config) { c.FollowFor = time.Second })
+		receipt, err := process.Stream(t.Context(), submission("t1", "echo: hello"), runtime.ListenerFunc(func(core.Event) error { return nil }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, slow := time.Now(), &unhurried{}
+		if err := process.Follow(t.Context(), local, receipt.RunID, slow); err != nil {
+			t.Fatal(err)
+		}
+		if last := slow.lines[len(slow.lines)-1]; last != `run_finish {"type":"natural_end"}` || time.Since(began) < 10*time.Second {
+			t.Errorf("the stream ended after %s with %s", time.Since(began), last)
+		}
+	})
+}
+
 // A store that fails now and then sends nobody away.
 func TestFollowersOutlastAPassingFault(t *testing.T) {
 	tests := []struct {
