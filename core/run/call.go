@@ -62,8 +62,10 @@ const largeResult = 64 << 10
 // here, once: the model reads why, and the tool does not run again.
 func (r *round) answer(ctx context.Context, i int, a answer) error {
 	err := r.keep(ctx, i, a)
-	var ended *ended
-	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
+	if err == nil {
+		return nil
+	}
+	if _, ended := errors.AsType[*ended](err); ended || errors.Is(err, store.ErrTooLarge) {
 		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + err.Error()), decision: a.decision})
 	}
 	return err
@@ -73,7 +75,7 @@ func (r *round) answer(ctx context.Context, i int, a answer) error {
 // calls that end at the same time exactly one is the last.
 func (r *round) keep(ctx context.Context, i int, a answer) error {
 	entry := r.resultEntry(i, a)
-	payload, err := r.records.EncodeEntry(entry)
+	payload, err := r.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}

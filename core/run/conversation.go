@@ -37,7 +37,7 @@ type conversation struct {
 // one goroutine; what it began from stays as it is.
 type builder struct {
 	*conversation // the builder's own
-	fold          *state.Fold
+	fold          state.Fold
 	own           bool    // changed is the builder's own
 	kept          core.ID // run of the entry kept last
 	open          bool    // its first message comes next
@@ -48,7 +48,7 @@ type builder struct {
 // end of a slice that another step may share.
 func build(c *conversation) *builder {
 	next := *c
-	b := &builder{conversation: &next, fold: state.NewFold(c.snapshot), kept: c.run}
+	b := &builder{conversation: &next, fold: *state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
 	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
 	return b

@@ -264,7 +264,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := r.resultEntry(i, answer{result: result})
-		if c.payload, err = m.records.EncodeEntry(entry); err != nil {
+		if c.payload, err = m.records.EncodeEntry(&entry); err != nil {
 			return nil, err
 		}
 		c.entry = &entry

@@ -215,7 +215,7 @@ func longRecord(t *testing.T, run core.ID, seq uint64, n, of int) store.Record {
 		}
 		e.Totals, e.Attempt = &thread.Totals{Steps: step}, 1
 	}
-	payload, err := thread.Records{}.EncodeEntry(e)
+	payload, err := thread.Records{}.EncodeEntry(&e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("recor
 
 // EncodeEntry returns an entry's stored form. The same entry gives the same
 // bytes.
-func (r Records) EncodeEntry(e Entry) ([]byte, error) { return r.encode("log entry", &e) }
+func (r Records) EncodeEntry(e *Entry) ([]byte, error) { return r.encode("log entry", e) }
 
 // DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
 // what a newer one wrote is ErrSchema.

@@ -34,7 +34,7 @@ func storedForms() []form {
 	result := core.Message{ID: "m3", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c1", Name: "sum", Data: json.RawMessage(`3`)}}
 	patch := state.Patch{{Op: "add", Path: "/thread/mood", Value: json.RawMessage(`"calm"`)}}
 	entry := func(e thread.Entry) func() ([]byte, error) {
-		return func() ([]byte, error) { return records.EncodeEntry(e) }
+		return func() ([]byte, error) { return records.EncodeEntry(&e) }
 	}
 	return []form{
 		{
@@ -121,7 +121,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%s does not begin with its schema: %s", name, b)
 		}
 	}
-	b, _ := records.EncodeEntry(entry)
+	b, _ := records.EncodeEntry(&entry)
 	check("entry", b, entry, func(b []byte) (any, error) { return records.DecodeEntry(b) })
 	b, _ = records.EncodeQueued(queued)
 	check("queued", b, queued, func(b []byte) (any, error) { return records.DecodeQueued(b) })
@@ -200,7 +200,7 @@ func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
 		t.Errorf("a record of schema 1 has no such field: %v", err)
 	}
 	broken := thread.Entry{Message: &core.Message{ToolResult: &core.ToolResult{Data: json.RawMessage("{")}}}
-	if _, err := (thread.Records{}).EncodeEntry(broken); core.CodeOf(err) != core.CodeInternal {
+	if _, err := (thread.Records{}).EncodeEntry(&broken); core.CodeOf(err) != core.CodeInternal {
 		t.Errorf("a payload that is no JSON: error %v, want internal", err)
 	}
 }
@@ -322,7 +322,7 @@ func FuzzDecodeEntry(f *testing.F) {
 			}
 			return
 		}
-		once, err := records.EncodeEntry(e)
+		once, err := records.EncodeEntry(&e)
 		if err != nil {
 			t.Fatalf("%s was decoded and cannot be encoded: %v", b, err)
 		}
@@ -330,7 +330,7 @@ func FuzzDecodeEntry(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s does not decode: %v", once, err)
 		}
-		if twice, err := records.EncodeEntry(again); err != nil || !bytes.Equal(once, twice) {
+		if twice, err := records.EncodeEntry(&again); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%s became %s (%v)", once, twice, err)
 		}
 	})
