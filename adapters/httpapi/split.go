@@ -57,14 +57,15 @@ func length(raw json.RawMessage) int {
 }
 
 // unquote returns the text of a string.
-func unquote(raw json.RawMessage) (text string, err error) {
+func unquote(raw json.RawMessage) (string, error) {
 	if raw[0] != '"' {
 		return "", errNoString
 	}
 	if inner := string(raw[1 : len(raw)-1]); strings.IndexByte(inner, '\\') < 0 {
 		return inner, nil
 	}
-	err = json.Unmarshal(raw, &text)
+	var text string
+	err := json.Unmarshal(raw, &text)
 	return text, err
 }
 

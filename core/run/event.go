@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -25,7 +26,8 @@ type emitter struct {
 	run   core.ID
 	fence uint64 // of the inference whose turn the events are about
 	step  int
-	begun bool // run_start was emitted
+	begun bool            // run_start was emitted
+	room  strings.Builder // of positions
 }
 
 // start emits the run's first event, once: the step may begin the run and end it.
@@ -52,10 +54,28 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 	}
 	position := ""
 	if kind, ok := event.Type.PositionKind(); ok {
-		position = core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}.String()
+		position = e.place(core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind})
 	}
 	e.send(event, position)
 }
+
+// place returns the text of a position. A step has dozens of them, which lie side by
+// side in pieces of memory that are never written again.
+func (e *emitter) place(p core.Position) string {
+	var room [96]byte
+	text, _ := p.AppendText(room[:0]) // which cannot fail
+	if e.room.Cap()-e.room.Len() < len(text) {
+		e.room.Reset()
+		e.room.Grow(piece)
+	}
+	begin := e.room.Len()
+	_, _ = e.room.Write(text)
+	return e.room.String()[begin:]
+}
+
+// piece is how much memory positions take at once, in bytes: those of some ten
+// events.
+const piece = 1 << 9
 
 // emitUnplaced emits an event that has no place in the stream: a reader that comes
 // back is told again, from what stands then.
