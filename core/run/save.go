@@ -44,7 +44,7 @@ func (d *draft) logRecords(skip int) ([]store.Record, error) {
 // runRecord encodes the run's record as it stands. It is rewritten with the fence
 // and version of the head that it goes with, so that a late write of a lost claim
 // cannot replace a newer one.
-func (d *draft) runRecord(r thread.RunRecord) (store.Record, error) {
+func (d *draft) runRecord(r *thread.RunRecord) (store.Record, error) {
 	payload, err := d.records.EncodeRun(r)
 	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
 }

@@ -56,13 +56,13 @@ type scheduler struct {
 	*round
 	group   *env.Group // of the tools; nil in a sequential round, whose tools are waited for one by one
 	running int        // in the group
-	errs    []error    // by call, so that which one counts does not depend on who was first
+	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
 	stop    error      // the claim is lost, or the run was ended
 }
 
 // schedule runs calls until each has its result or waits for a decision.
 func (r *round) schedule(ctx context.Context) error {
-	s := &scheduler{round: r, errs: make([]error, len(r.calls))}
+	s := &scheduler{round: r}
 	if r.mode == agent.Sequential {
 		s.sequential(ctx)
 	} else {
@@ -82,6 +82,9 @@ func (r *round) schedule(ctx context.Context) error {
 func (s *scheduler) failed(i int, err error) {
 	if err == nil {
 		return
+	}
+	if s.errs == nil {
+		s.errs = make([]error, len(s.round.calls))
 	}
 	s.errs[i] = cmp.Or(s.errs[i], err)
 	if stops(err) {
