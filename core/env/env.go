@@ -49,7 +49,7 @@ func System() *Env {
 		Now:      time.Now,
 		Sleep:    sleep,
 		Wait:     wait,
-		Deadline: context.WithDeadline,
+		Deadline: newDeadline,
 		Random:   func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
 		Start:    func(f func()) { go f() },
 		After:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },

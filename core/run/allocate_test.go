@@ -29,6 +29,7 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 				d.twoSteps(t, strconv.Itoa(runs))
 				runs++
 			})
+			t.Logf("%g objects a run", got)
 			if got > tt.most {
 				t.Errorf("a run of two steps allocates %g objects, at most %g are wanted", got, tt.most)
 			}
