@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 )
 
 // A position (core.Position) says where in the turn an event
@@ -27,6 +26,7 @@ type emitter struct {
 	fence uint64 // of the inference whose turn the events are about
 	step  int
 	begun bool            // run_start was emitted
+	err   error           // what the sink said last: it alone remembers that nobody listens
 	room  strings.Builder // of positions
 }
 
@@ -100,19 +100,14 @@ func (e *emitter) resultUnplaced(m *core.Message) {
 	}
 }
 
-// send calls the sink. It waits for it: a sink that must not hold up the run takes
-// the event and returns. One that fails or panics is not called again.
+// send calls the sink, and waits for it.
 func (e *emitter) send(event core.Event, position string) {
 	event.Step, event.Position = e.step, position
-	if env.Protect(func() error { return e.sink(event) }) != nil {
-		e.sink = nil // nobody listens any more; the run goes on
-	}
+	e.err = e.sink(event)
 }
 
 // listened reports whether somebody takes the events, as far as is known.
-func (e *emitter) listened() bool {
-	return e.sink != nil
-}
+func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
 
 // resultEvent announces a stored result. Clients read a JSON value in any case: a
 // text becomes a string, an error an object.
