@@ -37,9 +37,10 @@ func decided(s thread.CallStatus) bool {
 }
 
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
-// only one that asks gates, starts calls, stores results and commits. Tools run
-// beside it, and the watch reads the head beside it; both leave what they have in
-// news and wake it.
+// only one that asks gates, starts calls, stores results and commits. The watch
+// reads the head beside it and leaves what it finds in news. So do the calls of a
+// parallel round, which run beside each other; those of a sequential round the
+// scheduler waits for, one by one, and needs no group of them.
 //
 // What one call fails with cancels none of the others: their tools have begun,
 // and each result that is stored is one that does not run again. Only a lost

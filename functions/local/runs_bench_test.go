@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +30,8 @@ func hostRuns(b *testing.B, data string, clients int) {
 	if data == "bolt" {
 		data = filepath.Join(b.TempDir(), "data.db")
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	collectRarely(os.Environ())
 	url, h := serveOpenHost(b, data)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	streamRun(b, client, url, "first")
