@@ -42,6 +42,7 @@ unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test $(RACE) ./...
 	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
+	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./functions/local
@@ -77,7 +78,7 @@ aws-down: ## Stop what aws-up started
 lint-template: ## cfn-lint before and after the SAM transform
 	scripts/lint-template.sh
 
-bench: ## Speed, memory, sizes, start-up and DynamoDB units; nothing here passes or fails
+bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 
@@ -16,15 +15,21 @@ import (
 // nobody takes can be named. encoding/json alone would accept keys in another
 // case and keys that repeat.
 type object struct {
-	at     string // where it stands, for errors
-	values map[string]json.RawMessage
+	at      string // where it stands, for errors
+	members []member
+}
+
+// member is a key and its value, valid JSON. A taken one is the zero member.
+type member struct {
+	key   string
+	value json.RawMessage
 }
 
 // readObject reads the body of a request.
 func readObject(r *http.Request) (object, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return object{}, core.Errorf(core.CodeInvalid, "read body: %w", err)
+	var body []byte
+	if read, ok := r.Body.(*whole); ok { // a request without a body has another one
+		body = read.text
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return object{}, core.Errorf(core.CodeInvalid, "body is empty, a JSON object is required")
@@ -33,40 +38,43 @@ func readObject(r *http.Request) (object, error) {
 }
 
 func parseObject(body []byte) (object, error) {
-	var raw json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil {
+	if !json.Valid(body) {
 		var syntax *json.SyntaxError
+		err := json.Unmarshal(body, new(json.RawMessage)) // says what is wrong
 		if errors.As(err, &syntax) {
 			return object{}, core.Errorf(core.CodeInvalid, "body is not JSON at byte %d: %v", syntax.Offset, err)
 		}
 		return object{}, core.Errorf(core.CodeInvalid, "body is not JSON: %v", err)
 	}
-	return asObject("body", raw)
+	return asObject("body", bytes.TrimSpace(body))
 }
 
 // asObject splits valid JSON into the members of an object.
 func asObject(at string, raw json.RawMessage) (object, error) {
-	o := object{at: at, values: map[string]json.RawMessage{}}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	o := object{at: at}
+	if raw[0] != '{' {
 		return o, core.Errorf(core.CodeInvalid, "%s must be a JSON object", at)
 	}
-	for d.More() {
-		t, err := d.Token()
-		key, ok := t.(string)
-		if err != nil || !ok {
+	o.members = make([]member, 0, 4)
+	for rest := inside(raw); len(rest) > 0; {
+		var key, value json.RawMessage
+		key, rest = split(rest)
+		value, rest = split(rest)
+		name, err := unquote(key)
+		if err != nil {
 			return o, core.Errorf(core.CodeInvalid, "%s is not JSON", at)
 		}
-		if _, twice := o.values[key]; twice {
-			return o, core.Errorf(core.CodeInvalid, "%s has the key %q twice", at, core.Excerpt(key))
+		if o.find(name) >= 0 {
+			return o, core.Errorf(core.CodeInvalid, "%s has the key %q twice", at, core.Excerpt(name))
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return o, core.Errorf(core.CodeInvalid, "%s: %v", o.path(key), err)
-		}
-		o.values[key] = value
+		o.members = append(o.members, member{name, value})
 	}
 	return o, nil
+}
+
+// find returns the index of the member of a key that was not taken; -1: none.
+func (o object) find(key string) int {
+	return slices.IndexFunc(o.members, func(m member) bool { return m.value != nil && m.key == key })
 }
 
 func (o object) path(key string) string {
@@ -81,15 +89,15 @@ func (o object) path(key string) string {
 func (o object) take(names ...string) (path string, raw json.RawMessage, found bool, err error) {
 	taken := ""
 	for _, name := range names {
-		value, ok := o.values[name]
-		if !ok {
+		i := o.find(name)
+		if i < 0 {
 			continue
 		}
 		if found {
 			return "", nil, false, core.Errorf(core.CodeInvalid, "%s has both %s and %s", o.at, taken, name)
 		}
-		delete(o.values, name)
-		taken, raw, found = name, value, true
+		taken, raw, found = name, o.members[i].value, true
+		o.members[i] = member{}
 	}
 	if !found {
 		taken = names[0]
@@ -103,8 +111,8 @@ func (o object) text(names ...string) (string, error) {
 	if err != nil || !found {
 		return "", err
 	}
-	var s string
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	s, err := unquote(raw)
+	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "%s must be a string", path)
 	}
 	return s, nil
@@ -112,14 +120,14 @@ func (o object) text(names ...string) (string, error) {
 
 // end refuses keys that nobody took.
 func (o object) end() error {
-	unknown := ""
-	for key := range o.values {
-		if unknown == "" || key < unknown {
-			unknown = key
+	first := member{}
+	for _, m := range o.members {
+		if m.value != nil && (first.value == nil || m.key < first.key) {
+			first = m
 		}
 	}
-	if len(o.values) > 0 {
-		return core.Errorf(core.CodeInvalid, "%s has the unknown key %q", o.at, core.Excerpt(unknown))
+	if first.value != nil {
+		return core.Errorf(core.CodeInvalid, "%s has the unknown key %q", o.at, core.Excerpt(first.key))
 	}
 	return nil
 }
@@ -181,8 +189,8 @@ func message(at string, raw json.RawMessage) (core.Message, error) {
 // blocks decodes content: a string, or a list of {type: "text", text}.
 func blocks(at string, raw json.RawMessage) ([]core.Block, error) {
 	if raw[0] == '"' {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
+		text, err := unquote(raw)
+		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "%s: %v", at, err)
 		}
 		return []core.Block{{Type: core.BlockText, Text: text}}, nil
@@ -216,10 +224,14 @@ func blocks(at string, raw json.RawMessage) ([]core.Block, error) {
 	return slices.Clip(blocks), nil
 }
 
-func list(at string, raw json.RawMessage) ([]json.RawMessage, error) {
-	var items []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+func list(at string, raw json.RawMessage) (items []json.RawMessage, err error) {
+	if raw[0] != '[' {
 		return nil, core.Errorf(core.CodeInvalid, "%s must be a list", at)
+	}
+	for rest := inside(raw); len(rest) > 0; {
+		var item json.RawMessage
+		item, rest = split(rest)
+		items = append(items, item)
 	}
 	return items, nil
 }

@@ -1,8 +1,14 @@
 package httpapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -34,8 +40,47 @@ func FuzzParseObject(f *testing.F) {
 		if code := core.CodeOf(err); err != nil && code != core.CodeInvalid && code != core.CodeUnsupported {
 			t.Fatalf("code %s: %v", code, err)
 		}
-		if err == nil && len(o.values) != 0 {
-			t.Fatalf("left over: %v", o.values)
+	})
+}
+
+// FuzzSplit holds the members that a body is split into against encoding/json.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { } `, "{\n\t\"a\" : 1 , \"b\":\"x\\\"y\"\r}", `{"a":[1,{"b":"]}"}, [ ]],"c":-1e5}`, `{"\u0061":true,"b":null,"":{"a":{}}}`, `[1]`, `"a"`, `{"a":"\\"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !utf8.Valid(body) {
+			return // refused before
+		}
+		var want map[string]json.RawMessage
+		failed := json.Unmarshal(body, &want)
+		o, err := parseObject(body)
+		if err != nil {
+			if failed == nil && want != nil && !strings.Contains(err.Error(), "twice") {
+				t.Fatalf("parseObject returns %v, encoding/json %q", err, want)
+			}
+			return
+		}
+		if failed != nil || len(o.members) != len(want) {
+			t.Fatalf("parseObject returns %q, encoding/json %q, %v", o.members, want, failed)
+		}
+		for _, m := range o.members {
+			if !bytes.Equal(m.value, want[m.key]) {
+				t.Fatalf("%q is %q, want %q", m.key, m.value, want[m.key])
+			}
+			if m.value[0] != '[' {
+				continue
+			}
+			var items []json.RawMessage
+			if err := json.Unmarshal(m.value, &items); err != nil {
+				t.Fatal(err)
+			}
+			got, err := list(m.key, m.value)
+			if diff := cmp.Diff(items, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+				t.Fatalf("%v, items (-want +got):\n%s", err, diff)
+			}
 		}
 	})
 }

@@ -10,6 +10,8 @@ const (
 	// portion is how many bytes one write has, so that a reader which is slow but
 	// takes something within [Stall] is not taken for one that takes nothing.
 	portion = 32 << 10
+	// usual is room for the frames of a few events.
+	usual = 2 << 10
 	// keep is the largest buffer that a stream holds on to while it is silent.
 	keep = 64 << 10
 )
@@ -32,6 +34,7 @@ func (w *Writer) loop(done <-chan struct{}) error {
 		}
 		if len(batch) > 0 {
 			if !sent {
+				maps.Copy(w.response.Header(), everyStream)
 				maps.Copy(w.response.Header(), w.header)
 				w.response.WriteHeader(http.StatusOK)
 				sent = true

@@ -43,7 +43,7 @@ var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 type Writer struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
-	header   http.Header
+	header   http.Header      // beside everyStream's
 	now      func() time.Time // the environment's, inside While
 
 	mu      sync.Mutex // never held across I/O: SetWriteDeadline does none
@@ -61,17 +61,26 @@ type Writer struct {
 // NewWriter returns a writer over w. Nothing is sent, and no header of w is
 // set, before the first frame or heartbeat; nothing is written outside While.
 func NewWriter(w http.ResponseWriter) *Writer {
-	return &Writer{response: w, control: http.NewResponseController(w), now: time.Now, wake: make(chan struct{}, 1), header: http.Header{
-		"Content-Type":      {"text/event-stream"},
-		"Cache-Control":     {"no-cache"},
-		"Connection":        {"keep-alive"},
-		"X-Accel-Buffering": {"no"}, // nginx would hold frames back
-	}}
+	return &Writer{response: w, control: http.NewResponseController(w), now: time.Now, wake: make(chan struct{}, 1)}
+}
+
+// everyStream are the headers of every stream. Responses share the values, whose
+// capacity is their length: to add one copies them.
+var everyStream = http.Header{
+	"Content-Type":      {"text/event-stream"},
+	"Cache-Control":     {"no-cache"},
+	"Connection":        {"keep-alive"},
+	"X-Accel-Buffering": {"no"}, // nginx would hold frames back
 }
 
 // SetHeader sets a header that is sent with the first frame. It must not be
 // called any more inside While.
-func (w *Writer) SetHeader(name string, values ...string) { w.header[name] = values }
+func (w *Writer) SetHeader(name string, values ...string) {
+	if w.header == nil {
+		w.header = http.Header{}
+	}
+	w.header[name] = values
+}
 
 // While calls f and writes what it sends, with the comment "keep-alive" after
 // each [Heartbeat] of silence. It returns when f has returned and its frames have
@@ -113,6 +122,9 @@ func (w *Writer) Write(f Frame) error {
 		return w.err
 	}
 	w.started = true
+	if w.backlog == nil {
+		w.backlog = make([]byte, 0, usual)
+	}
 	w.backlog = f.appendTo(w.backlog)
 	w.rouse()
 	return nil

@@ -31,6 +31,10 @@ type Env struct {
 	// Start runs f concurrently and returns at once. Only Group and Each call it,
 	// and who may have to leave f behind.
 	Start func(f func())
+	// After calls f concurrently when d has passed. stop keeps it from that and
+	// returns true, or returns false: then f was called, or stopped before. Only
+	// Group calls it.
+	After func(d time.Duration, f func()) (stop func() bool)
 	// Reach is told about every named I/O point, before and after the I/O.
 	// Tests crash or fail there; in production it does nothing.
 	Reach func(p Point, s Side)
@@ -45,9 +49,10 @@ func System() *Env {
 		Now:      time.Now,
 		Sleep:    sleep,
 		Wait:     wait,
-		Deadline: context.WithDeadline,
+		Deadline: newDeadline,
 		Random:   func(b []byte) { _, _ = rand.Read(b) }, // never fails, says its documentation
 		Start:    func(f func()) { go f() },
+		After:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 		Reach:    func(Point, Side) {},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // Group runs functions concurrently and waits for all of them. The first error
@@ -16,8 +17,9 @@ type Group struct {
 	cancel  context.CancelCauseFunc
 	mu      sync.Mutex // guards what follows
 	err     error
-	running int
+	running int           // or to start later
 	idle    chan struct{} // closed when nothing runs; made by a Wait that has to wait
+	stop    func() bool   // of what is to start later; nil: nothing
 }
 
 // Group returns a group and the context that its functions should use. The
@@ -32,17 +34,31 @@ func (g *Group) Go(f func(ctx context.Context) error) {
 	g.mu.Lock()
 	g.running++
 	g.mu.Unlock()
-	g.env.Start(func() {
-		defer g.leave()
-		if err := Protect(func() error { return f(g.ctx) }); err != nil {
-			g.mu.Lock()
-			if g.err == nil {
-				g.err = err
-				g.cancel(err)
-			}
-			g.mu.Unlock()
+	g.env.Start(func() { g.run(f) })
+}
+
+func (g *Group) run(f func(ctx context.Context) error) {
+	defer g.leave()
+	if err := Protect(func() error { return f(g.ctx) }); err != nil {
+		g.mu.Lock()
+		if g.err == nil {
+			g.err = err
+			g.cancel(err)
 		}
-	})
+		g.mu.Unlock()
+	}
+}
+
+// Later starts f when d has passed, unless Cancel comes first: then it never
+// starts, and costs no goroutine. A group has one of them at most.
+func (g *Group) Later(d time.Duration, f func(ctx context.Context) error) {
+	g.mu.Lock()
+	g.running++
+	g.mu.Unlock()
+	stop := g.env.After(d, func() { g.run(f) })
+	g.mu.Lock()
+	g.stop = stop
+	g.mu.Unlock()
 }
 
 // leave is the end of one function.
@@ -57,7 +73,16 @@ func (g *Group) leave() {
 }
 
 // Cancel ends the context of the group's functions.
-func (g *Group) Cancel() { g.cancel(context.Canceled) }
+func (g *Group) Cancel() {
+	g.cancel(context.Canceled)
+	g.mu.Lock()
+	stop := g.stop
+	g.stop = nil
+	g.mu.Unlock()
+	if stop != nil && stop() { // it will never run
+		g.leave()
+	}
+}
 
 // Wait returns when every function has returned, with the first error.
 func (g *Group) Wait() error {

@@ -115,7 +115,7 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 	}
 	audit(store.ReadName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Read: 1, Status: core.DispatchAcked})
 	audit(store.EndedName(steered.DispatchID), now.Version+1, thread.AuditRecord{Run: head.Run.ID, Status: core.DispatchCancelled})
-	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: core.ID{9}, Message: &core.Message{Role: core.RoleUser}, Input: steered.DispatchID})
+	payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: core.ID{9}, Message: &core.Message{Role: core.RoleUser}, Input: steered.DispatchID})
 	if err == nil { // behind the head, of the same refused write
 		err = w.store.Backend.Put(t.Context(), key, store.Record{Name: store.LogName(1), Fence: 1, Payload: payload})
 	}

@@ -96,7 +96,7 @@ func (s *Service) inputRecord(in thread.Queued, revision uint32) (store.Record, 
 		m.CreatedAt = in.CreatedAt
 		in.Messages = append(in.Messages, m)
 	}
-	payload, err := s.records.EncodeQueued(in)
+	payload, err := s.records.EncodeQueued(&in)
 	if err != nil {
 		return store.Record{}, err
 	}

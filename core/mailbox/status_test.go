@@ -107,7 +107,7 @@ func TestStoredRunIsShownAsTheHeadHasIt(t *testing.T) {
 			if tt.ended != 0 {
 				stored.Ending = &thread.Ending{Version: tt.ended, Termination: *done}
 			}
-			payload, err := thread.Records{}.EncodeRun(stored)
+			payload, err := thread.Records{}.EncodeRun(&stored)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,8 +48,7 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 		return Receipt{}, thread.Head{}, err
 	}
 	receipt, head, err := u.try(ctx, head)
-	var taken *takenError
-	if errors.As(err, &taken) { // another try with the same Key came first: go on under its ids
+	if taken, ok := errors.AsType[*takenError](err); ok { // another try with the same Key came first: go on under its ids
 		if err := u.adopt(taken.pointers[0].Value); err != nil {
 			return Receipt{}, head, err
 		}

@@ -167,7 +167,7 @@ func (w *world) end(t *testing.T, head thread.Head) {
 func (w *world) reads(t *testing.T, head thread.Head, id core.ID) {
 	t.Helper()
 	entry := thread.Entry{Run: head.Run.ID, Step: 1, Message: &core.Message{Role: core.RoleUser}, Input: id}
-	payload, err := thread.Records{}.EncodeEntry(entry)
+	payload, err := thread.Records{}.EncodeEntry(&entry)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func written(t *testing.T) *world {
 	_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{Fence: head.Claim.Fence, Outcome: thread.Done, Seq: uint64(len(entries))},
 		func(thread.Head, thread.Result) (records []store.Record, err error) {
 			for i, e := range entries {
-				payload, err := thread.Records{}.EncodeEntry(e)
+				payload, err := thread.Records{}.EncodeEntry(&e)
 				if err != nil {
 					return nil, err
 				}

@@ -48,13 +48,13 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 	}
 	for i := range 1000 {
 		c.mu.Lock()
-		if c.byKey[cacheKey(i)] != nil {
-			c.remove(cacheKey(i))
+		if entry := c.byKey[cacheKey(i)]; entry != nil {
+			c.remove(entry)
 		}
 		c.mu.Unlock()
 	}
-	if c.used != 0 || len(c.order) != 0 {
-		t.Errorf("the empty cache uses %d bytes for %d threads", c.used, len(c.order))
+	if c.used != 0 || len(c.byKey) != 0 || c.ring.next != &c.ring || c.ring.before != &c.ring {
+		t.Errorf("the empty cache uses %d bytes for %d threads", c.used, len(c.byKey))
 	}
 }
 
@@ -226,3 +226,17 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 type last struct{ Window }
 
 func (last) Cut(messages []core.Message) int { return max(0, len(messages)-1) }
+
+// A step of one thread costs the same, however many others are kept.
+func BenchmarkCache(b *testing.B) {
+	c := newCache(1 << 30)
+	for i := range 100_000 {
+		c.put(cacheKey(i), talked(1, 10))
+	}
+	v := talked(2, 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.get(cacheKey(99_999), head(2))
+		c.put(cacheKey(99_999), v)
+	}
+}

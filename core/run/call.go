@@ -62,11 +62,14 @@ const largeResult = 64 << 10
 // here, once: the model reads why, and the tool does not run again.
 func (r *round) answer(ctx context.Context, i int, a answer) error {
 	err := r.keep(ctx, i, a)
-	var ended *ended
-	if errors.Is(err, store.ErrTooLarge) || errors.As(err, &ended) {
+	if err == nil {
+		return nil
+	}
+	large := errors.Is(err, store.ErrTooLarge)
+	if _, ended := errors.AsType[*ended](err); ended || large {
 		r.log.WarnContext(ctx, "a result cannot be stored", append(r.attrs(), "call", i, "error", err)...)
 		what := "it cannot be encoded"
-		if errors.Is(err, store.ErrTooLarge) {
+		if large {
 			what = "it is too large"
 		}
 		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + what), decision: a.decision})
@@ -78,7 +81,7 @@ func (r *round) answer(ctx context.Context, i int, a answer) error {
 // calls that end at the same time exactly one is the last.
 func (r *round) keep(ctx context.Context, i int, a answer) error {
 	entry := r.resultEntry(i, a)
-	payload, err := r.records.EncodeEntry(entry)
+	payload, err := r.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}

@@ -3,7 +3,6 @@ package run
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -37,7 +36,7 @@ type conversation struct {
 // one goroutine; what it began from stays as it is.
 type builder struct {
 	*conversation // the builder's own
-	fold          *state.Fold
+	fold          state.Fold
 	own           bool    // changed is the builder's own
 	kept          core.ID // run of the entry kept last
 	open          bool    // its first message comes next
@@ -48,7 +47,7 @@ type builder struct {
 // end of a slice that another step may share.
 func build(c *conversation) *builder {
 	next := *c
-	b := &builder{conversation: &next, fold: state.NewFold(c.snapshot), kept: c.run}
+	b := &builder{conversation: &next, fold: *state.NewFold(c.snapshot), kept: c.run}
 	b.messages = c.messages[:len(c.messages):len(c.messages)]
 	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
 	return b
@@ -180,87 +179,4 @@ func (c *conversation) bytes() int {
 		size += messageSize(*o)
 	}
 	return size
-}
-
-// cache keeps the conversations of the threads that this process stepped last,
-// up to a number of bytes. They are prefixes of committed logs, which never
-// change: an old one is only short. mu guards the tables; conversations are
-// shared without it.
-type cache struct {
-	mu    sync.Mutex
-	limit int
-	used  int
-	order []core.ThreadKey // least lately used first
-	byKey map[core.ThreadKey]*conversation
-}
-
-// newCache returns a cache of so many bytes.
-func newCache(limit int) *cache {
-	return &cache{limit: limit, byKey: map[core.ThreadKey]*conversation{}}
-}
-
-// get returns the thread's conversation if it is one of this incarnation and
-// not ahead of the head, nil otherwise.
-func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found := c.byKey[key]
-	if found == nil {
-		return nil
-	}
-	if found.incarnation != head.Incarnation || found.seq > head.Seq {
-		c.remove(key)
-		return nil
-	}
-	c.touch(key)
-	return found
-}
-
-// put keeps a conversation, and drops those that were not used for the longest
-// time. One that is larger than the whole cache is not kept.
-func (c *cache) put(key core.ThreadKey, v *conversation) {
-	if v.short { // a step that found it would show its model too little
-		return
-	}
-	size := v.bytes() // before the lock: it looks at every message
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.byKey[key]; old != nil {
-		if old.incarnation == v.incarnation && old.seq > v.seq {
-			return // another step of this process went further
-		}
-		c.remove(key)
-	}
-	if size > c.limit {
-		return
-	}
-	for c.used+size > c.limit {
-		c.remove(c.order[0])
-	}
-	c.order = append(c.order, key)
-	c.byKey[key] = v
-	c.used += size
-}
-
-// remove drops a thread that is kept; the caller holds mu.
-func (c *cache) remove(key core.ThreadKey) {
-	c.used -= c.byKey[key].bytes()
-	delete(c.byKey, key)
-	for i, k := range c.order {
-		if k == key {
-			c.order = append(c.order[:i], c.order[i+1:]...)
-			return
-		}
-	}
-}
-
-// touch makes a thread the one that was used last; the caller holds mu. The order
-// is a slice: a process keeps some hundred threads, and a step costs far more.
-func (c *cache) touch(key core.ThreadKey) {
-	for i, k := range c.order {
-		if k == key {
-			c.order = append(append(c.order[:i], c.order[i+1:]...), key)
-			return
-		}
-	}
 }

@@ -127,14 +127,16 @@
 // One goroutine is the step: it alone reads and writes the three values and the
 // round, but for what is named below. Beside it run
 //
-//   - the watch, which reads the head every two seconds, renews the lease past
+//   - the watch, which begins when a step lasts longer than two seconds: it reads
+//     the head as often as that, renews the lease past
 //     two thirds and cancels the step's context when the claim is lost or the
 //     run was ended. It shares three atomic facts with the step (hold), and leaves
 //     each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
-//   - the tools of a round. They are given a call by value and leave what they
-//     come to in news, whose mutex is the only lock between them and the step; the
+//   - the tools of a round. They are given a call by value. A sequential round waits
+//     for each of them; calls of any other leave what their tools come to in news,
+//     whose mutex is the only lock between them and the step; the
 //     scheduler, which is the step's goroutine, waits for that, stores the
 //     results and commits. Each tool runs in a goroutine of its own, the only one
 //     that can outlive the step: a tool that goes on for two seconds when its

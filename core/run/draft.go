@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -66,6 +67,10 @@ func (d *draft) enter(number int) {
 // add appends a log record. Its message is part of the conversation from here on:
 // the phases that follow see it, and so does the model.
 func (d *draft) add(e thread.Entry) {
+	if d.entries == nil { // a step has an input, a turn or results, and what hooks changed
+		d.entries = make([]thread.Entry, 0, 3)
+		d.messages = slices.Grow(d.messages, 2)
+	}
 	d.entries = append(d.entries, e)
 	if e.Message != nil {
 		d.messages = append(d.messages, *e.Message)

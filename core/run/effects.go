@@ -25,8 +25,10 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		if status == thread.CallDone || !over && now.Run.Calls[i] != thread.CallDone {
 			continue
 		}
-		call := r.turn.ToolCalls[i]
-		r.runEffects(ctx, r.context(plugin.Context{Turn: &r.turn, Call: &call, CallIndex: i}), r.effectsOf(i))
+		if effects := r.effectsOf(i); len(effects) > 0 {
+			call := r.turn.ToolCalls[i]
+			r.runEffects(ctx, r.context(plugin.Context{Turn: &r.turn, Call: &call, CallIndex: i}), effects)
+		}
 	}
 }
 

@@ -169,7 +169,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 			return nil, err
 		}
 		record = m.recordFor(next, result, &t)
-		stored, err := m.runRecord(record)
+		stored, err := m.runRecord(&record)
 		return append(records, stored), err
 	})
 	if err != nil {
@@ -264,7 +264,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
 		entry := r.resultEntry(i, answer{result: result})
-		if c.payload, err = m.records.EncodeEntry(entry); err != nil {
+		if c.payload, err = m.records.EncodeEntry(&entry); err != nil {
 			return nil, err
 		}
 		c.entry = &entry
@@ -356,7 +356,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		if err != nil {
 			return nil, err
 		}
-		stored, err := m.runRecord(record)
+		stored, err := m.runRecord(&record)
 		return append(append(records, results...), stored), err
 	})
 	if err != nil {

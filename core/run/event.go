@@ -2,9 +2,9 @@ package run
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 )
 
 // A position (core.Position) says where in the turn an event
@@ -25,7 +25,9 @@ type emitter struct {
 	run   core.ID
 	fence uint64 // of the inference whose turn the events are about
 	step  int
-	begun bool // run_start was emitted
+	begun bool            // run_start was emitted
+	err   error           // what the sink said last: it alone remembers that nobody listens
+	room  strings.Builder // of positions
 }
 
 // start emits the run's first event, once: the step may begin the run and end it.
@@ -52,10 +54,28 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 	}
 	position := ""
 	if kind, ok := event.Type.PositionKind(); ok {
-		position = core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}.String()
+		position = e.place(core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind})
 	}
 	e.send(event, position)
 }
+
+// place returns the text of a position. A step has dozens of them, which lie side by
+// side in pieces of memory that are never written again.
+func (e *emitter) place(p core.Position) string {
+	var room [96]byte
+	text, _ := p.AppendText(room[:0]) // which cannot fail
+	if e.room.Cap()-e.room.Len() < len(text) {
+		e.room.Reset()
+		e.room.Grow(piece)
+	}
+	begin := e.room.Len()
+	_, _ = e.room.Write(text)
+	return e.room.String()[begin:]
+}
+
+// piece is how much memory positions take at once, in bytes: those of some ten
+// events.
+const piece = 1 << 9
 
 // emitUnplaced emits an event that has no place in the stream: a reader that comes
 // back is told again, from what stands then.
@@ -80,19 +100,14 @@ func (e *emitter) resultUnplaced(m *core.Message) {
 	}
 }
 
-// send calls the sink. It waits for it: a sink that must not hold up the run takes
-// the event and returns. One that fails or panics is not called again.
+// send calls the sink, and waits for it.
 func (e *emitter) send(event core.Event, position string) {
 	event.Step, event.Position = e.step, position
-	if env.Protect(func() error { return e.sink(event) }) != nil {
-		e.sink = nil // nobody listens any more; the run goes on
-	}
+	e.err = e.sink(event)
 }
 
 // listened reports whether somebody takes the events, as far as is known.
-func (e *emitter) listened() bool {
-	return e.sink != nil
-}
+func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
 
 // resultEvent announces a stored result. Clients read a JSON value in any case: a
 // text becomes a string, an error an object.

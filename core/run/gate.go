@@ -192,7 +192,9 @@ func (r *round) toolCall(t *task) tool.Call {
 // call ids can be missing or repeat within a thread; a sequence holds one turn
 // for good, whichever claim runs its calls.
 func (r *round) key(i int) string {
-	return r.id.String() + "/" + strconv.FormatUint(r.base-1, 10) + "/" + strconv.Itoa(i)
+	var room [80]byte
+	b := strconv.AppendUint(append(r.id.AppendTo(room[:0]), '/'), r.base-1, 10)
+	return string(strconv.AppendInt(append(b, '/'), int64(i), 10))
 }
 
 // checked is a tool whose arguments were found valid by refuse: Execute would check

@@ -410,15 +410,3 @@ func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
 		}
 	})
 }
-
-// A sink that panics is a reader that went away.
-func TestPanickingSinkDoesNotStopTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{})
-		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.finish(t, key, func(core.Event) error { panic("boom") })
-		if got := w.end(t, key, receipt); got != `done 1 {"type":"natural_end"} "You said: hi"` {
-			t.Errorf("the run is %s", got)
-		}
-	})
-}

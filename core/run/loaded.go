@@ -195,13 +195,13 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 		}
 	}
 	first, entries := t.from(from.asOf)
-	b := &builder{fold: from.fold(), conversation: &conversation{
+	b := &builder{fold: *from.fold(), conversation: &conversation{
 		incarnation: l.head.Incarnation, seq: first - 1, run: from.Run, step: from.Step, stored: from.manifest,
 	}}
 	// A value may be newer than its manifest: patches that it has already are passed
 	// over, key by key, until the fold has come to where the value is from.
 	at := &b.seq
-	from.skipUntil(b.fold, at)
+	from.skipUntil(&b.fold, at)
 	for _, entry := range entries {
 		if *at < from.asOf { // its state is in the snapshot
 			b.seq++

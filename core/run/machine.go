@@ -122,7 +122,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 			return records, err
 		}
 		// A takeover must find whose run it is: the input is read only before this.
-		record, err := m.runRecord(m.record)
+		record, err := m.runRecord(&m.record)
 		return append(records, record), err
 	})
 	if err != nil {
@@ -234,7 +234,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
 		}
-		stored, err := m.runRecord(record)
+		stored, err := m.runRecord(&record)
 		return append(records, stored), err
 	})
 	if err != nil {

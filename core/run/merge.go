@@ -173,6 +173,9 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
 // gave. There is nothing to look at in one that says why there is none.
 func (r *round) afterTool(ctx context.Context, i int) error {
+	if !r.hooked() {
+		return nil
+	}
 	c, call := r.calls[i], r.turn.ToolCalls[i]
 	result := c.entry.Message.ToolResult
 	switch result.Status {

@@ -2,7 +2,6 @@ package run
 
 import (
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -19,17 +18,11 @@ type Replayer struct {
 	events emitter
 	open   int // calls of the turn that have no result yet
 	turn   *core.Message
-	failed error
 }
 
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
-	r := &Replayer{run: run}
-	r.events = emitter{run: run.ID, sink: func(e core.Event) error {
-		r.failed = sink(e)
-		return r.failed
-	}}
-	r.events.step = 1
+	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}}
 	r.events.emit(core.Event{Type: core.EventRunStart, ThreadID: run.ThreadID, RunID: run.ID, AgentID: run.AgentID})
 	return r
 }
@@ -47,7 +40,7 @@ func (r *Replayer) Pass(entry thread.Entry) {
 func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
 	if m == nil || entry.Run != r.run.ID {
-		return r.failed
+		return r.events.err
 	}
 	switch m.Role {
 	case core.RoleAssistant:
@@ -64,13 +57,13 @@ func (r *Replayer) Add(entry thread.Entry) error {
 		r.events.emitAt(resultEvent(m), index, 0)
 		r.open--
 	default:
-		return r.failed
+		return r.events.err
 	}
 	// A turn without calls ends its step as well: there is nothing to wait for.
 	if r.open == 0 {
 		r.events.emit(core.Event{Type: core.EventStepEnd})
 	}
-	return r.failed
+	return r.events.err
 }
 
 // Early emits the result of call i of the last turn, which the head marks done
@@ -80,32 +73,27 @@ func (r *Replayer) Add(entry thread.Entry) error {
 // once more when the log comes to it. The error is as for Add.
 func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
 	if entry.Message == nil || entry.Message.ToolResult == nil || r.turn == nil {
-		return r.failed
+		return r.events.err
 	}
 	if behind {
-		return r.emitUnplaced(resultEvent(entry.Message))
+		r.events.emitUnplaced(resultEvent(entry.Message))
+		return r.events.err
 	}
 	r.events.emitAt(resultEvent(entry.Message), len(r.turn.Content)+i, 0)
-	return r.failed
+	return r.events.err
 }
 
 // Suspended emits a ticket of the open round, without a position: it stands
 // until it is decided, and whoever connects until then is shown it. The error is
 // as for Add.
-func (r *Replayer) Suspended(t core.Ticket) error { return r.emitUnplaced(suspendedEvent(t)) }
+func (r *Replayer) Suspended(t core.Ticket) error {
+	r.events.emitUnplaced(suspendedEvent(t))
+	return r.events.err
+}
 
 // suspendedEvent announces a ticket.
 func suspendedEvent(t core.Ticket) core.Event {
 	return core.Event{Type: core.EventToolCallSuspended, CallID: t.Call.ID, Name: t.Call.Name, Ticket: &t}
-}
-
-// emitUnplaced emits an event that has no position.
-func (r *Replayer) emitUnplaced(e core.Event) error {
-	e.Step = r.events.step
-	if r.events.sink != nil && env.Protect(func() error { return r.events.sink(e) }) != nil {
-		r.events.sink = nil
-	}
-	return r.failed
 }
 
 // ResultID is the message id of the result of a call, by its index in the turn of
@@ -154,5 +142,5 @@ func (r *Replayer) Finish(run core.Run) error {
 	default:
 		r.events.emit(core.Event{Type: core.EventRunYield, RunID: run.ID})
 	}
-	return r.failed
+	return r.events.err
 }

@@ -128,8 +128,9 @@ func New(o Options) (*Stepper, error) {
 func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
 
 // Sink takes the events of a run as they happen, in the step's goroutine, which
-// waits for it. An error means that nobody listens any more: the run goes on, and
-// the sink is not called again.
+// waits for it: it returns at once. An error means that nobody listens any more.
+// The run goes on, and every later call returns an error, too: the sink is the one
+// who remembers that. It does not panic.
 type Sink func(core.Event) error
 
 // Work is the right to take one step.

@@ -31,8 +31,8 @@ func (d *draft) seq() uint64 { return d.head.Seq + uint64(len(d.entries)) }
 func (d *draft) logRecords(skip int) ([]store.Record, error) {
 	first := d.head.Seq + 1 + uint64(skip)
 	records := make([]store.Record, 0, len(d.entries)-skip+1) // a run's record comes behind them
-	for i, entry := range d.entries[skip:] {
-		payload, err := d.records.EncodeEntry(entry)
+	for i := range d.entries[skip:] {
+		payload, err := d.records.EncodeEntry(&d.entries[skip+i])
 		if err != nil {
 			return nil, endWith("encoding", err)
 		}
@@ -44,7 +44,7 @@ func (d *draft) logRecords(skip int) ([]store.Record, error) {
 // runRecord encodes the run's record as it stands. It is rewritten with the fence
 // and version of the head that it goes with, so that a late write of a lost claim
 // cannot replace a newer one.
-func (d *draft) runRecord(r thread.RunRecord) (store.Record, error) {
+func (d *draft) runRecord(r *thread.RunRecord) (store.Record, error) {
 	payload, err := d.records.EncodeRun(r)
 	return store.Record{Name: store.RunName(r.ID), Payload: payload}, err
 }

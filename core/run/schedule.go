@@ -36,9 +36,10 @@ func decided(s thread.CallStatus) bool {
 }
 
 // scheduler runs what can be run of a round. It is the step's own goroutine, the
-// only one that asks gates, starts calls, stores results and commits. Tools run
-// beside it, and the watch reads the head beside it; both leave what they have in
-// news and wake it.
+// only one that asks gates, starts calls, stores results and commits. The watch
+// reads the head beside it and leaves what it finds in news. So do the calls of a
+// parallel round, which run beside each other; those of a sequential round the
+// scheduler waits for, one by one, and needs no group of them.
 //
 // What one call fails with cancels none of the others: their tools have begun,
 // and each result that is stored is one that does not run again. Only a lost
@@ -53,22 +54,15 @@ func decided(s thread.CallStatus) bool {
 // end in the step's head, and from there on make no difference.
 type scheduler struct {
 	*round
-	group   *env.Group // of the tools
-	running int
-	errs    []error // by call, so that which one counts does not depend on who was first
-	stop    error   // the claim is lost, or the run was ended
+	group   *env.Group // of the tools; nil in a sequential round, whose tools are waited for one by one
+	running int        // in the group
+	errs    []error    // by call, so that which one counts does not depend on who was first; nil: none
+	stop    error      // the claim is lost, or the run was ended
 }
 
 // schedule runs calls until each has its result or waits for a decision.
 func (r *round) schedule(ctx context.Context) error {
-	group, _ := r.env.Group(ctx)
-	s := &scheduler{round: r, group: group, errs: make([]error, len(r.calls))}
-	defer func() {
-		// Nothing runs any more, unless the scheduler itself has panicked: then its
-		// tools must not go on beside whoever handles that.
-		group.Cancel()
-		_ = group.Wait()
-	}()
+	s := &scheduler{round: r}
 	if r.mode == agent.Sequential {
 		s.sequential(ctx)
 	} else {
@@ -89,10 +83,15 @@ func (s *scheduler) failed(i int, err error) {
 	if err == nil {
 		return
 	}
+	if s.errs == nil {
+		s.errs = make([]error, len(s.round.calls))
+	}
 	s.errs[i] = cmp.Or(s.errs[i], err)
 	if stops(err) {
 		s.stop = err
-		s.group.Cancel()
+		if s.group != nil {
+			s.group.Cancel()
+		}
 	}
 }
 
@@ -133,12 +132,6 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 		return err
 	}
 	s.launch(ctx, []*task{c.task})
-	for s.running > 0 {
-		// No decision can be of use here, since no other call has begun. But a head
-		// that nobody has looked at ends every wait at once.
-		s.hearHead()
-		s.await(ctx)
-	}
 	return nil
 }
 
@@ -150,6 +143,13 @@ func (s *scheduler) one(ctx context.Context, i int) error {
 // When nothing starts and nothing runs, only decisions can help, and those are not
 // waited for in here: the step ends, and its claim with it.
 func (s *scheduler) parallel(ctx context.Context) {
+	s.group, _ = s.env.Group(ctx)
+	defer func() {
+		// Nothing runs any more, unless the scheduler itself has panicked: then its
+		// tools must not go on beside whoever handles that.
+		s.group.Cancel()
+		_ = s.group.Wait()
+	}()
 	for {
 		s.hearHead()
 		switch {
@@ -267,30 +267,43 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 		wrote = true
 	}
 	for _, t := range ready {
-		s.start(t)
+		s.start(ctx, t)
 	}
 	return wrote
 }
 
-// start runs a call's tool beside the scheduler. The function reads of the step
-// what does not change while the round runs, and hands over what the tool came to;
-// it stores nothing, so that results lie in the order in which the scheduler took
-// them.
-func (s *scheduler) start(t *task) {
-	s.running++
+// start runs a call's tool: beside the scheduler, which looks after the siblings
+// meanwhile, or, in a sequential round, until it has ended. What the watch reads
+// by then is heard before anything is stored, so that the write does not meet a
+// newer head.
+func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].begun = true
 	call, kept := s.toolCall(t), s.newParts(t.index)
+	if s.group == nil {
+		done := s.call(ctx, t, call, kept)
+		s.hearHead()
+		s.failed(t.index, s.toolEnded(ctx, done))
+		return
+	}
+	s.running++
 	s.group.Go(func(ctx context.Context) error {
-		done := finished{task: t}
-		done.err = env.Protect(func() (err error) {
-			s.env.Reach(env.PointTool, env.Before)
-			done.result, err = s.runTool(ctx, checked{t.tool}, call, kept)
-			s.env.Reach(env.PointTool, env.After)
-			return err
-		})
-		s.news.finish(done)
+		s.news.finish(s.call(ctx, t, call, kept))
 		return nil // an error would cancel the siblings
 	})
+}
+
+// call returns what a call's tool came to. It reads of the step what does not
+// change while the round runs, and stores nothing, so that results lie in the order
+// in which the scheduler took them.
+func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *parts) (done finished) {
+	done.task = t
+	done.err = env.Protect(func() (err error) {
+		s.env.Reach(env.PointTool, env.Before)
+		done.result, err = s.runTool(ctx, checked{t.tool}, call, kept)
+		s.env.Reach(env.PointTool, env.After)
+		return err
+	})
+	return done
 }
 
 // await waits until a call that runs has ended, or the watch has seen another

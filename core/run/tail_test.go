@@ -29,7 +29,7 @@ func (l *aLog) LogBackwards(_ context.Context, _ core.ThreadKey, from, to uint64
 	return func(yield func(store.Record, error) bool) {
 		for seq := to; seq >= from; seq-- {
 			message := core.UserMessage("", strings.Repeat("four", l.tokens(seq)-8))
-			payload, err := thread.Records{}.EncodeEntry(thread.Entry{Message: &message})
+			payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Message: &message})
 			if !l.missing[seq] && !yield(store.Record{Name: store.LogName(seq), Payload: payload}, err) {
 				return
 			}

@@ -77,7 +77,7 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 				if tt.other != (core.ID{}) {
 					of = tt.other
 				}
-				orphan, err := thread.Records{}.EncodeEntry(thread.Entry{Run: of, Step: 1, Message: &m})
+				orphan, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: of, Step: 1, Message: &m})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +98,7 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 func (w *world) misplace(t *testing.T, seq uint64, m *core.Message) {
 	t.Helper()
 	head := w.head(t, key)
-	payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: head.Run.ID, Step: 1, Message: m})
+	payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: head.Run.ID, Step: 1, Message: m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 			return built, failure
 		}
 		record = m.recordFor(next, result, nil)
-		stored, err := m.runRecord(record)
+		stored, err := m.runRecord(&record)
 		return append(built, stored), errors.Join(failure, err)
 	})
 	if err != nil {

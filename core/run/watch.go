@@ -53,7 +53,7 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	// again, before it writes.
 	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
-	group.Go(p.watch)
+	group.Later(p.poll, p.watch) // most steps are over before its first look
 	err = env.Protect(func() (err error) {
 		stepped, err = work(shared)
 		return err
@@ -68,7 +68,7 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	return stepped, err
 }
 
-// watch looks at the head while the step runs: it renews the lease, and its
+// watch looks at the head while the step runs, at once and then after every pause: it renews the lease, and its
 // error stops the step when the run was ended or the claim lost. It reads the
 // head for itself: the step's own copy is the step's alone.
 //
@@ -76,7 +76,7 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 // it sees too late is fenced at the next write anyway. A step that itself ends
 // the run (ending) must not be stopped by the closing head that it has made.
 func (p *step) watch(ctx context.Context) error {
-	for p.env.Sleep(ctx, p.poll) == nil {
+	for ; ctx.Err() == nil; _ = p.env.Sleep(ctx, p.poll) { // which ends early with ctx
 		head, err := p.committer.Head(ctx, p.Key)
 		if err != nil {
 			continue // liveness only: the commit will tell

@@ -174,7 +174,7 @@ func longThread(t *testing.T, backend store.Backend, runs int) core.ThreadKey {
 	if runs == 1 {
 		head.Run = thread.Run{ID: run, Dispatch: core.ID{2}, Cursor: thread.CursorInfer, Step: messages/2 - 1}
 		head.DueAt = time.Now().UnixMilli()
-		payload, err := thread.Records{}.EncodeRun(thread.RunRecord{Run: core.Run{
+		payload, err := thread.Records{}.EncodeRun(&thread.RunRecord{Run: core.Run{
 			ID: run, ThreadID: key.Thread, AgentID: "demo", Status: core.RunRunning, Dispatch: core.ID{2}, FirstSeq: 1,
 		}})
 		if err != nil {
@@ -215,7 +215,7 @@ func longRecord(t *testing.T, run core.ID, seq uint64, n, of int) store.Record {
 		}
 		e.Totals, e.Attempt = &thread.Totals{Steps: step}, 1
 	}
-	payload, err := thread.Records{}.EncodeEntry(e)
+	payload, err := thread.Records{}.EncodeEntry(&e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,10 +42,10 @@ func (ListenerFunc) Ready(context.Context) error { return nil }
 // returned before the follower goes on.
 type audience struct {
 	listener Listener
-	gone     error           // why nobody is emitted to any more; nil: somebody is
-	started  bool            // run_start was emitted
-	partial  bool            // part of a step was shown that may come to nothing
-	shown    map[string]bool // results, by message id, and tickets, by suspension id
+	gone     error         // why nobody is emitted to any more; nil: somebody is
+	started  bool          // run_start was emitted
+	partial  bool          // part of a step was shown that may come to nothing
+	shown    map[mark]bool // what was shown that may come again
 }
 
 // errOver is the error of an audience that has had the stream's last event.
@@ -111,18 +111,21 @@ func (a *audience) ready(ctx context.Context) error {
 	return a.gone
 }
 
-func resultMark(message string) string    { return "result " + message }
-func ticketMark(suspension string) string { return "ticket " + suspension }
+// mark names a result, by its message id, or a ticket, by its suspension id.
+type mark struct{ result, ticket string }
+
+func resultMark(message string) mark    { return mark{result: message} }
+func ticketMark(suspension string) mark { return mark{ticket: suspension} }
 
 // first notes that something is shown, and reports whether it was not before.
-func (a *audience) first(mark string) bool {
-	if a.shown[mark] {
+func (a *audience) first(m mark) bool {
+	if a.shown[m] {
 		return false
 	}
 	if a.shown == nil {
-		a.shown = map[string]bool{}
+		a.shown = map[mark]bool{}
 	}
-	a.shown[mark] = true
+	a.shown[m] = true
 	return true
 }
 

@@ -30,7 +30,7 @@ func stored(t *testing.T, backend store.Backend, runs string, kb ...int) core.Th
 			ID: fmt.Sprintf("%c%d", run, i+1), RunID: core.ID{byte(run)}, Role: core.RoleUser,
 			Content: []core.Block{{Type: core.BlockText, Text: strings.Repeat("x", size)}},
 		}
-		payload, err := thread.Records{}.EncodeEntry(thread.Entry{Run: m.RunID, Message: &m})
+		payload, err := thread.Records{}.EncodeEntry(&thread.Entry{Run: m.RunID, Message: &m})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,9 +75,10 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 // other deltas, and the reader is told so by step_restarted.
 func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
+	sink := f.audience.take // one function value for all steps
 	for {
 		f.goOn(head) // before the step: should it fail, the follower begins where it began
-		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.audience.take)
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, sink)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
 			f.audience.stored()
@@ -107,14 +108,15 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 // cause then: a cancelled context does not say why to whoever merely inherits it.
 // The caller must call the returned function, which waits for it.
 func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	values := context.WithoutCancel(ctx)
 	var free context.Context
 	var cancel context.CancelFunc
 	if deadline, ok := ctx.Deadline(); ok {
-		free, cancel = r.env.WithDeadline(context.WithoutCancel(ctx), deadline)
+		free, cancel = r.env.WithDeadline(values, deadline)
 	} else {
-		free, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		free, cancel = context.WithCancel(values)
 	}
-	watch, _ := r.env.Group(context.WithoutCancel(ctx))
+	watch, _ := r.env.Group(values)
 	watch.Go(func(context.Context) error {
 		if r.env.Wait(free, ctx.Done()) == nil && context.Cause(ctx) == ErrStopping {
 			cancel()

@@ -20,6 +20,7 @@ func (h *host) env() *env.Env {
 		Deadline: h.deadline,
 		Random:   w.random.fill,
 		Start:    func(f func()) { w.current().host.spawn(f) },
+		After:    w.after,
 		Reach:    func(env.Point, env.Side) {},
 	}
 }
@@ -51,6 +52,22 @@ func (w *World) sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	return context.Cause(ctx)
+}
+
+// after is env.Env.After.
+func (w *World) after(d time.Duration, f func()) (stop func() bool) {
+	h, over := w.current().host, false
+	w.at(d, func() {
+		if !over && !h.dead {
+			over = true
+			h.spawn(f)
+		}
+	})
+	return func() bool {
+		was := over
+		over = true
+		return !was
+	}
 }
 
 // wait is env.Env.Wait.

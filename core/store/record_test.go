@@ -110,7 +110,7 @@ func TestReadLogRefusesWhatIsNoEntry(t *testing.T) {
 func TestReadLogOfANewerProgramIsASchemaError(t *testing.T) {
 	key, s := core.ThreadKey{Tenant: "acme", Thread: "t1"}, memory.New()
 	newer := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}}
-	payload, err := newer.EncodeEntry(thread.Entry{Run: core.ID{1}})
+	payload, err := newer.EncodeEntry(&thread.Entry{Run: core.ID{1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (r *readings) Log(ctx context.Context, key core.ThreadKey, from, to uint64)
 // putSuperseding stores the record behind a range, under any fence.
 func putSuperseding(t *testing.T, s store.Threads, key core.ThreadKey, at uint64, e thread.Entry) {
 	t.Helper()
-	payload, err := thread.Records{}.EncodeEntry(e)
+	payload, err := thread.Records{}.EncodeEntry(&e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (r Records) Schema(payload []byte) (uint16, error) { return r.schema("recor
 
 // EncodeEntry returns an entry's stored form. The same entry gives the same
 // bytes.
-func (r Records) EncodeEntry(e Entry) ([]byte, error) { return r.encode("log entry", &e) }
+func (r Records) EncodeEntry(e *Entry) ([]byte, error) { return r.encode("log entry", e) }
 
 // DecodeEntry reads a stored entry; what no program wrote is core.CodeCorrupt,
 // what a newer one wrote is ErrSchema.
@@ -104,7 +104,7 @@ func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, 
 
 // EncodeQueued returns an input's stored form. The same input gives the same
 // bytes.
-func (r Records) EncodeQueued(q Queued) ([]byte, error) { return r.encode("queued input", &q) }
+func (r Records) EncodeQueued(q *Queued) ([]byte, error) { return r.encode("queued input", q) }
 
 // DecodeQueued reads a stored input; errors as for DecodeEntry.
 func (r Records) DecodeQueued(b []byte) (Queued, error) { return decode[Queued](r, "queued input", b) }
@@ -119,8 +119,8 @@ func (r Records) DecodeAudit(b []byte) (AuditRecord, error) {
 
 // EncodeRun returns a run record's stored form, with the fields of a newer
 // program that it was read with.
-func (r Records) EncodeRun(run RunRecord) ([]byte, error) {
-	b, err := r.encode("run record", &run)
+func (r Records) EncodeRun(run *RunRecord) ([]byte, error) {
+	b, err := r.encode("run record", run)
 	if err != nil || len(run.Unknown) == 0 {
 		return b, err
 	}

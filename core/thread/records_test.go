@@ -34,7 +34,7 @@ func storedForms() []form {
 	result := core.Message{ID: "m3", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c1", Name: "sum", Data: json.RawMessage(`3`)}}
 	patch := state.Patch{{Op: "add", Path: "/thread/mood", Value: json.RawMessage(`"calm"`)}}
 	entry := func(e thread.Entry) func() ([]byte, error) {
-		return func() ([]byte, error) { return records.EncodeEntry(e) }
+		return func() ([]byte, error) { return records.EncodeEntry(&e) }
 	}
 	return []form{
 		{
@@ -62,14 +62,14 @@ func storedForms() []form {
 		{
 			"queued input",
 			func() ([]byte, error) {
-				return records.EncodeQueued(thread.Queued{Run: core.ID{1}, Dispatch: core.ID{2}, AgentID: "demo", Messages: []core.Message{user}, CreatedAt: 3})
+				return records.EncodeQueued(&thread.Queued{Run: core.ID{1}, Dispatch: core.ID{2}, AgentID: "demo", Messages: []core.Message{user}, CreatedAt: 3})
 			},
 			`{"schema":1,"run":"` + one + `","dispatch":"` + two + `","agent_id":"demo","messages":[{"id":"m1","role":"user","content":[{"type":"text","text":"is 1 < 2?"}]}],"created_at":3}`,
 		},
 		{
 			"a run record",
 			func() ([]byte, error) {
-				return records.EncodeRun(thread.RunRecord{
+				return records.EncodeRun(&thread.RunRecord{
 					Run:    core.Run{ID: core.ID{1}, ThreadID: "t", AgentID: "demo", Status: core.RunRunning, Steps: 2, CreatedAt: 3},
 					Ending: &thread.Ending{Version: 7, Termination: core.Termination{Type: core.TerminationStopped, Code: "max_rounds"}}, Skipped: true,
 				})
@@ -121,11 +121,11 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 			t.Errorf("%s does not begin with its schema: %s", name, b)
 		}
 	}
-	b, _ := records.EncodeEntry(entry)
+	b, _ := records.EncodeEntry(&entry)
 	check("entry", b, entry, func(b []byte) (any, error) { return records.DecodeEntry(b) })
-	b, _ = records.EncodeQueued(queued)
+	b, _ = records.EncodeQueued(&queued)
 	check("queued", b, queued, func(b []byte) (any, error) { return records.DecodeQueued(b) })
-	b, _ = records.EncodeRun(run)
+	b, _ = records.EncodeRun(&run)
 	check("run", b, run, func(b []byte) (any, error) { return records.DecodeRun(b) })
 	b, _ = records.EncodeAudit(audit)
 	check("audit", b, audit, func(b []byte) (any, error) { return records.DecodeAudit(b) })
@@ -200,7 +200,7 @@ func TestDecodeRefusesARecordThatItCannotTrust(t *testing.T) {
 		t.Errorf("a record of schema 1 has no such field: %v", err)
 	}
 	broken := thread.Entry{Message: &core.Message{ToolResult: &core.ToolResult{Data: json.RawMessage("{")}}}
-	if _, err := (thread.Records{}).EncodeEntry(broken); core.CodeOf(err) != core.CodeInternal {
+	if _, err := (thread.Records{}).EncodeEntry(&broken); core.CodeOf(err) != core.CodeInternal {
 		t.Errorf("a payload that is no JSON: error %v, want internal", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestFieldsOfANewerProgramAreKeptWhereTheRecordIsRewritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.Steps = 2
-	b, err := records.EncodeRun(run)
+	b, err := records.EncodeRun(&run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestFieldsOfANewerProgramAreKeptWhereTheRecordIsRewritten(t *testing.T) {
 	}
 	// What the record's own program adds is no field of another's.
 	next := thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: "x"}
-	b, _ = next.EncodeRun(run)
+	b, _ = next.EncodeRun(&run)
 	again, err := next.DecodeRun(b)
 	if diff := cmp.Diff(run, again); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
@@ -322,7 +322,7 @@ func FuzzDecodeEntry(f *testing.F) {
 			}
 			return
 		}
-		once, err := records.EncodeEntry(e)
+		once, err := records.EncodeEntry(&e)
 		if err != nil {
 			t.Fatalf("%s was decoded and cannot be encoded: %v", b, err)
 		}
@@ -330,7 +330,7 @@ func FuzzDecodeEntry(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s does not decode: %v", once, err)
 		}
-		if twice, err := records.EncodeEntry(again); err != nil || !bytes.Equal(once, twice) {
+		if twice, err := records.EncodeEntry(&again); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%s became %s (%v)", once, twice, err)
 		}
 	})
@@ -350,7 +350,7 @@ func FuzzRewriteRun(f *testing.F) {
 			}
 			t.Fatal(err)
 		}
-		once, err := records.EncodeRun(run)
+		once, err := records.EncodeRun(&run)
 		if err != nil {
 			t.Fatalf("%s was decoded and cannot be encoded: %v", b, err)
 		}

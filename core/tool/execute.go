@@ -35,12 +35,11 @@ func Execute(ctx context.Context, t Tool, c Call) (Result, error) {
 		result, err = t.Run(ctx, c)
 		return err
 	})
-	var panicked *env.PanicError
 	switch {
 	case err == nil:
 	case IsFatal(err):
 		return Result{}, err
-	case errors.As(err, &panicked):
+	case panicked(err):
 		return failed(c, "execution failed: ", err), nil
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("running tool %q: %w", c.Name, context.Cause(ctx))
@@ -99,12 +98,16 @@ func validJSON(b []byte) bool { return json.Valid(b) && utf8.Valid(b) }
 
 func failed(c Call, what string, err error) Result {
 	text := err.Error()
-	var panicked *env.PanicError
-	if errors.As(err, &panicked) {
+	if panicked(err) {
 		text = "the tool panicked" // what it said is for the log alone
 	}
 	return Result{
 		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true, Status: core.ResultError},
 		Err:        err,
 	}
+}
+
+func panicked(err error) bool {
+	_, ok := errors.AsType[*env.PanicError](err)
+	return ok
 }

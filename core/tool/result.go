@@ -58,6 +58,6 @@ func Fatal(err error) error {
 
 // IsFatal reports whether err, or an error that it wraps, was marked by [Fatal].
 func IsFatal(err error) bool {
-	var f *fatalError
-	return errors.As(err, &f)
+	_, fatal := errors.AsType[*fatalError](err)
+	return fatal
 }

@@ -89,6 +89,7 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	}
 	defer listener.Close() // a second time, where the server came to it
 	s.Addr = reachable(s.Addr, listener.Addr())
+	collectRarely(environ)
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	h, err := newHost(ctx, e, s, log, d)

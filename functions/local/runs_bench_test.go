@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +15,9 @@ import (
 
 // BenchmarkHostRuns is the whole local host under clients that each stream one
 // run of two steps after another (a tool call, then a text), every run on a
-// thread of its own. CPU is the process's, so the clients' part is in it.
+// thread of its own. CPU is the process's, so the clients' part is in it. Of memory,
+// heap is what is in use at the end, and held what the process has of the system;
+// in a store in memory both grow with the number of runs.
 func BenchmarkHostRuns(b *testing.B) {
 	for _, data := range []string{"memory", "bolt"} {
 		for _, clients := range []int{1, 16, 64} {
@@ -25,6 +30,8 @@ func hostRuns(b *testing.B, data string, clients int) {
 	if data == "bolt" {
 		data = filepath.Join(b.TempDir(), "data.db")
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	collectRarely(os.Environ())
 	url, h := serveOpenHost(b, data)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	streamRun(b, client, url, "first")
@@ -48,6 +55,10 @@ func hostRuns(b *testing.B, data string, clients int) {
 	runs := float64(b.N)
 	b.ReportMetric(runs/b.Elapsed().Seconds(), "runs/s")
 	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/runs, "cpu-µs/run")
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	b.ReportMetric(float64(memory.HeapInuse)/(1<<20), "heap-MB")
+	b.ReportMetric(float64(memory.Sys-memory.HeapReleased)/(1<<20), "held-MB")
 	if h.file != nil {
 		stats := h.file.Stats()
 		b.ReportMetric(float64(stats.Transactions)/runs, "transactions/run")

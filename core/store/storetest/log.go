@@ -159,7 +159,7 @@ func logIsReadBackwardsToo(p *probe) {
 func readLogFindsGaps(p *probe) {
 	var records thread.Records
 	entry := func(seq uint64) store.Record {
-		payload, err := records.EncodeEntry(thread.Entry{Run: core.ID{1}, Step: int(seq)})
+		payload, err := records.EncodeEntry(&thread.Entry{Run: core.ID{1}, Step: int(seq)})
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -1,0 +1,105 @@
+package env_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reveille-run/reveille/core/env"
+)
+
+type contextKey struct{}
+
+// TestDeadlineIsAsThatOfPackageContext holds it against context.WithDeadline, asked
+// once or twice, in every order of what may end it.
+func TestDeadlineIsAsThatOfPackageContext(t *testing.T) {
+	gone := errors.New("gone")
+	type world struct {
+		ctx  context.Context
+		end  context.CancelCauseFunc // of the parent
+		stop context.CancelFunc
+	}
+	wait := func(world) { time.Sleep(2 * time.Second) } // the deadline is in one
+	ask := func(w world) { w.ctx.Done() }
+	stop := func(w world) { w.stop() }
+	end := func(w world) { w.end(gone) }
+	tests := []struct {
+		name  string
+		steps []func(world)
+		err   error
+		cause error
+	}{
+		{"nothing", nil, nil, nil},
+		{"asked", []func(world){ask}, nil, nil},
+		{"stopped", []func(world){stop}, context.Canceled, context.Canceled},
+		{"asked, stopped", []func(world){ask, stop}, context.Canceled, context.Canceled},
+		{"its time passed", []func(world){wait}, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"asked, its time passed", []func(world){ask, wait}, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"parent ended", []func(world){end}, context.Canceled, gone},
+		{"asked, parent ended", []func(world){ask, end}, context.Canceled, gone},
+		{"stopped, its time passed", []func(world){stop, wait}, context.Canceled, context.Canceled},
+		{"asked, its time passed, stopped", []func(world){ask, wait, stop}, context.DeadlineExceeded, context.DeadlineExceeded},
+		{"asked, stopped, parent ended", []func(world){ask, stop, end}, context.Canceled, context.Canceled},
+	}
+	for name, deadline := range map[string]func(context.Context, time.Time) (context.Context, context.CancelFunc){
+		"env": env.System().WithDeadline, "context": context.WithDeadline,
+	} {
+		for _, tt := range tests {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					parent, end := context.WithCancelCause(context.WithValue(t.Context(), contextKey{}, "value"))
+					defer end(nil)
+					ctx, stop := deadline(parent, time.Now().Add(time.Second))
+					defer stop()
+					for _, step := range tt.steps {
+						step(world{ctx: ctx, end: end, stop: stop})
+						synctest.Wait()
+					}
+					// Cause first: it must not depend on whether Err was asked.
+					if cause := context.Cause(ctx); cause != tt.cause {
+						t.Errorf("the cause is %v, want %v", cause, tt.cause)
+					}
+					if err := ctx.Err(); err != tt.err {
+						t.Errorf("Err is %v, want %v", err, tt.err)
+					}
+					child, cancel := context.WithCancel(ctx)
+					defer cancel()
+					if err := child.Err(); err != tt.err {
+						t.Errorf("Err of a child is %v, want %v", err, tt.err)
+					}
+					if value := child.Value(contextKey{}); value != "value" {
+						t.Errorf("the parent's value is %v", value)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestChildEndsWithItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := env.System().WithTimeout(t.Context(), time.Second)
+		defer stop()
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		start := time.Now()
+		<-child.Done()
+		if took := time.Since(start); took != time.Second || context.Cause(child) != context.DeadlineExceeded {
+			t.Errorf("the child ended after %s with the cause %v", took, context.Cause(child))
+		}
+	})
+}
+
+func TestEarlierDeadlineOfTheParentHolds(t *testing.T) {
+	parent, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	for _, at := range []int64{1, 2} {
+		ctx, stop := env.System().WithDeadline(parent, time.Unix(at, 0))
+		defer stop()
+		if got, ok := ctx.Deadline(); !ok || !got.Equal(time.Unix(1, 0)) || ctx.Err() != context.DeadlineExceeded {
+			t.Errorf("the deadline is %s, %t, Err %v", got, ok, ctx.Err())
+		}
+	}
+}

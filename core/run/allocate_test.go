@@ -1,0 +1,38 @@
+//go:build !race
+
+package run_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// TestRunOfTwoStepsAllocatesLittle counts what a whole background run allocates:
+// its submission, two claims, two steps with a tool call between them, and three
+// commits on the memory store, which encodes and decodes every record. The race
+// detector allocates, too, so that the test is left out under it.
+func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
+	tests := []struct {
+		name    string
+		options options
+		most    float64 // objects a run
+	}{
+		{"without plugins", options{}, 300},
+		{"with three idle plugins", options{plugins: []plugin.Plugin{idlePlugin("one"), idlePlugin("two"), idlePlugin("three")}}, 400},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, runs := newDirect(t, tt.options), 0
+			got := testing.AllocsPerRun(500, func() {
+				d.twoSteps(t, strconv.Itoa(runs))
+				runs++
+			})
+			t.Logf("%g objects a run", got)
+			if got > tt.most {
+				t.Errorf("a run of two steps allocates %g objects, at most %g are wanted", got, tt.most)
+			}
+		})
+	}
+}
