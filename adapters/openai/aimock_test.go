@@ -61,7 +61,7 @@ func ask(t *testing.T, m *Model, text string) ([]model.Delta, error) {
 		Model:    "gpt-fake",
 		System:   "You are terse.",
 		Messages: []core.Message{core.UserMessage("1", text)},
-		Tools:    []model.Tool{{Name: "get_time"}, {Name: "get_weather"}},
+		Tools:    []model.ToolDefinition{{Name: "get_time"}, {Name: "get_weather"}},
 	}) {
 		if err != nil {
 			return deltas, err

@@ -84,7 +84,7 @@ func TestResolveFindsEverythingThatTheSpecNames(t *testing.T) {
 	if !got.Engine.Registry().Has("search") {
 		t.Error("the plugin's key is missing")
 	}
-	want := []model.Tool{
+	want := []model.ToolDefinition{
 		{Name: "drop", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 		{Name: "find", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 		{Name: "read", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},

@@ -14,7 +14,7 @@ import (
 // DefaultMaxRounds is the number of steps of a run whose spec says nothing.
 const DefaultMaxRounds = 16
 
-// Spec is an agent as data.
+// Spec is an agent as data. How a tool presents itself is a [tool.Spec].
 type Spec struct {
 	ID           string `json:"id"`                      // see [core.CheckName]
 	Description  string `json:"description,omitempty"`   // for people and other agents

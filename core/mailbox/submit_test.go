@@ -27,7 +27,7 @@ import (
 // reads two things at once.
 func (w *world) reading(read func() error) {
 	var mu sync.Mutex
-	w.store.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		if !op.Writes() {
 			mu.Lock()
 			err := read()

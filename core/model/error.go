@@ -25,7 +25,8 @@ const (
 	KindQuota        ErrorKind = "quota" // a 429 that waiting does not cure
 )
 
-// Error is a failed inference.
+// Error is a failed inference, in the provider's terms: what a step decides a
+// retry by. It has no [core.Code] of its own.
 type Error struct {
 	Kind       ErrorKind
 	Message    string

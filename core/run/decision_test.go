@@ -68,7 +68,7 @@ func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int
 		case first && fate == "the tool fails":
 			return tool.Result{}, errors.New("no such file")
 		case first && fate == "suspends again" && c.Resume.Suspension == "gate0":
-			return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "tool0", Action: "tool:ask"}}), nil
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "tool0", Action: "tool:ask"}}), nil
 		}
 		return tool.Text("done"), nil
 	})}

@@ -172,7 +172,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
 		want := model.Request{
 			Model: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
-			Tools: []model.Tool{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
+			Tools: []model.ToolDefinition{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Errorf("request (-want +got):\n%s", diff)

@@ -324,7 +324,7 @@ func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
 			return tool.Text("ok"), nil
 		}
 		time.Sleep(time.Second)
-		return tool.Suspended(core.Suspend{Mode: core.ResumeReplay}), nil
+		return tool.Suspended(core.TicketRequest{Mode: core.ResumeReplay}), nil
 	}}
 	tests := []struct {
 		name  string
@@ -374,7 +374,7 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 				ran := 0
 				ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					if ran++; c.Resume == nil {
-						return tool.Suspended(core.Suspend{}), nil
+						return tool.Suspended(core.TicketRequest{}), nil
 					}
 					return tool.Text("ok"), nil
 				}}
@@ -403,7 +403,7 @@ func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
 		ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			if c.Resume == nil {
 				time.Sleep(11 * time.Second)
-				return tool.Suspended(core.Suspend{}), nil
+				return tool.Suspended(core.TicketRequest{}), nil
 			}
 			return tool.Text("ok"), nil
 		}}

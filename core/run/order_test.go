@@ -63,7 +63,7 @@ func TestDecisionThatTheSuspendWriteMeets(t *testing.T) {
 			switch {
 			case c.Resume == nil:
 				time.Sleep(2500 * time.Millisecond)
-				return tool.Suspended(core.Suspend{}), nil
+				return tool.Suspended(core.TicketRequest{}), nil
 			case resumed == 0:
 				resumed = time.Since(began)
 			}
@@ -240,7 +240,7 @@ func TestBlockEndsACallThatFoundNoPlace(t *testing.T) {
 		late := toolFunc{name: "late", run: func(context.Context, tool.Call) (tool.Result, error) {
 			time.Sleep(time.Second)
 			ran++
-			return tool.Suspended(core.Suspend{}), nil
+			return tool.Suspended(core.TicketRequest{}), nil
 		}}
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: answers(calls(append(turn[:18], "nap", "{}")...)),

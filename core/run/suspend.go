@@ -37,7 +37,7 @@ type ticket struct {
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
 // there with the next write, which is the step's last when nothing else runs.
 // What a gate or tool asks for that cannot be waited for is the call's error.
-func (r *round) suspend(ctx context.Context, t *task, s core.Suspend) error {
+func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) error {
 	if s.ID == "" {
 		// The count makes the id another one each time, and the same one in every
 		// claim: a crash between record and head leaves a record to be replaced.
@@ -95,7 +95,7 @@ func (r *round) asked(id uint64, i int) bool {
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.
-func newTicket(run core.ID, call core.ToolCall, s core.Suspend) *ticket {
+func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	k := &ticket{}
 	k.record.Ticket = core.Ticket{Suspension: s.Suspension, Call: call, Mode: s.Mode, Kind: s.Kind}
 	if k.record.Mode == "" {

@@ -89,7 +89,7 @@ func TestResumeModes(t *testing.T) {
 func TestRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
 				Suspension: core.Suspension{Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
 				Kind:       core.TicketClient, Timeout: time.Hour,
 			}}, nil
@@ -260,9 +260,9 @@ func TestEachSuspensionOfACallIsDecidedOnce(t *testing.T) {
 			model: answers(calls("act", "{}"), text("ok")), plugins: []plugin.Plugin{ask("one"), ask("two"), ask("three")},
 			tools: []tool.Tool{noted("act", &did, func(c tool.Call) (tool.Result, error) {
 				if c.Resume.Suspension == "three" {
-					return tool.Suspended(core.Suspend{}), nil
+					return tool.Suspended(core.TicketRequest{}), nil
 				}
-				return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "two"}}), nil
+				return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "two"}}), nil
 			})},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

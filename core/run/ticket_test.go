@@ -86,7 +86,7 @@ func asking(names ...string) plugin.Plugin {
 }
 
 func suspends(id string) plugin.Verdict {
-	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}}}
+	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}}}
 }
 
 // noted is a tool that notes each of its executions, with the decision that it

@@ -50,7 +50,7 @@ func newBackend() *backend {
 	return b
 }
 
-func (b *backend) around(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+func (b *backend) around(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 	var err error
 	switch op.Method {
 	case "Commit", "Put":
@@ -83,7 +83,7 @@ func (b *backend) mayRead(what string) error {
 	return b.read(what)
 }
 
-func (b *backend) found(op storetest.Op, r store.Record) store.Record {
+func (b *backend) found(op storetest.Operation, r store.Record) store.Record {
 	if op.Method != "Get" {
 		b.count(1)
 	}

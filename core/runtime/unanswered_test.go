@@ -17,7 +17,7 @@ import (
 // unanswered carries the n-th write of a head out, and its answer never comes.
 func unanswered(to store.Backend, n int32) store.Backend {
 	var writes atomic.Int32 // the watch writes heads, too
-	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		err := do(ctx)
 		if op.Method == "Commit" && writes.Add(1) == n {
 			<-ctx.Done()

@@ -169,7 +169,7 @@ func (h *host) terminate() {
 	}
 	h.ending = true
 	w.Stats.Stops++
-	w.strike(PointHost, FaultStopped)
+	w.strike(SiteHost, FaultStopped)
 	h.cancel(errStopping)
 	h.poll()
 	w.at(killAfter, func() {

@@ -193,12 +193,12 @@ func (w *World) failPanic(e any) {
 
 // note takes an operation into the hash.
 func (w *World) note(h *host, r request) {
-	w.fold(uint64(r.point)<<56 ^ uint64(w.now))
+	w.fold(uint64(r.site)<<56 ^ uint64(w.now))
 	for i := range len(r.name) {
 		w.trace = (w.trace ^ uint64(r.name[i])) * 1099511628211
 	}
 	if w.Trace != nil {
-		w.Trace("%s: %s %s", h.name, r.point, r.name)
+		w.Trace("%s: %s %s", h.name, r.site, r.name)
 	}
 }
 

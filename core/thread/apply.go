@@ -89,7 +89,8 @@ type Audit struct {
 	Status core.DispatchStatus
 }
 
-// Outcome is how a step ended.
+// Outcome is how a step ended, as the head has it. What became of the write itself
+// is a store.Outcome.
 type Outcome uint8
 
 // The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.

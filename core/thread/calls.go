@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Suspend makes known how far the open round is, while calls of it still run:
+// Suspend is the transition that makes known how far the open round is, while calls of it still run:
 // results that are stored, at_most_once tools that are about to start, tickets
 // that a person can decide at once. Which of the tickets got a place is in the
 // new head: see [CommitStep].

@@ -101,7 +101,8 @@ const (
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is the open run. Exactly one holds of it: a claim stands, it is ready (see
+// Run is what a head holds of the open run; the run's record, which readers get,
+// is a [core.Run]. Exactly one holds of it: a claim stands, it is ready (see
 // [Head.Ready]), or it is Waiting, for a ticket that nobody has decided.
 type Run struct {
 	ID        core.ID
@@ -173,7 +174,9 @@ type Dispatch struct {
 	Rest    []InboxEntry
 }
 
-// Ticket is a suspended call that waits for a decision.
+// Ticket is the place in a head of a suspended call that waits for a decision. What
+// is asked and decided lies in the records that [TicketKey] and [DecisionKey] name;
+// a [core.Ticket] is made of them.
 type Ticket struct {
 	Call     uint8
 	Kind     TicketKind
@@ -182,7 +185,7 @@ type Ticket struct {
 	Deadline int64  // 0: none
 }
 
-// TicketKind says who decides.
+// TicketKind says who decides: [core.TicketKind] as one byte.
 type TicketKind uint8
 
 // The ticket kinds.

@@ -87,7 +87,7 @@ func suspended(c Call, r Result) Result {
 	if r.Data != nil || r.Message != "" || r.IsError || r.Status != "" || !r.Command.IsZero() {
 		return failed(c, "execution failed: ", errors.New("a result that suspends the call has something else besides"))
 	}
-	if err := CheckSuspend(*r.Suspend); err != nil {
+	if err := CheckTicketRequest(*r.Suspend); err != nil {
 		return failed(c, "execution failed: ", err)
 	}
 	return Result{ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name}, Suspend: r.Suspend}

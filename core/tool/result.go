@@ -16,7 +16,7 @@ type Result struct {
 
 	// Suspend makes the call wait for a decision instead; everything else of the
 	// result must be empty. It is not stored with a result.
-	Suspend *core.Suspend `json:"-"`
+	Suspend *core.TicketRequest `json:"-"`
 
 	// Err is why [Execute] made an error result, for the log. It is not stored.
 	Err error `json:"-"`

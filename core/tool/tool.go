@@ -69,7 +69,7 @@ type Call struct {
 	// not suspended.
 	Resume *core.Resume
 	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
-	Parts Parts
+	Parts PartStore
 }
 
 // Tool is something that a model can call. Implementations are safe for

@@ -49,7 +49,7 @@ func ExampleOptions_Run() {
 func ExampleFaulty() {
 	commits := 0
 	backend := &storetest.Faulty{Backend: memory.New()}
-	backend.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	backend.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		err := do(ctx)
 		if op.Method == "Commit" {
 			if commits++; commits == 1 {
