@@ -28,7 +28,7 @@ const (
 // it. build (nil: none) is given what Apply returned, and is called again for
 // every head that the change is tried on; its error is the commit's.
 //
-// An answer that was lost on the way is settled by the commit ids: the same
+// A response that was lost on the way is settled by the commit ids: the same
 // bytes go out again until it is known whether the write was applied. A change
 // of a claim's holder whose records are refused while the head stands still is
 // store.ErrConflict: the holder has put other bytes there before, and takes
@@ -220,7 +220,7 @@ func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.Ref
 }
 
 // pause counts a failure and waits before the next look, but not before the
-// first: a lost answer is most likely one of a write that was applied, and the
+// first: a lost response is most likely one of a write that was applied, and the
 // head still says so; a throttled store is left alone at once. It returns the
 // failure when there were too many, or when it is no use.
 func (c *commit) pause(ctx context.Context, failures *int, failure error) error {

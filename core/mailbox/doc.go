@@ -12,7 +12,7 @@
 // write leaves behind is an orphan: nothing that is read by its name is believed
 // unless head, run record or log confirm it.
 //
-// A write whose answer is lost is settled by its commit id, which the head
+// A write whose response is lost is settled by its commit id, which the head
 // keeps; a holder's is kept apart, so that nobody else's write hides it. Until
 // then the same bytes go out again, and it makes no difference which of the
 // tries was applied.

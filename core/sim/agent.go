@@ -49,7 +49,7 @@ type script struct {
 	run  core.ID
 }
 
-// read finds out what a request asks for; one that goes on from a cut answer asks
+// read finds out what a request asks for; one that goes on from a cut response asks
 // for the same as the one before.
 func read(request model.Request) script {
 	var s script

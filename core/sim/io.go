@@ -48,7 +48,7 @@ const (
 	FaultNone         Fault = iota
 	FaultCrashBefore        // the process dies, the operation is not done
 	FaultCrashAfter         // it is done, the process dies
-	FaultLost               // it is done, the answer is lost
+	FaultLost               // it is done, the response is lost
 	FaultThrottled          // it is not done, the process is told so
 	FaultPausedBefore       // it is done longer than a lease later
 	FaultPausedAfter        // it is done, the process hears of it longer than a lease later
@@ -62,14 +62,14 @@ const (
 )
 
 var faultNames = [faults]string{
-	"none", "crash before", "crash after", "answer lost", "throttled", "paused before", "paused after", "late",
+	"none", "crash before", "crash after", "response lost", "throttled", "paused before", "paused after", "late",
 	"doubled", "dropped", "delayed", "stale", "stopped",
 }
 
 // String returns the fault's name.
 func (f Fault) String() string { return faultNames[f] }
 
-// errReset is an answer that did not come.
+// errReset is a response that did not come.
 var errReset = errors.New("connection reset by peer")
 
 // lease is that of every claim.
@@ -80,10 +80,10 @@ type request struct {
 	site Site
 	name string // for the trace
 	do   func()
-	sure bool // it is answered, or the process dies
+	sure bool // it has a response, or the process dies
 }
 
-// ask makes requests side by side and waits for all their answers. When ctx
+// ask makes requests side by side and waits for all their responses. When ctx
 // ends before, its cause is returned, and what is under way may still happen.
 func (h *host) ask(ctx context.Context, requests ...request) error {
 	w, t := h.world, h.world.current()
@@ -116,7 +116,7 @@ func (h *host) ask(ctx context.Context, requests ...request) error {
 }
 
 // send carries one request out, with the fault that strikes it.
-func (w *World) send(h *host, r request, answer func(error)) {
+func (w *World) send(h *host, r request, done func(error)) {
 	soon := w.random.between(3*time.Millisecond, 15*time.Millisecond)
 	pause := lease + w.random.between(0, 2*lease)
 	whole := w.random.chance(0.5) // the process, or this request alone
@@ -135,7 +135,7 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	}
 	reply := func(err error) {
 		if !h.dead {
-			answer(err)
+			done(err)
 		}
 	}
 	fault := w.draw(r)

@@ -86,7 +86,7 @@ func (w *World) decision(k *asked) deciding {
 	return d
 }
 
-// decide insists on a decision until it is answered.
+// decide insists on a decision until it has a response.
 func (w *World) decide(th *threadState, k *asked, d deciding) {
 	w.Stats.Decides++
 	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
@@ -105,7 +105,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
 		if w.Trace != nil {
-			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+			w.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		switch core.CodeOf(err) {
 		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:

@@ -113,7 +113,7 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	written := false
 	err = b.host.ask(ctx, request{
 		site: SiteCommit, name: key.Thread,
-		// A claim whose answer is lost stands when its hint has come again: then the thread is the sweep's.
+		// A claim whose response is lost stands when its hint has come again: then the thread is the sweep's.
 		sure: w.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
 			was := w.partition(key).head

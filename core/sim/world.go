@@ -29,7 +29,7 @@ type Config struct {
 	Slow      time.Duration // of an inference, at least
 	Restarts  bool          // most hosts are told to stop while they work
 	Late      bool          // many puts come late
-	Ambiguous bool          // many answers of head writes are lost
+	Ambiguous bool          // many responses to head writes are lost
 	Unswept   bool          // nobody sweeps: what is lost is what a delivery or a client repeats
 	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool          // calls wait for people, who decide

@@ -60,7 +60,7 @@ func serveLogged(t *testing.T, s settings.Settings, log *slog.Logger) served {
 	return running
 }
 
-// open starts a request and reads its answer up to a line with the text.
+// open starts a request and reads its response up to a line with the text.
 func open(t *testing.T, request *http.Request, until string) *bufio.Reader {
 	t.Helper()
 	request.Header.Set("Content-Type", "application/json")

@@ -13,7 +13,7 @@ import (
 // what goes by. Without a hook it is the backend itself.
 //
 // Around is for what concerns any operation: a fault before it (an error without
-// calling do), a lost answer (do, then an error), throttling, a pause, a count, a
+// calling do), a lost response (do, then an error), throttling, a pause, a count, a
 // record of the calls, the end of the process (an error from then on). The
 // functions named On... are for what concerns one of them: each takes the place
 // of the backend's method, which it may call on Backend.

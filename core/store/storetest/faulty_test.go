@@ -85,7 +85,7 @@ func TestAroundSeesEveryOperation(t *testing.T) {
 }
 
 // An error before an operation keeps it from the backend, one after it does not:
-// the answer is lost and the write stands.
+// the response is lost and the write stands.
 func TestAroundsErrorIsTheOperations(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		backend := memory.New()
