@@ -4,5 +4,5 @@
 //
 // A [Message] is what a person, a model or a tool said on a thread. A [Run] is
 // one execution of an agent over a thread. An [Event] is one item of a run's
-// stream. An [Error] carries the stable code that the HTTP API answers.
+// stream. An [Error] carries the stable code that the HTTP API returns.
 package core

@@ -75,7 +75,7 @@ const (
 	DecisionCancel DecisionAction = "cancel"
 )
 
-// Decision is an answer to a ticket.
+// Decision is what a person, a client or a child run says about a ticket.
 type Decision struct {
 	// ID makes the decision idempotent: the same id again changes nothing. See
 	// [CheckName]; empty: made of what the decision says.

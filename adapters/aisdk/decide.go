@@ -16,15 +16,15 @@ import (
 type answer struct {
 	mailbox.Deciding
 	at       string // of the part, for errors
-	approval bool   // it answers a request for approval; otherwise it is the output of a call
+	approval bool   // it decides on a request for approval; otherwise it is the output of a call
 	// old says that no ticket waits for it. It is a decision that is sent again,
 	// or none: what the server's own tools put out comes back in the same states.
 	old bool
 }
 
-// answers reads the decisions of an assistant message. Only the last step can
+// readAnswers reads the decisions of an assistant message. Only the last step can
 // wait: every step before it has ended with all its calls.
-func answers(m uiMessage) (all []answer, err error) {
+func readAnswers(m uiMessage) (all []answer, err error) {
 	first := 0
 	for i, p := range m.Parts {
 		if p.Type == "step-start" {
@@ -113,7 +113,7 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	if err := core.CheckName("thread id", thread); err != nil {
 		return nil, err
 	}
-	all, err := answers(m)
+	all, err := readAnswers(m)
 	if err != nil {
 		return nil, err
 	}

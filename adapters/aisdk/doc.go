@@ -26,8 +26,8 @@
 // response goes on with the same message. What such a decision says is its id, so
 // the same request again changes nothing and is shown the same again. A history
 // that ends with a user message decides nothing: the message is new input, which
-// takes the place of what the run waits for. The answer to it is a message of its
-// own then, whose id is the run's with the number of a step.
+// takes the place of what the run waits for. What the model says then is a message
+// of its own, whose id is the run's with the number of a step.
 //
 // Chunks carry only keys that version 6.0.0 of the client knows, because it
 // refuses a stream with any other. That version cannot take back what it was

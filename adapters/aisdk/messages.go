@@ -135,7 +135,7 @@ func (c *converter) result(m core.Message) {
 	part := &c.out[at.message].Parts[at.part]
 	switch {
 	case r.Status == core.ResultDenied:
-		// The client's own check wants an approval here. Nobody can answer it any
+		// The client's own check wants an approval here. Nobody can give it any
 		// more, so the call's id will do.
 		no := false
 		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}

@@ -87,7 +87,7 @@ func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 }
 
 // left reports an error that comes of a client which closed its side of the
-// connection before it had its answer: its request's context is cancelled then.
+// connection before it had its response: its request's context is cancelled then.
 func left(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Log records err when its text is kept from the client, with the stack of a

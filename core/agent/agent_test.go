@@ -142,7 +142,7 @@ func TestResolveIsPure(t *testing.T) {
 	}
 	second, _ := r.Resolve("a")
 	if first != second {
-		t.Error("two answers for one id")
+		t.Error("two results for one id")
 	}
 	if diff := cmp.Diff(agent.Spec{ID: "a", Model: "small", AllowedTools: []string{"read"}, MaxRounds: new(3)}, first.Spec); diff != "" {
 		t.Error(diff)

@@ -23,7 +23,7 @@ type Spec struct {
 
 	MaxRounds   *int     `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
 	Retry       Retry    `json:"retry,omitzero"`
-	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one answer; 0: the provider's default
+	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
 
 	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential

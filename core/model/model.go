@@ -37,7 +37,7 @@ type DeltaType uint8
 
 // The delta types.
 const (
-	DeltaText         DeltaType = iota + 1 // Text is appended to the answer
+	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text
 	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
 	DeltaToolStart                         // call Index begins: CallID (may be empty) and Name
 	DeltaToolArgument                      // Text is appended to the arguments of call Index
@@ -45,7 +45,7 @@ const (
 	DeltaStop                              // the stream is complete
 )
 
-// Delta is one piece of an answer.
+// Delta is one piece of a turn.
 type Delta struct {
 	Type   DeltaType
 	Text   string

@@ -71,7 +71,7 @@ type VerdictKind uint8
 // The verdicts.
 const (
 	VerdictAllow     VerdictKind = iota // nothing to object
-	VerdictSetResult                    // Result answers the call; the tool does not run
+	VerdictSetResult                    // Result is the call's; the tool does not run
 	VerdictSuspend                      // the call waits for a decision on Suspend
 	VerdictBlock                        // the run ends, blocked for Reason
 )

@@ -112,7 +112,7 @@ func TestRunEnds(t *testing.T) {
 			name: "a stream that always breaks off", text: "hi",
 			options: options{model: answers([]model.Delta{{Type: model.DeltaText, Text: "half"}})},
 			log:     []string{"user: hi"},
-			end:     `done 0 {"type":"error","code":"model","detail":"model stream ended before the answer was complete"} ""`,
+			end:     `done 0 {"type":"error","code":"model","detail":"model stream ended before the turn was complete"} ""`,
 		},
 		{
 			name: "deltas after the stop", text: "hi",

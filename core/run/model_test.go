@@ -46,7 +46,7 @@ func TestModelCallsOfAStepAreCountedOverItsDeliveries(t *testing.T) {
 		{"it passes", overloaded, 2, 3, 3, `done 1 {"type":"natural_end"} "ok"`},
 		{"it stays", overloaded, 10, 3, 3, `done 0 {"type":"error","code":"model","detail":"overloaded"} ""`},
 		{"the stream breaks off", model.ErrTruncated, 10, 3, 3,
-			`done 0 {"type":"error","code":"model","detail":"model stream ended before the answer was complete"} ""`},
+			`done 0 {"type":"error","code":"model","detail":"model stream ended before the turn was complete"} ""`},
 		{"it is permanent", &model.Error{Kind: model.KindUnauthorized, Message: "no key"}, 10, 1, 1,
 			`done 0 {"type":"error","code":"model","detail":"no key"} ""`},
 		{"the provider asks for more than 5 minutes", &model.Error{Kind: model.KindRateLimited, Message: "later", RetryAfter: 5*time.Minute + 1}, 10, 1, 1,

@@ -156,7 +156,7 @@ func (h *Head) outcome(c CommitStep) (Outcome, error) {
 		case h.Run.OpenCalls() && h.goesOn(), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
-			return Wait, nil // internal input waits along: no step could read it before the calls are answered
+			return Wait, nil // internal input waits along: no step could read it before the calls have results
 		}
 		return 0, invalid("commit step: nothing to wait for")
 	case Done:

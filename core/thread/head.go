@@ -32,7 +32,7 @@ type Head struct {
 	Layout         uint8   // of its encoded form
 	Schema         uint16  // highest schema of a record that it covers, queues or names; never falls
 	Version        uint64  // +1 with every write
-	CommitID       core.ID // of the last write: tells whether a write whose answer was lost was applied
+	CommitID       core.ID // of the last write: tells whether a write whose response was lost was applied
 	HolderCommitID core.ID // of the last commit by a claim's holder: see [ByHolder]; no other write hides it
 	Incarnation    uint64  // part of cache keys; fixed at creation
 	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
@@ -124,15 +124,15 @@ type Run struct {
 	AvailableAt int64 // 0: at once
 	//
 	// Attempts are counted when a claim is taken and nowhere else. Progress resets
-	// them: a turn, a step, a newly done call, a new ticket, an answer, and the
+	// them: a turn, a step, a newly done call, a new ticket, a decision, and the
 	// begin of closing, which counts its own.
 	Attempts    uint8 // claims since the last progress, the standing one included
 	Lost        uint8 // claims lost in the whole run; progress does not reset it
 	ModelFailed uint8 // model calls that failed since the last progress
-	ModelLost   uint8 // claims lost before an answer of the model was committed, since the last progress
+	ModelLost   uint8 // claims lost before a turn of the model was committed, since the last progress
 }
 
-// Parent names the call of another thread's run that a child run answers.
+// Parent names the call of another thread's run that waits for a child run.
 type Parent struct {
 	Thread string
 	Run    core.ID

@@ -47,8 +47,8 @@ type fatalError struct{ err error }
 func (f *fatalError) Error() string { return f.err.Error() }
 func (f *fatalError) Unwrap() error { return f.err }
 
-// Fatal marks an error of a tool as the end of the run, for what no answer of
-// the model can mend (a revoked credential, say). Fatal(nil) is nil.
+// Fatal marks an error of a tool as the end of the run, for what nothing
+// that the model says can mend (a revoked credential, say). Fatal(nil) is nil.
 func Fatal(err error) error {
 	if err == nil {
 		return nil

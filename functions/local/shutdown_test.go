@@ -112,7 +112,7 @@ func TestStoppingHostEndsItsStreams(t *testing.T) {
 	second := serveUntilStopped(t, data)
 	_, again := post(t, second.url+"/v1/ai-sdk/chat", slow)
 	if !strings.HasSuffix(again, "data: [DONE]\n\n") {
-		t.Errorf("the next host answers\n%s", again)
+		t.Errorf("the next host responds\n%s", again)
 	}
 	want := []string{"user: slow: 10", "assistant: w1 w2 w3 w4 w5 w6 w7 w8 w9 w10"}
 	if diff := cmp.Diff(want, said(t, second.url, "t1")); diff != "" {

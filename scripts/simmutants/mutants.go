@@ -29,7 +29,7 @@ var storeMutants = []mutant{
 // mailboxMutants are errors of the service over thread, store and queue.
 var mailboxMutants = []mutant{
 	{
-		Name: "the commit id of an answer that was lost is not looked at",
+		Name: "the commit id of a lost response is not looked at",
 		File: "core/mailbox/commit.go",
 		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
 		New:  "		if c.holder && head.HolderCommitID == c.id {",

@@ -61,7 +61,7 @@ func (v *view) checkTurn(i int, user string, called bool) {
 	if ok && last && v.Runs[m.Run].dropped() && len(got.Calls) == 0 && strings.HasPrefix(want.Text, got.Text) {
 		return // it was cut short
 	}
-	v.violated(kindDoubled, "message %d (%s) answers %q with %s, want %s", i, m.ID, user, got, want)
+	v.violated(kindDoubled, "message %d (%s) replies to %q with %s, want %s", i, m.ID, user, got, want)
 }
 
 func (v *view) checkResult(m message, want string) {
