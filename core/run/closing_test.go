@@ -439,7 +439,7 @@ func (w *world) spoil(t *testing.T, name string) {
 }
 
 // TestAClosingRunShowsItsResponse: it reads as done from then on, so who waits
-// for that must find the answer there.
+// for that must find the result there.
 func TestAClosingRunShowsItsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *world

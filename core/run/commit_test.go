@@ -64,9 +64,9 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 	})
 }
 
-// The answer of commit B is lost on the way: the step finds that it was written,
+// The response to commit B is lost on the way: the step finds that it was written,
 // runs nothing twice, and sends the hint that goes with it.
-func TestLostAnswerAtCommitBKeepsTheHint(t *testing.T) {
+func TestLostResponseAtCommitBKeepsTheHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{

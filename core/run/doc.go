@@ -41,7 +41,7 @@
 //     of its result. One that must not (tool.AtMostOnce) is marked in the head
 //     just before it starts; without a result its call then reads "outcome
 //     unknown".
-//   - An answer that was lost on the way is settled by commit ids, in the
+//   - A response that was lost on the way is settled by commit ids, in the
 //     committer: the same bytes go out until it is known whether they were
 //     applied.
 //   - A claim may come to other bytes at a sequence that it has used, when a

@@ -57,7 +57,7 @@ import (
 //     takes back what the input supersedes. A person finds what they said.
 //   - M#, an assistant message with what the model had said of a turn that is not
 //     committed: of a cancelled or superseded run alone, only by the process that
-//     heard it, and only if the turn did not answer steered input too.
+//     heard it, and only if the turn did not read steered input too.
 //   - M#, a step record with what RunEnd changed, and what the settled calls had
 //     asked for. RunEnd sees the real termination. The third claim of the closing
 //     run skips it, since a hook may be what ends the process, and R# says so.

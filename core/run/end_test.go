@@ -190,7 +190,7 @@ func TestRunEnds(t *testing.T) {
 			end: `done 1 {"type":"blocked","detail":"not b"} ""`,
 		},
 		{
-			name: "a gate that answers itself", text: "echo: a",
+			name: "a gate that sets the result", text: "echo: a",
 			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
 				return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
 			})}},
@@ -335,7 +335,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 	})
 }
 
-// A stop answers every call of its turn in the step that comes to it.
+// A stop gives every call of its turn a result in the step that comes to it.
 func TestStoppedRunEndsInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})

@@ -81,7 +81,7 @@ func (m *machine) progressed() bool {
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	storePause  = 400 * time.Millisecond // after a store that does not answer; up to twice that
+	storePause  = 400 * time.Millisecond // after a store that does not respond; up to twice that
 	schemaPause = 30 * time.Second       // before a newer program is looked for
 )
 

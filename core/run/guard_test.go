@@ -319,9 +319,9 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 	})
 }
 
-// Words that answer input which was steered to the run are kept only without it:
-// the cancel ends that input unread, and the log would have its answer alone.
-func TestLastWordsThatAnswerSteeredInputAreNotKept(t *testing.T) {
+// Words that follow input which was steered to the run are kept only without it:
+// the cancel ends that input unread, and the log would have its reply alone.
+func TestLastWordsThatFollowSteeredInputAreNotKept(t *testing.T) {
 	before := []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`}
 	tests := []struct {
 		name      string

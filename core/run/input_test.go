@@ -78,7 +78,7 @@ func TestEditedInputIsReadAgain(t *testing.T) {
 	})
 }
 
-// Input that comes while the last answer is made keeps the run open.
+// Input that comes while the last turn is made keeps the run open.
 func TestInputAtTheEndContinuesTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{})

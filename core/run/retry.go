@@ -60,7 +60,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	case !passing(err):
 		return endWith("model", err)
 	case t.whole():
-		t.draft.warn(ctx, "model call failed behind a whole answer, which stands", "kind", kind, "failed", t.failed, "error", err)
+		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	case asked > maxRetryAfter:
 		return endWith("rate_limited", fmt.Errorf("the provider asks for a pause of %s, at most %s are waited: %w", asked, maxRetryAfter, err))

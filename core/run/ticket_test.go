@@ -164,12 +164,12 @@ type mishap struct {
 	name   string
 	stored bool // all of it is stored
 	partly bool // of a commit the records are, and the head is not
-	dies   bool // the process dies; otherwise it has no answer
+	dies   bool // the process dies; otherwise it gets no response
 }
 
 var mishaps = []mishap{
 	{name: "crash before", dies: true}, {name: "crash after", stored: true, dies: true}, {name: "crash between records and head", partly: true, dies: true},
-	{name: "lost"}, {name: "no answer", stored: true}, {name: "no answer, and no head", partly: true},
+	{name: "lost"}, {name: "no response", stored: true}, {name: "no response, and no head", partly: true},
 }
 
 // befall lets a mishap happen to the nth write of the store from now on; reached

@@ -20,7 +20,7 @@ import (
 // outlives the inference: what was said is a cancelled run's last message, and how
 // often the model has failed goes into the nack.
 type turnBuilder struct {
-	steered bool // it also answers input of the inbox, which is not in the log before the turn is
+	steered bool // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
 	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
 	number  int
