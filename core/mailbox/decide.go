@@ -119,6 +119,9 @@ type deciding struct {
 	other   bool   // among those was another one on the target
 }
 
+// decide finds what the decision is about, checks it against that, and writes it. The
+// head that it looks at may be passed by others before the write: commit looks again at
+// what the decision depends on (the turn, the ticket), and Apply at the rest.
 func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration) (Decided, thread.Head, error) {
 	if err := d.check(); err != nil {
 		return Decided{}, thread.Head{}, err
@@ -188,7 +191,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 }
 
 // findCall returns the ticket of the call of the open turn that has the target's
-// id; of several calls with the same, that of the first that is not decided.
+// id. The head has no names of calls, so the turn is read for them. Of several calls
+// with the same, it is that of the first that is not decided.
 func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread.Ticket, err error) {
 	calls, err := u.callsOf(ctx, head.Run.Base-1)
 	if err != nil {
@@ -236,6 +240,8 @@ func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Dura
 		},
 	}
 	next, result, err := c.run(ctx, head)
+	// The record's name follows from the decision's id, so another try with the same id
+	// is in the way: one that was refused, or died before its head, or was first.
 	if errors.Is(err, store.ErrConflict) {
 		next, result, err = u.overStored(ctx, name, c)
 	}

@@ -28,7 +28,8 @@ func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt R
 	return receipt, head, receipt.Running, err
 }
 
-// submission is a Submission under way.
+// submission is a Submission under way. Its ids are made once and kept over all
+// tries, so that a try that is repeated writes the same bytes.
 type submission struct {
 	*Service
 	Submission
@@ -47,6 +48,7 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
+	// A second time at most: once the ids are the stored ones, the pointers agree.
 	receipt, head, err := u.try(ctx, head)
 	var taken *takenError
 	if errors.As(err, &taken) { // another try with the same Key came first: go on under its ids
@@ -150,6 +152,8 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err != nil {
 		return Receipt{}, head, err
 	}
+	// Who reads the input is asked of the head that the write has made, not of the one
+	// before it: the choice between a run of its own and another's inbox was made there.
 	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
 	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
 	if err != nil { // only of a duplicate: what was written now stands in the head
@@ -242,6 +246,8 @@ func (u *submission) change(head thread.Head) thread.Change {
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
 	running := head.Open() && head.Run.Status != thread.Closing
+	// A run that waits gets what a person says in every mode but reject and interrupt,
+	// since it is the reply to what the run asked.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}

@@ -55,7 +55,7 @@ func (f *follower) follow(ctx context.Context) error {
 	within, cancel := f.followTime(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
-	defer watch.leave()
+	defer watch.leave() // after the last event: the last follower waits there for a read under way
 	showing := within
 	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
 		showing = ctx
@@ -126,6 +126,8 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if !ok {
 		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
 	}
+	// Kept before anything is shown: a failure below ends the stream, so that no head
+	// is tried twice.
 	f.seen, f.record = head, record
 	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
 	if record.Status == core.RunCreated {
@@ -146,7 +148,9 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is
-// queued still is as it was, whatever else the thread does meanwhile.
+// queued still is as it was, whatever else the thread does meanwhile: a stream that
+// waits behind a long run costs no read for each of that one's commits. Renewed
+// leases change the version as well, and are looked at; the log has nothing new then.
 func (f *follower) unchanged(head thread.Head) bool {
 	if f.record.ID.IsZero() || head.Incarnation != f.seen.Incarnation {
 		return false
@@ -169,7 +173,7 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 			return err
 		}
 		if entry.Run != f.run {
-			return nil // the next run has begun
+			return nil // the next run has begun: this one has written its last record, which was shown
 		}
 		if err := f.ready(ctx); err != nil {
 			return err

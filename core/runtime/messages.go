@@ -55,7 +55,8 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	return p.page, nil
 }
 
-// complete fills the defaults in, or refuses.
+// complete fills the defaults in, or refuses. The newest messages have no default
+// count: who asks for them shows the end of a conversation, as much as fits.
 func (q MessageQuery) complete() (MessageQuery, error) {
 	most := maxPage
 	if q.Limit == 0 && q.Newest {
@@ -96,7 +97,8 @@ type pager struct {
 	page       MessagePage
 }
 
-// fits reports whether a message of so many bytes may go on the page.
+// fits reports whether a message of so many bytes may go on the page. The first one
+// always may: a page without any would have no cursor that leads past it.
 func (p *pager) fits(size int) bool {
 	return len(p.page.Messages) == 0 || p.size+size <= p.query.Bytes
 }
@@ -155,6 +157,7 @@ func (p *pager) take(ctx context.Context, from, to uint64) (seq uint64, full boo
 }
 
 // early adds what is visible early behind a sequence, but for those that were shown.
+// These have no sequence that a cursor could name, so it counts them: see earlyUnit.
 func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 	n := uint64(0)
 	for m, err := range p.earlyMessages(ctx, p.key, p.head, seq) {
@@ -248,7 +251,8 @@ func (p *pager) trim(before *core.Message) {
 }
 
 // shown is where the log goes on that readers see, at a sequence or behind it, and
-// the last sequence before the next superseded range. Ranges are newest first.
+// the last sequence before the next superseded range. Ranges are newest first, and
+// do not overlap; behind each lies the record that superseded it, which is shown.
 func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
 	for _, r := range slices.Backward(superseded) {
 		switch {

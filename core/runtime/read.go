@@ -47,7 +47,9 @@ func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (
 	return key, dispatch, head, err
 }
 
-// Thread reads what a thread is doing, from its head alone.
+// Thread reads what a thread is doing, from its head alone: the run's record would
+// be a second read, and may be a moment older. A run that closes is over for
+// whoever asks, since nothing can be steered to it any more; so it is not active.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
 	_, head, err := r.open(ctx, id, threadID)
 	if err != nil {
@@ -80,7 +82,11 @@ func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (cor
 	return record, nil
 }
 
-// CancelRun ends an open or queued run; core.CodeNotFound when it is neither.
+// CancelRun ends an open or queued run; core.CodeNotFound when it is neither. It
+// returns when the cancel is durable in the head, which nothing can take back. The
+// process that works on the run reads it there within its Poll, and closes the run;
+// where nobody works on it, the hint that the write sends brings somebody to close
+// it. A queued run ends with the write itself.
 func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
 	key, _, _, err := r.locate(ctx, id, runID)
 	if err != nil {
@@ -101,7 +107,9 @@ func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID s
 }
 
 // EditInput replaces input that no step has read, by the dispatch id of its
-// receipt; core.CodeNotFound when it was read, or never submitted.
+// receipt; core.CodeNotFound when it was read, or never submitted. An edit and the
+// step that reads the input race for the head: the step that loses reads the new
+// text, the edit that loses is not_found, and no input is half of each.
 func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
 	key, _, err := r.open(ctx, id, threadID)
 	if err != nil {

@@ -161,6 +161,8 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 	return true
 }
 
+// unqueue is forget for whoever gives up. It wakes nobody: the next suspect looks
+// again within turnPoll, and giving up is rare.
 func (t *turns) unqueue(n *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +187,9 @@ func (n *turn) settle(suspect bool) {
 	}
 }
 
-// leave ends the turn.
+// leave ends the turn. It settles first, for a turn that ended without a claim or
+// whose step failed: nobody must wait for a suspect that is not there. Between the
+// two locks another may be given a turn beside this one, which holds nothing then.
 func (n *turn) leave() {
 	n.settle(false)
 	n.turns.mu.Lock()

@@ -81,6 +81,7 @@ func (a *watch) leave() {
 		delete(a.watches.threads, a.key)
 	}
 	a.watches.mu.Unlock() // poll takes it, and is waited for
+	// Read without the lock: only a follower sets group, and all of them have left.
 	if last && a.group != nil {
 		a.group.Cancel()
 		_ = a.group.Wait() // poll tells its failures to the followers
@@ -123,7 +124,8 @@ func (a *watch) tell() {
 	}
 }
 
-// newest reads the head.
+// newest reads the head. The read is outside the lock, so a write may overtake it;
+// what is returned is the newer of the two.
 func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 	head, err := a.watches.read(ctx, a.key)
 	if err != nil {
@@ -207,8 +209,10 @@ func (a *watch) poll(ctx context.Context) error {
 	return nil
 }
 
-// polled takes a head that was read. One that was not read beside a write is the
-// truth, also when it is no newer one: the thread is gone.
+// polled takes a head that was read; offers is what the watch had counted before the
+// read. When it has not changed since, no write came beside the read, and what was
+// read is the truth, also when it is no newer one: the thread is gone. Otherwise the
+// read may be the older of the two, and only its version can say.
 func (a *watch) polled(head thread.Head, offers uint64) {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()
