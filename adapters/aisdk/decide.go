@@ -63,8 +63,8 @@ func approved(a approval) core.Decision {
 	return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`), Reason: a.Reason}
 }
 
-// find looks for a ticket that waits for the answer. That one waits for something
-// else is an error: the output of a call never approves it.
+// find looks for a ticket that waits for the answer. It is an error when the ticket
+// waits for something else: the output of a call never approves it.
 func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 	for _, t := range tickets {
 		fits := a.approval == approvable(t) && t.Kind != core.TicketChild
@@ -222,6 +222,8 @@ type decidedLater struct {
 	StreamURL string  `json:"stream_url"`
 }
 
+// submitDecisions takes the decisions where nothing can be streamed, one by one like
+// StreamDecisions: those before one that is refused stand.
 func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) error {
 	if protocol.Demanded(r) {
 		return protocol.ErrBuffered

@@ -104,6 +104,8 @@ func (e *Encoder) Fail(text string) [][]byte {
 	return e.out
 }
 
+// start emits the message's first chunk, with the first event of whatever kind: the
+// message's id must stand in it, and follows from the run.
 func (e *Encoder) start(run core.ID) {
 	if e.started {
 		return
@@ -119,6 +121,8 @@ func (e *Encoder) start(run core.ID) {
 	e.emit(c)
 }
 
+// openStep begins a step unless one is open: any event of a step may be the first that
+// this response has of it.
 func (e *Encoder) openStep() {
 	if !e.inStep {
 		e.inStep = true
@@ -126,6 +130,7 @@ func (e *Encoder) openStep() {
 	}
 }
 
+// closeStep ends the step, its blocks first: no block goes on in the next one.
 func (e *Encoder) closeStep() {
 	e.closeBlocks()
 	if e.inStep {
@@ -145,6 +150,8 @@ func (e *Encoder) closeBlocks() {
 	}
 }
 
+// textDelta opens a text block where none is. Text and reasoning take turns: one block
+// is open at most, and none is opened again.
 func (e *Encoder) textDelta(delta string) {
 	if delta == "" {
 		return
@@ -191,6 +198,8 @@ func (e *Encoder) toolDelta(event core.Event) {
 	}
 }
 
+// toolReady completes a call's input. The call may be new here, when nothing of it was
+// streamed; what was is replaced by the whole.
 func (e *Encoder) toolReady(event core.Event) {
 	e.openStep()
 	e.closeBlocks()
@@ -221,6 +230,8 @@ func (e *Encoder) toolSuspended(event core.Event) {
 	}
 }
 
+// toolDone gives a call its result, once; a call that the client does not have is
+// passed over, see Continues.
 func (e *Encoder) toolDone(event core.Event) {
 	if !e.has(event.CallID) {
 		return
@@ -268,6 +279,8 @@ func (e *Encoder) abandon() {
 	e.closeStep()
 }
 
+// finish ends the stream with its run, in the client's own terms: a cancelled run is
+// an abort, an error has a chunk of its own, and all else is a finish with a reason.
 func (e *Encoder) finish(t *core.Termination) {
 	if t == nil {
 		t = &core.Termination{Type: core.TerminationNatural}
@@ -286,6 +299,7 @@ func (e *Encoder) finish(t *core.Termination) {
 	}
 }
 
+// fail ends the stream with an error, which stands inside the step that it hit.
 func (e *Encoder) fail(text string) {
 	e.closeBlocks()
 	e.emit(chunk{Type: "error", ErrorText: text})
@@ -299,6 +313,8 @@ func (e *Encoder) end() {
 	e.out = append(e.out, done)
 }
 
+// open returns a call that has no result yet, nil if there is none. There are at most
+// 32, so that a list will do.
 func (e *Encoder) open(id string) *call {
 	for i := range e.calls {
 		if e.calls[i].id == id {

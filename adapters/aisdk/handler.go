@@ -11,6 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
+// chat takes what useChat sends: the history, which is not believed, and at its end
+// either a new message of the person or an assistant message whose parts decide.
 func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -55,6 +57,8 @@ func (h *handler) submission(r *http.Request, id core.Identity, req request) (s 
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
+	// The client's id of the newest message makes a request that is sent again the same
+	// one: it has no header for that.
 	s.Key = "message:" + s.Messages[len(s.Messages)-1].ID
 	if err := h.Complete(&s, id); err != nil {
 		return s, err
@@ -84,6 +88,8 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	default:
 		return err
 	}
+	// A run that waits is not resumed: the history says what for, and a decision comes
+	// with a request of its own.
 	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
 		w.WriteHeader(http.StatusNoContent)
 		return nil

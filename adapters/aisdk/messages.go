@@ -117,6 +117,8 @@ func (c *converter) turn(m core.Message) {
 	c.out[i].Parts = parts
 }
 
+// result puts a result into the part of its call. Provider ids may repeat in a thread:
+// results come in the order of the calls, so the oldest open call of the id is meant.
 func (c *converter) result(m core.Message) {
 	r := m.ToolResult
 	if r == nil {

@@ -31,9 +31,9 @@
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.
 //
-// A page ends at its limit, or at 3 MB. The last page of a thread's messages ends with what the log does not have yet:
-// results of a tool round that is still open, and, with "pending": true, input
-// that no step has read.
+// A page ends at its limit, or at 3 MB. The last page of a thread's messages ends
+// with what the log does not have yet: results of a tool round that is still open,
+// and, with "pending": true, input that no step has read.
 //
 // A header Idempotency-Key makes a POST that starts a run safe to send again:
 // the same key and body return the first run. Without a thread id the key also

@@ -80,6 +80,8 @@ func (w *Writer) SetHeader(name string, values ...string) { w.header[name] = val
 // *env.PanicError. It must be called once only.
 func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	w.now = e.Now
+	// The only goroutine of a stream, and While waits for it: none outlives the
+	// request, whose response must not be touched after its handler has returned.
 	beside, _ := e.Group(ctx)
 	beside.Go(func(ctx context.Context) error {
 		err := env.Protect(func() error { return w.loop(ctx.Done()) })
@@ -195,7 +197,8 @@ func (w *Writer) abandon(err error) {
 	w.rouse()
 }
 
-// rouse wakes the loop, if it waits.
+// rouse wakes the loop, if it waits; the caller holds the lock. While the loop is
+// busy no signal is needed, since it looks at the backlog before it waits.
 func (w *Writer) rouse() {
 	if w.idle {
 		w.idle = false
@@ -209,6 +212,7 @@ func (w *Writer) rouse() {
 // behind is how many bytes have not left.
 func (w *Writer) behind() int { return len(w.backlog) + w.writing }
 
+// tellRoom lets those who wait in Ready look again; the caller holds the lock.
 func (w *Writer) tellRoom() {
 	if w.room != nil && (w.err != nil || w.behind() < ready) {
 		close(w.room)
