@@ -92,9 +92,9 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	})
 	err := env.Protect(f)
 	if ctx.Err() != nil {
-		w.close(lastWords)
+		w.drain(lastWords)
 	} else {
-		w.close(Stall)
+		w.drain(Stall)
 	}
 	_ = beside.Wait() // its error is the writer's
 	return err
@@ -166,9 +166,9 @@ func (w *Writer) seal() bool {
 	return !w.started
 }
 
-// close lets the loop write what is there and end, for as long as that may take. A
+// drain lets the loop write what is there and end, for as long as that may take. A
 // write that is under way may have more time, which is taken from it.
-func (w *Writer) close(within time.Duration) {
+func (w *Writer) drain(within time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed, w.end = true, w.now().Add(within)

@@ -131,7 +131,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
-		err = open(head, d.User)
+		err = checkAccess(head, d.User)
 	}
 	if err != nil {
 		return Decided{}, head, err

@@ -86,7 +86,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	if value == nil {
 		return head, nil
 	}
-	if err := open(head, u.User); err != nil { // before another's key says anything
+	if err := checkAccess(head, u.User); err != nil { // before another's key says anything
 		return head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	return head, u.adopt(value)
@@ -105,8 +105,8 @@ func (u *submission) adopt(value []byte) error {
 	return nil
 }
 
-// open refuses a thread that is deleted or another user's.
-func open(head thread.Head, user string) error {
+// checkAccess refuses a thread that is deleted or another user's.
+func checkAccess(head thread.Head, user string) error {
 	switch {
 	case head.Deleted:
 		return thread.ErrDeleted
@@ -121,7 +121,7 @@ func open(head thread.Head, user string) error {
 // another run than the one that was submitted.
 func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
-	if err := open(head, u.User); err != nil {
+	if err := checkAccess(head, u.User); err != nil {
 		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	if u.known {

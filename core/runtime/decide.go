@@ -41,7 +41,7 @@ func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID s
 
 // hidden makes what belongs to another user look like what does not exist, for
 // writes: the mailbox checks the owner in the write itself, where no thread can
-// change hands in between. Reads begin with open.
+// change hands in between. Reads begin with visible.
 func hidden(err error, what, name string) error {
 	if core.CodeOf(err) == core.CodeForbidden {
 		return core.Errorf(core.CodeNotFound, "%s %s not found", what, name)

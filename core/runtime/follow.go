@@ -81,7 +81,7 @@ func (f *follower) follow(ctx context.Context) error {
 	case within.Err() == nil:
 		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 	}
-	f.audience.end(f.run)
+	f.audience.yield(f.run)
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (f *follower) followTime(ctx context.Context) (context.Context, context.Can
 // begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
 	if f.replayer == nil {
-		f.replayer = run.NewReplayer(record, f.audience.take)
+		f.replayer = run.NewReplayer(record, f.audience.emit)
 	}
 }
 

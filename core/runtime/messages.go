@@ -35,7 +35,7 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	if err != nil {
 		return MessagePage{}, err
 	}
-	key, head, err := r.open(ctx, id, threadID)
+	key, head, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return MessagePage{}, err
 	}
@@ -123,7 +123,7 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 		}
 		room := p.query.Limit - len(p.page.Messages)
 		var err error
-		if seq, full, err = p.take(ctx, from, min(end, seq+uint64(room))); err != nil {
+		if seq, full, err = p.addRange(ctx, from, min(end, seq+uint64(room))); err != nil {
 			return err
 		}
 		if full || len(p.page.Messages) == p.query.Limit {
@@ -137,9 +137,9 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 	return p.early(ctx, seq, passed)
 }
 
-// take adds the messages of a range of the log, and returns the last sequence up to
+// addRange adds the messages of a range of the log, and returns the last sequence up to
 // which the page has them all; full says that the next one does not fit.
-func (p *pager) take(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
+func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
 	seq = from - 1
 	for entry, err := range store.Entries(ctx, p.store, p.records, p.key, from, to) {
 		if err != nil {

@@ -77,7 +77,7 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
 	for {
 		f.goOn(head) // before the step: should it fail, the follower begins where it began
-		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.audience.take)
+		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, f.audience.emit)
 		whole := err == nil && !stepped.Retry
 		if whole || head.Run.Cursor == thread.CursorTools { // what it has shown of a committed turn's round is stored
 			f.audience.stored()

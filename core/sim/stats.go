@@ -54,8 +54,8 @@ func (s *Stats) Add(o *Stats) {
 	}
 }
 
-// close notes what happened at all.
-func (s *Stats) close() {
+// countWorld notes what happened at all.
+func (s *Stats) countWorld() {
 	s.Worlds = 1
 	for _, n := range []struct {
 		with *int

@@ -158,7 +158,7 @@ func (w *World) Run() string {
 	}
 	w.over = true
 	w.unwind()
-	w.Stats.close()
+	w.Stats.countWorld()
 	return w.violation
 }
 

@@ -49,7 +49,7 @@ func Execute(ctx context.Context, t Tool, c Call) (Result, error) {
 	default:
 		return failed(c, "execution failed: ", err), nil
 	}
-	return finish(c, result), nil
+	return storable(c, result), nil
 }
 
 // check bounds the arguments before a tool sees them.
@@ -60,8 +60,8 @@ func check(t Tool, arguments json.RawMessage) error {
 	return env.Protect(func() error { return t.Check(arguments) })
 }
 
-// finish makes what a tool returned fit to be stored.
-func finish(c Call, r Result) Result {
+// storable makes what a tool returned fit to be stored.
+func storable(c Call, r Result) Result {
 	if r.Suspend != nil {
 		return suspended(c, r)
 	}

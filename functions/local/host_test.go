@@ -52,7 +52,7 @@ func serveOpenHost(tb testing.TB, data string) (string, *host) {
 	server := httptest.NewServer(h.handler)
 	tb.Cleanup(func() {
 		server.Close()
-		h.close()
+		h.shutDown()
 	})
 	return server.URL, h
 }

@@ -99,7 +99,7 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.shutDown()
 	return serve(ctx, listener, h, shutdownTime)
 }
 

@@ -54,7 +54,7 @@ func serveLogged(t *testing.T, s settings.Settings, log *slog.Logger) served {
 	running := served{url: "http://" + listener.Addr().String(), host: h, stop: stop, ended: make(chan error, 1)}
 	go func() {
 		err := serve(ctx, listener, h, time.Millisecond)
-		h.close()
+		h.shutDown()
 		running.ended <- err
 	}()
 	return running
@@ -204,7 +204,7 @@ func TestAHostEndsWithoutCodeThatDoesNotStop(t *testing.T) {
 		h.wait.Go(func() { <-release })
 		began := time.Now()
 		h.rest()
-		h.close()
+		h.shutDown()
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("the host took %s to end, want 5s", took)
 		}
