@@ -18,7 +18,7 @@ import (
 //     From there on status reads say Done, nothing can be steered to the run, and
 //     its tickets are gone. Where no call is open and nobody listens to RunEnd,
 //     an end that the step came to is final with this very write.
-//  2. The holder of the claim comes to [machine.close], by itself or because the
+//  2. The holder of the claim comes to [machine.closeRun], by itself or because the
 //     watch stops it, or else whoever claims the run next: open calls get their
 //     results, what was said and is not in the log is added, RunEnd runs.
 //  3. CommitClose makes the end final: records first, then the head without the
@@ -93,7 +93,7 @@ import (
 // to the end and twice for claims after it. An end that the step came to stands in
 // R# as ending{closing version, termination} with the first write, and counts if
 // the head has that closing version: R# of a refused write names another.
-// thread.CommitStep, thread.CommitClose and Head.end are the head's side of it.
+// thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side of it.
 
 // ending is how a step's run goes on: not at all when it has a termination.
 type ending struct {

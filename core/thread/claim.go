@@ -275,7 +275,7 @@ func (h *Head) working(fence uint64) error {
 
 // beginClosing sets the open run to closing: its holder closes it, or whoever claims it
 // next. Its tickets end with it. Input that no step has read ends too when a
-// person ended the run; otherwise it is kept for the dispatch that finish makes
+// person ended the run; otherwise it is kept for the dispatch that removeRun makes
 // of it.
 func (h *Head) beginClosing(reason Reason) []Audit {
 	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.next()
