@@ -36,8 +36,8 @@ type Encoder interface {
 var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its run")
 
 // Serve responds with the events that source emits, as the encoder writes them. The
-// listener that source gets never makes it wait in Emit, and is the only one who
-// knows whether somebody still reads: once its methods have returned an error they
+// listener that source gets never makes it wait in Emit, and alone knows
+// whether somebody still reads: once its methods have returned an error they
 // always do.
 //
 // An error before the first frame is returned, and nothing was written: it is the

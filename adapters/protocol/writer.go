@@ -185,7 +185,7 @@ func (w *Writer) leave(err error) {
 	w.abandon(err)
 }
 
-// abandon is leave for who holds the lock. A write that is under way is ended by
+// abandon is leave for a caller that holds the lock. A write that is under way is ended by
 // its deadline; one that is about to begin looks at err first, under the lock.
 func (w *Writer) abandon(err error) {
 	if w.err != nil {

@@ -216,7 +216,7 @@ func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, th
 
 // stand decides what a refused record means. When the head has moved, the
 // transition is tried on the new one. When it stands still, a holder is in its
-// own way; who holds no claim has met another's try at the same version, and
+// own way; whoever holds no claim has met another's try at the same version, and
 // moves the version on.
 func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.RefusedError) (thread.Head, error) {
 	stored, err := c.Head(ctx, c.key) // strongly consistent, so a version that still stands did so after the refusal

@@ -1,5 +1,5 @@
 // Package mailbox is the queue of dispatches: it submits input, hands claims to
-// workers, commits what they did and repairs what nobody woke.
+// workers, commits what they did and wakes threads whose wake-ups were lost.
 //
 // # One write decides
 //

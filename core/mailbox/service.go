@@ -40,7 +40,7 @@ type Options struct {
 	// it is taken; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
 	// Moved is told of every head that this service has written, after the write
-	// and before its hint, so that who watches a thread in this process needs not
+	// and before its hint, so that whoever watches a thread in this process need not
 	// look. It must not block; heads of one thread may come out of order. nil:
 	// nobody watches.
 	Moved func(core.ThreadKey, thread.Head)

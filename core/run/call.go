@@ -42,7 +42,7 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := r.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
+	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
 	return r.answer(ctx, t.index, answer{result: result, hooks: t.hooks, decision: t.decision})

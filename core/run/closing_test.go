@@ -438,7 +438,7 @@ func (w *world) spoil(t *testing.T, name string) {
 	w.store.spoiled = append(w.store.spoiled, name)
 }
 
-// TestAClosingRunShowsItsResponse: it reads as done from then on, so who waits
+// TestAClosingRunShowsItsResponse: it reads as done from then on, so whoever waits
 // for that must find the result there.
 func TestAClosingRunShowsItsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

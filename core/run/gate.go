@@ -124,8 +124,8 @@ func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 }
 
 // beforeTools runs BeforeToolExecute for calls that are about to start, side by
-// side: each works on its own task and reads of the step what nobody changes
-// meanwhile. It returns the first error in call order, with the call.
+// side: each works on its own task and reads only what of the step does not
+// change meanwhile. It returns the first error in call order, with the call.
 //
 // The first call's hooks run in this goroutine, so that a round of one call starts
 // none. An error of one call does not cut the others short: which error ends the

@@ -104,8 +104,8 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether another call of the model may fare better. What nobody
-// knows is taken for permanent: the same request would fail the same way.
+// passing reports whether another call of the model may fare better. An unknown
+// error is taken for permanent: the same request would fail the same way.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // classify returns the kind of a failure and the pause that the provider asks

@@ -57,7 +57,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) erro
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(r.id, r.turn.ToolCalls[t.index], s)
-	if r.asked(k.ID, t.index) { // who decides by it could mean either call
+	if r.asked(k.ID, t.index) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended

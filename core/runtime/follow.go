@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits. Whatever it is that runs, and wherever,
+// follower feeds a stream from commits. Whatever runs, and wherever,
 // what it shows is a function of the head and of records that the head vouches for:
 // two followers of a run, in two processes, show the same events.
 //
@@ -203,8 +203,8 @@ func (f *follower) goOn(head thread.Head) {
 	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
 }
 
-// pass tells the replayer of the turn whose results come next. Only who really goes
-// on behind it pays for the read: most inline streams end before.
+// pass tells the replayer of the turn whose results come next. Only a follower that really
+// goes on behind it pays for the read: most inline streams end before.
 func (f *follower) pass(ctx context.Context) error {
 	if !f.inside {
 		return nil
@@ -266,7 +266,7 @@ func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 }
 
 // openTickets emits the tickets that came since the last look. A ticket that was
-// decided meanwhile is left out: who is shown it could only be refused.
+// decided meanwhile is left out: a decision on it could only be refused.
 func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 	held := head.Tickets
 	head.Tickets = nil

@@ -15,7 +15,7 @@ type Listener interface {
 	// listens any more; Emit is not called again then.
 	Emit(core.Event) error
 	// Ready returns when the reader has taken nearly all that it was sent, so that
-	// who only shows what is stored does not read ahead of it. An error means that
+	// a caller that only shows what is stored does not read ahead of it. An error means that
 	// nobody listens any more, or that ctx is done.
 	Ready(ctx context.Context) error
 }
@@ -95,8 +95,8 @@ func (a *audience) news(e core.Event) bool {
 	return true
 }
 
-// ready waits for a slow listener, which only those may do who show what is
-// stored: a run waits for nobody. The error is emit's, or ctx's cause.
+// ready waits for a slow listener, which only callers that show what is stored may
+// do: a run waits for nobody. The error is emit's, or ctx's cause.
 func (a *audience) ready(ctx context.Context) error {
 	if a.gone != nil {
 		return a.gone

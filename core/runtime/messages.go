@@ -28,7 +28,7 @@ const (
 //
 // The last page has besides, over its Limit but within its Bytes, what is visible
 // early: the results of a round that is still open, and accepted input that no
-// step has read, marked as pending. No cursor passes an open turn: who asks again
+// step has read, marked as pending. No cursor passes an open turn: a client that asks again
 // with that of the last page is shown what has come since.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
 	q, err := q.complete()
@@ -56,7 +56,7 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 }
 
 // complete fills the defaults in, or refuses. The newest messages have no default
-// count: who asks for them shows the end of a conversation, as much as fits.
+// count: whoever asks for them shows the end of a conversation, as much as fits.
 func (q MessageQuery) complete() (MessageQuery, error) {
 	most := maxPage
 	if q.Limit == 0 && q.Newest {

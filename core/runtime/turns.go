@@ -18,10 +18,10 @@ import (
 //     it has run for 10 s, runs that never lost a claim may be;
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
-// It only counts; who waits looks again when something has changed.
+// It only counts; whoever waits looks again when something has changed.
 //
 // Nothing is fair about it but what the last rule says: those who wait wake
-// together, and who comes first to the lock has the turn. There are few of them,
+// together, and the first to take the lock has the turn. There are few of them,
 // and what they wait for is a run that has failed before.
 //
 // What is known of a thread when its turn is asked for may be old when it is given.

@@ -57,7 +57,7 @@ func newWatches(e *env.Env, read func(context.Context, core.ThreadKey) (thread.H
 	return &watches{env: e, read: read, interval: interval, log: log, threads: map[core.ThreadKey]*watch{}}
 }
 
-// join begins to follow a thread, until leave. Who joins reads the head afterwards,
+// join begins to follow a thread, until leave. Whoever joins reads the head afterwards,
 // by newest: what was written before is seen there, what is written later told.
 func (w *watches) join(key core.ThreadKey) *watch {
 	w.mu.Lock()
@@ -77,7 +77,7 @@ func (a *watch) leave() {
 	a.watches.mu.Lock()
 	a.followers--
 	last := a.followers == 0
-	if last { // who joins from here on begins another watch, beside what is left of this one
+	if last { // whoever joins from here on begins another watch, beside what is left of this one
 		delete(a.watches.threads, a.key)
 	}
 	a.watches.mu.Unlock() // poll takes it, and is waited for
