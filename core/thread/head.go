@@ -271,7 +271,7 @@ func (r *Run) OpenCalls() bool {
 
 // owned checks that a transition comes from the thread's owner. The transitions that
 // name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract)
-// do not ask: who knows the head has checked Owner, which never changes, and
+// do not ask: whoever knows the head has checked Owner, which never changes, and
 // the sweep ends runs on nobody's behalf.
 func (h *Head) owned(owner string) error {
 	if h.Owner != "" && h.Owner != owner {

@@ -45,7 +45,7 @@ func ExampleOptions_Run() {
 	}
 }
 
-// The first commit is applied and its response is lost: who wrote must find out.
+// The first commit is applied and its response is lost: the writer must find out.
 func ExampleFaulty() {
 	commits := 0
 	backend := &storetest.Faulty{Backend: memory.New()}
