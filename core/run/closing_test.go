@@ -308,7 +308,7 @@ func TestClosingRunKeepsWhatIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		w := newWorld(t, options{
-			model: answers(calls("echo", `{"text":"a"}`, "last", "{}"), text("ok")),
+			model: replies(calls("echo", `{"text":"a"}`, "last", "{}"), text("ok")),
 			tools: []tool.Tool{slowly("last", &runs)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -445,7 +445,7 @@ func TestAClosingRunShowsItsResponse(t *testing.T) {
 		var w *world
 		var receipt mailbox.Receipt
 		var seen string
-		w = newWorld(t, options{model: answers(text("one")), plugins: []plugin.Plugin{
+		w = newWorld(t, options{model: replies(text("one")), plugins: []plugin.Plugin{
 			hooks(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
 				seen = w.end(t, key, receipt)
 				return state.Command{}, nil

@@ -48,7 +48,7 @@ type decided struct {
 
 func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int) *decided {
 	d := &decided{fate: fate, order: order}
-	said := answers(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok"))
+	said := replies(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok"))
 	d.options = options{
 		mode: mode,
 		model: modelFunc(func(ctx context.Context, r model.Request) iterator {

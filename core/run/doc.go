@@ -170,7 +170,7 @@
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
-// answer stores the result like any other.
+// conclude stores the result like any other.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in

@@ -45,7 +45,7 @@ import (
 // and what runs already beside a blocked call ends by itself. A failed run keeps
 // what its tools came to, and of what its step said nothing but the own input.
 //
-// What close writes, in this order. Each line is there only when its condition
+// What closeRun writes, in this order. Each line is there only when its condition
 // holds; all of them are one commit, but for the results that were put before:
 //
 //   - M#<base+i>, the result of each call of the open turn. A result that is
@@ -177,17 +177,17 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	m.record, m.recorded = record, true
 	if result.Outcome == thread.Close {
-		return m.close(ctx)
+		return m.closeRun(ctx)
 	}
 	m.announceEnd(&t)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
-// close writes what a closing run still owes, and makes its end final. The head
+// closeRun writes what a closing run still owes, and makes its end final. The head
 // is read again: the write that began to close may be somebody else's, and its
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
-func (m *machine) close(ctx context.Context) (Stepped, error) {
+func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	m.hold.ending.Store(true)
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
@@ -263,7 +263,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 		case m.head.Run.Calls[i] == thread.CallRunning || c.begun:
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
-		entry := r.resultEntry(i, answer{result: result})
+		entry := r.resultEntry(i, conclusion{result: result})
 		if c.payload, err = m.records.EncodeEntry(entry); err != nil {
 			return nil, err
 		}

@@ -56,7 +56,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 			return nil, err
 		}
 		if t.stop != "" {
-			return t.finish(), nil
+			return t.complete(), nil
 		}
 	}
 }

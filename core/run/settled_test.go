@@ -57,7 +57,7 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ran := 0
 			w := newWorld(t, options{
-				model: answers(calls("count", "{}"), text("ok")),
+				model: replies(calls("count", "{}"), text("ok")),
 				tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -132,7 +132,7 @@ func TestClosingAnnouncesNoResultAgain(t *testing.T) {
 			return tool.Result{}, ctx.Err()
 		}}
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}", "hangs", "{}")),
+			model: replies(calls("count", "{}", "hangs", "{}")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), hangs},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -46,7 +46,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) erro
 	// Hooks go with the refusal as with any result: what they asked for counts.
 	refuse := func(why string) error {
 		r.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
-		return r.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
+		return r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
 	if err := core.CheckName("suspension id", s.ID); err != nil {
 		return refuse(err.Error())

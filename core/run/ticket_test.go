@@ -280,7 +280,7 @@ func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
-					model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
+					model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
 					plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return suspends("ask"), nil })},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)

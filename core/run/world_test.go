@@ -117,9 +117,9 @@ func (f modelFunc) Stream(ctx context.Context, request model.Request) iter.Seq2[
 	return f(ctx, request)
 }
 
-// answers is a model whose nth inference of a conversation says the nth list of
+// replies is a model whose nth inference of a conversation says the nth list of
 // deltas: assistant turns count. A delta of no type is an error.
-func answers(turns ...[]model.Delta) modelFunc {
+func replies(turns ...[]model.Delta) modelFunc {
 	return func(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 		n := 0
 		messages, _ := model.Continued(request.Messages)
