@@ -40,4 +40,14 @@
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.
+//
+// # Where to look
+//
+//   - What a request is, input or decisions: request.go and chat in handler.go.
+//   - Which parts decide, on what, and what a repeated request comes to: decide.go.
+//   - What an event becomes: encoder.go; its bytes: chunk.go and frames.go.
+//   - The ids of assistant messages, and which steps of a run a response leaves out:
+//     response.go.
+//   - The history that a client loads: messages.go. Which of several new messages the
+//     thread has already: known.go.
 package aisdk

@@ -54,12 +54,14 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		return nil
 	}
 	e.start(event.RunID)
+	// Steps that messages before this one show: what ends the stream has their number
+	// too, and is not left out.
 	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
 		return e.out
 	}
 	switch event.Type {
 	case core.EventStepStart:
-		e.closeStep()
+		e.closeStep() // when its end was not told
 		e.openStep()
 	case core.EventStepEnd:
 		e.closeStep()
@@ -71,7 +73,7 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.reasoningDelta(event.Delta)
 	case core.EventToolCallStart:
 		e.openStep()
-		e.closeBlocks()
+		e.closeBlocks() // text that comes later is another block, behind the call
 		e.toolStart(event)
 	case core.EventToolCallDelta:
 		e.toolDelta(event)
@@ -178,6 +180,8 @@ func (e *Encoder) reasoningDelta(delta string) {
 	e.emit(chunk{Type: "reasoning-delta", ID: e.reasoning, Delta: delta})
 }
 
+// block names a new block. The number is the response's, so that no block goes on with
+// one of an earlier step.
 func (e *Encoder) block(prefix string) string {
 	id := prefix + strconv.Itoa(e.blocks)
 	e.blocks++
@@ -185,7 +189,7 @@ func (e *Encoder) block(prefix string) string {
 }
 
 func (e *Encoder) toolStart(event core.Event) {
-	if e.open(event.CallID) != nil {
+	if e.open(event.CallID) != nil { // its start was told already
 		return
 	}
 	e.track(call{id: event.CallID, name: event.Name})
@@ -308,6 +312,7 @@ func (e *Encoder) fail(text string) {
 	e.end()
 }
 
+// end says that no frame follows; see Encode.
 func (e *Encoder) end() {
 	e.ended = true
 	e.out = append(e.out, done)
@@ -324,11 +329,14 @@ func (e *Encoder) open(id string) *call {
 	return nil
 }
 
+// track notes a call that begins: as open, and as shown for as long as the response
+// lasts. The pointer is valid until the next call is tracked.
 func (e *Encoder) track(c call) *call {
 	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
 	return &e.calls[len(e.calls)-1]
 }
 
+// forget takes a call off the open ones; it stays shown.
 func (e *Encoder) forget(id string) {
 	for i := range e.calls {
 		if e.calls[i].id == id {

@@ -40,6 +40,8 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if h.Buffered {
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
+	// Before the submission: afterwards the run may have gone on with it, and what the
+	// client had been shown could not be told from what it is about to be.
 	shown, err := h.shownBefore(r, id, s.Thread.Thread, req)
 	if err != nil {
 		return hide(err)

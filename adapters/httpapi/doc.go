@@ -45,4 +45,13 @@
 // pages of other sites from posting to a local server; it may have 1 MB
 // (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of
 // another user or tenant are 404, like those that do not exist.
+//
+// # Where to look
+//
+//   - The order of the checks that every request passes, and what becomes of an error
+//     or a panic: serve.go. Which status a code has, and which text stays inside:
+//     adapters/protocol/refuse.go.
+//   - Who may call, and as whom: auth.go; with which body: limit.go, then decode.go.
+//   - The id of an SSE frame: encoder.go. What a client that reconnects has already:
+//     resume.go.
 package httpapi

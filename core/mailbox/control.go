@@ -46,6 +46,8 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if err := checkMessages(messages); err != nil {
 		return err
 	}
+	// The revision that counts now is read for what an edit keeps: agent, ids, what it
+	// supersedes. Only the messages are new.
 	head, err := s.Head(ctx, key)
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 }
 
 // Retract takes back submitted input that waits in an inbox; a queued run is
-// cancelled instead.
+// cancelled instead. Input that a step has read is part of the log, and stays.
 func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
 	_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Retract{ID: id}, nil)
 	return err

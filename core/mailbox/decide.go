@@ -105,7 +105,8 @@ func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Decidi
 // known any more.
 const noTicket = 2
 
-// deciding is a Deciding under way.
+// deciding is a Deciding under way. It is one goroutine's, and fills its receipt as it
+// learns what the decision is about.
 type deciding struct {
 	*Service
 	key     core.ThreadKey
@@ -165,6 +166,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		return ticket, false, nil
 	}
 	var held *thread.Ticket
+	// The suspension's id comes first: it names one ticket, a call's id may be that of
+	// several calls of a turn.
 	for i := range head.Tickets {
 		if head.Tickets[i].ID == thread.TicketKey(head.Run.ID, u.asked.Target) {
 			held = &head.Tickets[i]
@@ -176,6 +179,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		}
 		u.byCall = true
 	}
+	// From the record, not from the request: the receipt names the call and suspension
+	// as they are, whichever of the two the client knew.
 	if ticket, err = u.readTicket(ctx, u.key, head, *held); err != nil {
 		return ticket, false, err
 	}
@@ -303,7 +308,8 @@ func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
 	return u.recall(ctx, head)
 }
 
-// stored reads a decision's record.
+// stored reads a decision's record, and the schema that it was written in: a head that
+// comes to cover it must say so, or an older program would claim what it cannot read.
 func (u *deciding) stored(ctx context.Context, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
 	record, ok, err := u.store.Get(ctx, u.key, name)
 	if err != nil || !ok {
@@ -321,7 +327,9 @@ func (u *deciding) stored(ctx context.Context, name string) (stored thread.Decis
 	return stored, schema, true, nil
 }
 
-// same refuses a decision that says something else than the one with its id.
+// same refuses a decision that says something else than the one with its id. Payloads
+// are compared as bytes: both have been compacted (settled), and a client that sends
+// its request again sends the same text.
 func (u *deciding) same(stored thread.DecisionRecord) error {
 	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) {
 		return nil

@@ -109,6 +109,8 @@ func (u *deciding) isThis(ctx context.Context, head thread.Head, record store.Re
 	}
 	turn, index, ok := decisionPlace(record.Name)
 	taken := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
+	// turn > head.Seq: of a turn that never became visible. Once another decision on
+	// the target was seen, only the one that is looked for is worth a read of its turn.
 	if !ok || !taken || stored.ID != u.said.ID && u.other || turn > head.Seq {
 		return false, nil
 	}

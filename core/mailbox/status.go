@@ -10,7 +10,9 @@ import (
 )
 
 // Locate finds the thread of a run; ok is false when no such run was submitted
-// by the tenant.
+// by the tenant. The pointer is stored with the write that accepts the run or before
+// it, so a run that was accepted is always found; one that is found may not have been,
+// which the head says.
 func (s *Service) Locate(ctx context.Context, tenant string, run core.ID) (key core.ThreadKey, dispatch core.ID, ok bool, err error) {
 	value, ok, err := s.store.Pointer(ctx, tenant, runName(run))
 	if err != nil || !ok {
@@ -46,7 +48,7 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 			return r, false, err
 		}
 	}
-	if live {
+	if live { // what the record says of an end may be of a write that was refused
 		r.Status = status
 		if status == core.RunDone {
 			r.Termination = head.End(&stored)
@@ -111,12 +113,12 @@ func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.
 			return id, true, true, nil
 		}
 	}
-	for _, e := range head.Inbox {
+	for _, e := range head.Inbox { // steered to the open run
 		if e.ID == dispatch {
 			return head.Run.ID, true, true, nil
 		}
 	}
-	for _, d := range head.Pending {
+	for _, d := range head.Pending { // steered to a run that ended before it read it: kept for the next
 		for _, e := range d.Rest {
 			if e.ID == dispatch {
 				return d.Run, true, true, nil

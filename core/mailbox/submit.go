@@ -219,14 +219,14 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 		return false, err
 	}
 	receipt.RunID, receipt.Duplicate = reader, true
-	if waits {
+	if waits { // a hint too many costs a look at the head
 		u.wake(ctx, core.WakeUp{Tenant: u.Thread.Tenant, Thread: u.Thread.Thread, Dispatch: u.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
 	}
 	return true, nil
 }
 
 // pointers lead to the thread: from the run's id and, if there is one, from the
-// Key.
+// Key. The Key's comes first: where both are taken, it says whose ids count.
 func (u *submission) pointers() []store.Pointer {
 	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
 	byRun := runPointer(u.run, p)

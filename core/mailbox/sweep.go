@@ -24,7 +24,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
-	until := s.env.Millis()
+	until := s.env.Millis() // fixed, or threads that fall due meanwhile would keep it going
 	for i := range store.Shards {
 		if ctx.Err() != nil {
 			return woken, errors.Join(err, ctx.Err())
@@ -123,6 +123,8 @@ func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err
 	if err != nil || head.DueAt == 0 {
 		return false, err
 	}
+	// The hint goes on as it is, with its tries: one that was left to a newer program
+	// must not begin to count anew.
 	if err := s.waker.Wake(ctx, hint, rewakeDelay); err != nil {
 		return false, fmt.Errorf("wake thread %s again: %w", hint.Key(), err)
 	}

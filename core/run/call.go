@@ -11,8 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// conclusion is what a call comes to, whichever side it comes from: its tool, a gate, a decision,
-// or the runtime that says why there is nothing. All of them become one record,
+// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
+// what the runtime says where nobody gave anything. All of them become one record,
 // in one place (keep), so that each call has exactly one result.
 type conclusion struct {
 	result   tool.Result
