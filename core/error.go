@@ -23,7 +23,7 @@ const (
 	CodeDeleted       Code = "deleted"            // the thread was deleted; its id is not used again
 	CodeTooLarge      Code = "too_large"          // a body, a record or a thread head is over its limit
 	CodeUnsupported   Code = "unsupported"        // understood, but not offered here
-	CodeNotAcceptable Code = "not_acceptable"     // the transport cannot answer in the asked form
+	CodeNotAcceptable Code = "not_acceptable"     // the transport cannot respond in the asked form
 	CodeThrottled     Code = "throttled"          // the store or a provider refuses for now; try later
 	CodeFenced        Code = "fenced"             // the claim was lost to a later one; the worker must stop
 	CodeSuperseded    Code = "superseded"         // an interrupt ended the work that the claim was for
@@ -31,10 +31,10 @@ const (
 	CodeStale         Code = "stale"              // an inbox entry changed while the step that read it ran
 	CodeDecided       Code = "decided"            // the ticket was already decided under another decision id
 	CodeSuspect       Code = "suspect"            // the run may take its process down; it must run alone
-	CodeApplied       Code = "applied"            // the commit was applied before; its answer was lost
+	CodeApplied       Code = "applied"            // the commit was applied before; its response was lost
 	CodeSchema        Code = "schema"             // a newer version of the program wrote the record
 	CodeCorrupt       Code = "corrupt"            // stored data contradicts itself
-	CodeUnavailable   Code = "unavailable"        // a dependency did not answer
+	CodeUnavailable   Code = "unavailable"        // a dependency did not respond
 	CodeInternal      Code = "internal"           // anything else; the text says what
 )
 

@@ -17,7 +17,7 @@ func WithIdentity(ctx context.Context, id Identity) context.Context {
 }
 
 // IdentityFrom returns the identity of a request; ok is false when nobody put
-// one there, which a handler must answer with [CodeUnauthorized].
+// one there, which a handler must refuse with [CodeUnauthorized].
 func IdentityFrom(ctx context.Context) (id Identity, ok bool) {
 	id, ok = ctx.Value(identityKey{}).(Identity)
 	return id, ok

@@ -68,7 +68,7 @@ type Message struct {
 	RunID      ID          `json:"run_id,omitzero"`       // the run that stored it
 	Step       int         `json:"step,omitempty"`        // its step, from 1
 	Usage      *Usage      `json:"usage,omitempty"`       // role assistant
-	Model      string      `json:"model,omitempty"`       // role assistant: the model that answered
+	Model      string      `json:"model,omitempty"`       // role assistant: the model that said it
 	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
 	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
 

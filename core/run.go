@@ -34,7 +34,8 @@ type Termination struct {
 	Detail string          `json:"detail,omitempty"` // for people
 }
 
-// Run is the record of one execution of an agent over a thread.
+// Run is the record of one execution of an agent over a thread, as readers get it.
+// What can race about an open run stands in the head, as a thread.Run.
 type Run struct {
 	ID          ID           `json:"run_id"`
 	ThreadID    string       `json:"thread_id"`

@@ -20,7 +20,8 @@ const (
 	ResumeAsArguments ResumeMode = "pass_decision_to_tool"
 )
 
-// TicketKind says who decides about a suspended call.
+// TicketKind says who decides about a suspended call. thread.TicketKind is the same
+// in one byte of the head.
 type TicketKind string
 
 // The ticket kinds. The zero TicketKind is TicketPerson.
@@ -41,11 +42,11 @@ type Suspension struct {
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 }
 
-// Suspend is the answer of a gate or a tool that lets its call wait for a
+// TicketRequest is what a gate or a tool returns so that its call waits for a
 // decision. An empty ID is filled in. Another one must be the call's own: two calls
 // of a turn that wait under one id are refused, and a tool that suspends again must
 // not repeat one that was decided.
-type Suspend struct {
+type TicketRequest struct {
 	Suspension
 	Mode ResumeMode
 	Kind TicketKind
@@ -54,7 +55,8 @@ type Suspend struct {
 	Timeout time.Duration
 }
 
-// Ticket is a suspended tool call that waits for a decision.
+// Ticket is a suspended tool call that waits for a decision, as those who decide
+// read it. A thread.Ticket is its place in the head: numbers and hashes only.
 type Ticket struct {
 	Suspension Suspension `json:"suspension"`
 	Call       ToolCall   `json:"pending"` // as the model made it
@@ -73,7 +75,7 @@ const (
 	DecisionCancel DecisionAction = "cancel"
 )
 
-// Decision is an answer to a ticket.
+// Decision is what a person, a client or a child run says about a ticket.
 type Decision struct {
 	// ID makes the decision idempotent: the same id again changes nothing. See
 	// [CheckName]; empty: made of what the decision says.

@@ -17,8 +17,8 @@ if ! command -v curl >/dev/null; then
 	exit 1
 fi
 
-# answers asks for any HTTP answer, an error among them.
-answers() { curl --silent --output /dev/null --max-time 5 "$1"; }
+# responds reports whether any HTTP response comes, an error among them.
+responds() { curl --silent --output /dev/null --max-time 5 "$1"; }
 
 # write_environment keeps a region and keys that are set.
 write_environment() {
@@ -49,8 +49,8 @@ if [ -n "$dynamodb$sqs" ]; then
 			echo "aws-up: $name is not set but the other one is: set both or none" >&2
 			exit 1
 		fi
-		if ! answers "${!name}"; then
-			echo "aws-up: nothing answers at $name=${!name}" >&2
+		if ! responds "${!name}"; then
+			echo "aws-up: nothing responds at $name=${!name}" >&2
 			exit 1
 		fi
 	done
@@ -61,7 +61,7 @@ fi
 
 if ours; then
 	at=$(url)
-	if [ -n "$at" ] && answers "$at"; then
+	if [ -n "$at" ] && responds "$at"; then
 		write_environment "$at" "$at"
 		echo "aws-up: moto is still up at $at"
 		exit
@@ -74,7 +74,7 @@ nohup "$python" -m moto.server --host 127.0.0.1 --port "$port" >"$log" 2>&1 </de
 echo $! >"$pid"
 for _ in $(seq 300); do
 	at=$(url)
-	if [ -n "$at" ] && answers "$at"; then
+	if [ -n "$at" ] && responds "$at"; then
 		write_environment "$at" "$at"
 		echo "aws-up: moto at $at (source .reveille/aws.env)"
 		exit

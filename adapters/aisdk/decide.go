@@ -16,15 +16,15 @@ import (
 type answer struct {
 	mailbox.Deciding
 	at       string // of the part, for errors
-	approval bool   // it answers a request for approval; otherwise it is the output of a call
+	approval bool   // it decides on a request for approval; otherwise it is the output of a call
 	// old says that no ticket waits for it. It is a decision that is sent again,
 	// or none: what the server's own tools put out comes back in the same states.
 	old bool
 }
 
-// answers reads the decisions of an assistant message. Only the last step can
+// readAnswers reads the decisions of an assistant message. Only the last step can
 // wait: every step before it has ended with all its calls.
-func answers(m uiMessage) (all []answer, err error) {
+func readAnswers(m uiMessage) (all []answer, err error) {
 	first := 0
 	for i, p := range m.Parts {
 		if p.Type == "step-start" {
@@ -63,8 +63,8 @@ func approved(a approval) core.Decision {
 	return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`), Reason: a.Reason}
 }
 
-// find looks for a ticket that waits for the answer. That one waits for something
-// else is an error: the output of a call never approves it.
+// find looks for a ticket that waits for the answer. It is an error when the ticket
+// waits for something else: the output of a call never approves it.
 func (a answer) find(tickets []core.Ticket) (waits bool, err error) {
 	for _, t := range tickets {
 		fits := a.approval == approvable(t) && t.Kind != core.TicketChild
@@ -113,7 +113,7 @@ func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m 
 	if err := core.CheckName("thread id", thread); err != nil {
 		return nil, err
 	}
-	all, err := answers(m)
+	all, err := readAnswers(m)
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +222,8 @@ type decidedLater struct {
 	StreamURL string  `json:"stream_url"`
 }
 
+// submitDecisions takes the decisions where nothing can be streamed, one by one like
+// StreamDecisions: those before one that is refused stand.
 func (h *handler) submitDecisions(w http.ResponseWriter, r *http.Request, id core.Identity, thread string, all []answer) error {
 	if protocol.Demanded(r) {
 		return protocol.ErrBuffered

@@ -131,7 +131,7 @@ func TestAnAnswerOfTheWrongKindIsNoDecision(t *testing.T) {
 			f := &fake{run: waitsWith(test.ticket)}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", chatWith(test.part))
 			if got := strings.TrimSpace(rec.Body.String()); rec.Code != 400 || got != test.want || len(f.decisions) != 0 {
-				t.Errorf("answer %d %s, decisions %v", rec.Code, got, f.decisions)
+				t.Errorf("response %d %s, decisions %v", rec.Code, got, f.decisions)
 			}
 		})
 	}
@@ -216,7 +216,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 			f := &fake{run: waitsWith(test.tickets...), decide: test.decide, decided: readEvents(t, "testdata/approved.events")}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", test.body)
 			if got := strings.TrimSpace(rec.Body.String()); rec.Code != test.status || test.want != "" && got != test.want {
-				t.Errorf("answer %d %s\nwant   %d %s", rec.Code, got, test.status, test.want)
+				t.Errorf("response %d %s\nwant   %d %s", rec.Code, got, test.status, test.want)
 			}
 			if len(f.decisions) != test.tries {
 				t.Errorf("%d tries, want %d", len(f.decisions), test.tries)
@@ -230,16 +230,16 @@ func TestDecisionsOnWhatDoesNotExist(t *testing.T) {
 	for name, f := range map[string]*fake{"unknown run": {}, "a run of another thread": elsewhere} {
 		rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true")))
 		if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" || len(f.decisions) != 0 {
-			t.Errorf("%s: answer %d %s", name, rec.Code, rec.Body)
+			t.Errorf("%s: response %d %s", name, rec.Code, rec.Body)
 		}
 	}
 	named := strings.ReplaceAll(chatWith(approval("a", "true")), runText, "my-message")
 	if rec := do(newServer(t, &fake{}), "POST", "/v1/ai-sdk/chat", named); rec.Code != 404 {
-		t.Errorf("unknown thread: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("unknown thread: response %d %s", rec.Code, rec.Body)
 	}
 	bare := aisdk.New(aisdk.Options{Runtime: &fake{}, DefaultAgent: "demo"})
 	if rec := do(bare, "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true"))); rec.Code != http.StatusUnauthorized {
-		t.Errorf("nobody: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("nobody: response %d %s", rec.Code, rec.Body)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestABufferedTransportTakesDecisions(t *testing.T) {
 	rec := do(newServer(t, f, buffered), "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true"), output("c1", "1"), approval("old", "true")))
 	want := `{"status":"decision_submitted","thread_id":"t1","run_id":"` + runText + `","stream_url":"https://stream.example/v1/ai-sdk/chat/t1/stream"}` + "\n"
 	if rec.Code != 202 || rec.Body.String() != want {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	if diff := cmp.Diff([]string{"Run", "DecideThread", "DecideThread", "DecideThread"}, f.calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -257,10 +257,10 @@ func TestABufferedTransportTakesDecisions(t *testing.T) {
 	f = &fake{run: waitsWith(asks("a"))}
 	rec = do(newServer(t, f, buffered), "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true")), "Accept", "text/event-stream")
 	if rec.Code != 406 || len(f.decisions) != 0 {
-		t.Errorf("a stream demanded: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("a stream demanded: response %d %s", rec.Code, rec.Body)
 	}
 	f = &fake{run: waitsWith(asks("a")), decide: refuses(core.CodeDecided, "a")}
 	if rec = do(newServer(t, f, buffered), "POST", "/v1/ai-sdk/chat", chatWith(approval("a", "true"))); rec.Code != 409 {
-		t.Errorf("decided otherwise: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("decided otherwise: response %d %s", rec.Code, rec.Body)
 	}
 }

@@ -27,8 +27,8 @@
 // response goes on with the same message. What such a decision says is its id, so
 // the same request again changes nothing and is shown the same again. A history
 // that ends with a user message decides nothing: the message is new input, which
-// takes the place of what the run waits for. The answer to it is a message of its
-// own then, whose id is the run's with the number of a step.
+// takes the place of what the run waits for. What the model says then is a message
+// of its own, whose id is the run's with the number of a step.
 //
 // Chunks carry only keys that version 6.0.0 of the client knows, because it
 // refuses a stream with any other. That version cannot take back what it was
@@ -41,4 +41,14 @@
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.
+//
+// # Where to look
+//
+//   - What a request is, input or decisions: request.go and chat in handler.go.
+//   - Which parts decide, on what, and what a repeated request comes to: decide.go.
+//   - What an event becomes: encoder.go; its bytes: chunk.go and frames.go.
+//   - The ids of assistant messages, and which steps of a run a response leaves out:
+//     response.go.
+//   - The history that a client loads: messages.go. Which of several new messages the
+//     thread has already: known.go.
 package aisdk

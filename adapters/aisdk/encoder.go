@@ -54,12 +54,14 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		return nil
 	}
 	e.start(event.RunID)
+	// Steps that messages before this one show: what ends the stream has their number
+	// too, and is not left out.
 	if 0 < event.Step && event.Step <= e.skip && event.Type != core.EventRunYield && event.Type != core.EventRunFinish {
 		return e.out
 	}
 	switch event.Type {
 	case core.EventStepStart:
-		e.closeStep()
+		e.closeStep() // when its end was not told
 		e.openStep()
 	case core.EventStepEnd:
 		e.closeStep()
@@ -71,7 +73,7 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.reasoningDelta(event.Delta)
 	case core.EventToolCallStart:
 		e.openStep()
-		e.closeBlocks()
+		e.closeBlocks() // text that comes later is another block, behind the call
 		e.toolStart(event)
 	case core.EventToolCallDelta:
 		e.toolDelta(event)
@@ -104,6 +106,8 @@ func (e *Encoder) Fail(text string) [][]byte {
 	return e.out
 }
 
+// start emits the message's first chunk, with the first event of whatever kind: the
+// message's id must stand in it, and follows from the run.
 func (e *Encoder) start(run core.ID) {
 	if e.started {
 		return
@@ -119,6 +123,8 @@ func (e *Encoder) start(run core.ID) {
 	e.emit(c)
 }
 
+// openStep begins a step unless one is open: any event of a step may be the first that
+// this response has of it.
 func (e *Encoder) openStep() {
 	if !e.inStep {
 		e.inStep = true
@@ -126,6 +132,7 @@ func (e *Encoder) openStep() {
 	}
 }
 
+// closeStep ends the step, its blocks first: no block goes on in the next one.
 func (e *Encoder) closeStep() {
 	e.closeBlocks()
 	if e.inStep {
@@ -145,6 +152,8 @@ func (e *Encoder) closeBlocks() {
 	}
 }
 
+// textDelta opens a text block where none is. Text and reasoning take turns: one block
+// is open at most, and none is opened again.
 func (e *Encoder) textDelta(delta string) {
 	if delta == "" {
 		return
@@ -171,6 +180,8 @@ func (e *Encoder) reasoningDelta(delta string) {
 	e.emit(chunk{Type: "reasoning-delta", ID: e.reasoning, Delta: delta})
 }
 
+// block names a new block. The number is the response's, so that no block goes on with
+// one of an earlier step.
 func (e *Encoder) block(prefix string) string {
 	id := prefix + strconv.Itoa(e.blocks)
 	e.blocks++
@@ -178,7 +189,7 @@ func (e *Encoder) block(prefix string) string {
 }
 
 func (e *Encoder) toolStart(event core.Event) {
-	if e.open(event.CallID) != nil {
+	if e.open(event.CallID) != nil { // its start was told already
 		return
 	}
 	e.track(call{id: event.CallID, name: event.Name})
@@ -191,6 +202,8 @@ func (e *Encoder) toolDelta(event core.Event) {
 	}
 }
 
+// toolReady completes a call's input. The call may be new here, when nothing of it was
+// streamed; what was is replaced by the whole.
 func (e *Encoder) toolReady(event core.Event) {
 	e.openStep()
 	e.closeBlocks()
@@ -221,6 +234,8 @@ func (e *Encoder) toolSuspended(event core.Event) {
 	}
 }
 
+// toolDone gives a call its result, once; a call that the client does not have is
+// passed over, see Continues.
 func (e *Encoder) toolDone(event core.Event) {
 	if !e.has(event.CallID) {
 		return
@@ -268,6 +283,8 @@ func (e *Encoder) abandon() {
 	e.closeStep()
 }
 
+// finish ends the stream with its run, in the client's own terms: a cancelled run is
+// an abort, an error has a chunk of its own, and all else is a finish with a reason.
 func (e *Encoder) finish(t *core.Termination) {
 	if t == nil {
 		t = &core.Termination{Type: core.TerminationNatural}
@@ -286,6 +303,7 @@ func (e *Encoder) finish(t *core.Termination) {
 	}
 }
 
+// fail ends the stream with an error, which stands inside the step that it hit.
 func (e *Encoder) fail(text string) {
 	e.closeBlocks()
 	e.emit(chunk{Type: "error", ErrorText: text})
@@ -294,11 +312,14 @@ func (e *Encoder) fail(text string) {
 	e.end()
 }
 
+// end says that no frame follows; see Encode.
 func (e *Encoder) end() {
 	e.ended = true
 	e.out = append(e.out, done)
 }
 
+// open returns a call that has no result yet, nil if there is none. There are at most
+// 32, so that a list will do.
 func (e *Encoder) open(id string) *call {
 	for i := range e.calls {
 		if e.calls[i].id == id {
@@ -308,11 +329,14 @@ func (e *Encoder) open(id string) *call {
 	return nil
 }
 
+// track notes a call that begins: as open, and as shown for as long as the response
+// lasts. The pointer is valid until the next call is tracked.
 func (e *Encoder) track(c call) *call {
 	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
 	return &e.calls[len(e.calls)-1]
 }
 
+// forget takes a call off the open ones; it stays shown.
 func (e *Encoder) forget(id string) {
 	for i := range e.calls {
 		if e.calls[i].id == id {

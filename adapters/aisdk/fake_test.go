@@ -16,7 +16,7 @@ import (
 )
 
 // fake is a scripted runtime. Every call is recorded; a call without a function
-// answers zero values.
+// returns zero values.
 type fake struct {
 	mu          sync.Mutex
 	calls       []string
@@ -151,7 +151,7 @@ func play(sink run.Sink, events []core.Event) error {
 	return nil
 }
 
-// echoEvents is a run that calls the tool echo and answers.
+// echoEvents is a run that calls the tool echo and says something.
 func echoEvents() []core.Event {
 	return []core.Event{
 		{Type: core.EventRunStart, RunID: runID, ThreadID: "t1", AgentID: "demo"},

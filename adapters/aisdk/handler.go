@@ -11,6 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
+// chat takes what useChat sends: the history, which is not believed, and at its end
+// either a new message of the person or an assistant message whose parts decide.
 func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -38,6 +40,8 @@ func (h *handler) start(w http.ResponseWriter, r *http.Request, id core.Identity
 	if h.Buffered {
 		return hide(h.Queue(w, r, s, func(receipt mailbox.Receipt) string { return streamPath(receipt.ThreadID) }))
 	}
+	// Before the submission: afterwards the run may have gone on with it, and what the
+	// client had been shown could not be told from what it is about to be.
 	shown, err := h.shownBefore(r, id, s.Thread.Thread, req)
 	if err != nil {
 		return hide(err)
@@ -55,6 +59,8 @@ func (h *handler) submission(r *http.Request, id core.Identity, req request) (s 
 	if s.Messages, err = req.input(); err != nil {
 		return s, err
 	}
+	// The client's id of the newest message makes a request that is sent again the same
+	// one: it has no header for that.
 	s.Key = messageKey(s.Messages)
 	if err := h.Complete(&s, id); err != nil {
 		return s, err
@@ -84,6 +90,8 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	default:
 		return err
 	}
+	// A run that waits is not resumed: the history says what for, and a decision comes
+	// with a request of its own.
 	if info.ActiveRun.IsZero() || info.Status == core.RunWaiting || info.Status == core.RunDone {
 		w.WriteHeader(http.StatusNoContent)
 		return nil

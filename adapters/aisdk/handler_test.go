@@ -166,7 +166,7 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 			f := &fake{}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", test.body)
 			if got := strings.TrimSpace(rec.Body.String()); rec.Code != test.status || got != test.want {
-				t.Errorf("answer %d %s\nwant   %d %s", rec.Code, got, test.status, test.want)
+				t.Errorf("response %d %s\nwant   %d %s", rec.Code, got, test.status, test.want)
 			}
 			if len(f.calls) != 0 {
 				t.Errorf("the runtime was called: %v", f.calls)
@@ -188,7 +188,7 @@ func TestNoAgentIsRefusedWithoutADefault(t *testing.T) {
 	h := newServer(t, f, func(o *aisdk.Options) { o.DefaultAgent = "" })
 	rec := do(h, "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[`+user("m1", "x")+`]}`)
 	if rec.Code != 400 || rec.Body.String() != "{\"error\":\"agent id is empty\",\"code\":\"invalid\"}\n" || len(f.calls) != 0 {
-		t.Errorf("answer %d %s, calls %v", rec.Code, rec.Body, f.calls)
+		t.Errorf("response %d %s, calls %v", rec.Code, rec.Body, f.calls)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestNoIdentityIsUnauthorized(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		rec := do(h, method, path, `{"id":"t1","messages":[`+user("m1", "x")+`]}`)
 		if rec.Code != 401 || rec.Body.String() != "{\"error\":\"the request carries no identity\",\"code\":\"unauthorized\"}\n" || len(f.calls) != 0 {
-			t.Errorf("%s: answer %d %s, calls %v", route, rec.Code, rec.Body, f.calls)
+			t.Errorf("%s: response %d %s, calls %v", route, rec.Code, rec.Body, f.calls)
 		}
 	}
 }
@@ -312,11 +312,11 @@ func TestCancel(t *testing.T) {
 	h := newServer(t, f)
 	rec := do(h, "POST", "/v1/ai-sdk/threads/t1/cancel", "")
 	if rec.Code != 202 || rec.Body.String() != "{\"status\":\"cancel_requested\",\"thread_id\":\"t1\"}\n" {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	rec = do(h, "POST", "/v1/ai-sdk/threads/t2/cancel", "")
 	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 }
 

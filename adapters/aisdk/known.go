@@ -13,7 +13,7 @@ import (
 const tail = 200
 
 // unknown drops from several new messages those that the thread has: a client
-// whose first answer never began sends that message again with the next one.
+// whose first response never began sends that message again with the next one.
 //
 // The request may itself be a repetition. Then the messages that its first try
 // stored, which are those of the last one's run, stay, so that its content is

@@ -16,14 +16,14 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 		m.RunID = run
 		return m
 	}
-	answer := core.Message{ID: "m2", Role: core.RoleAssistant, RunID: runID}
+	reply := core.Message{ID: "m2", Role: core.RoleAssistant, RunID: runID}
 	tests := []struct {
 		name   string
 		thread []core.Message
 		want   []string
 	}{
 		{"a new thread", nil, []string{"m1", "m2"}},
-		{"the first is known", []core.Message{stored("m1", runID), answer}, []string{"m2"}},
+		{"the first is known", []core.Message{stored("m1", runID), reply}, []string{"m2"}},
 		{"a repetition, both stored together", []core.Message{stored("m1", runID), stored("m2", runID)}, []string{"m1", "m2"}},
 		{"a repetition, the first was known then", []core.Message{stored("m1", runID), stored("m2", run2)}, []string{"m2"}},
 		{"other messages", []core.Message{stored("m0", runID)}, []string{"m1", "m2"}},
@@ -41,7 +41,7 @@ func TestMessagesThatTheThreadHasAreNotStoredAgain(t *testing.T) {
 			}
 			rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", `{"id":"t1","messages":[`+user("m1", "one")+`,`+user("m2", "two")+`]}`)
 			if rec.Code != 200 {
-				t.Fatalf("answer %d %s", rec.Code, rec.Body)
+				t.Fatalf("response %d %s", rec.Code, rec.Body)
 			}
 			var got []string
 			for _, m := range f.submissions[0].Messages {

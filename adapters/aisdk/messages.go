@@ -117,6 +117,8 @@ func (c *converter) turn(m core.Message) {
 	c.out[i].Parts = parts
 }
 
+// result puts a result into the part of its call. Provider ids may repeat in a thread:
+// results come in the order of the calls, so the oldest open call of the id is meant.
 func (c *converter) result(m core.Message) {
 	r := m.ToolResult
 	if r == nil {
@@ -135,7 +137,7 @@ func (c *converter) result(m core.Message) {
 	part := &c.out[at.message].Parts[at.part]
 	switch {
 	case r.Status == core.ResultDenied:
-		// The client's own check wants an approval here. Nobody can answer it any
+		// The client's own check wants an approval here. Nobody can give it any
 		// more, so the call's id will do.
 		no := false
 		part.State, part.Approval = "output-denied", &approval{ID: r.CallID, Approved: &no}

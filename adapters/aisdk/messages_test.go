@@ -155,7 +155,7 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 	}
 	f.run = func(core.ID) (core.Run, error) { return core.Run{}, core.Errorf(core.CodeUnavailable, "table") }
 	if rec := do(newServer(t, f), "GET", "/v1/ai-sdk/threads/t1/messages", ""); rec.Code != 503 {
-		t.Errorf("without the run: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("without the run: response %d %s", rec.Code, rec.Body)
 	}
 }
 

@@ -29,7 +29,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		if err == nil {
 			if m, ok := r.continued(); ok {
-				all, err := answers(m)
+				all, err := readAnswers(m)
 				if err != nil && core.CodeOf(err) != core.CodeInvalid {
 					t.Fatal(err)
 				}

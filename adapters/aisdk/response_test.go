@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// laterEvents is a run that waited in step 1, got new input and answers it in
+// laterEvents is a run that waited in step 1, got new input and responds to it in
 // step 2, replayed from its first event.
 func laterEvents() []core.Event {
 	return []core.Event{
@@ -52,8 +52,8 @@ func chunks(body string) string {
 }
 
 // A person who says something instead of deciding goes on with the run that waits.
-// Its answer is a message of its own: the client has the one before it.
-func TestInputToARunThatWaitsIsAnsweredInAMessageOfItsOwn(t *testing.T) {
+// Its reply is a message of its own: the client has the one before it.
+func TestInputToARunThatWaitsGetsAMessageOfItsOwn(t *testing.T) {
 	waiting := func(core.Identity, string) (runtime.ThreadInfo, error) {
 		return runtime.ThreadInfo{ID: "t1", ActiveRun: runID, Status: core.RunWaiting}, nil
 	}
@@ -92,7 +92,7 @@ func TestInputToARunThatWaitsIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 			rec := do(newServer(t, test.fake), "POST", "/v1/ai-sdk/chat", body)
 			got := chunks(rec.Body.String())
 			if whole := strings.Contains(got, `"messageId":"`+runText+`"`) && strings.Contains(got, "May I?"); whole != test.whole || !whole && got != later {
-				t.Errorf("answer %d %s", rec.Code, got)
+				t.Errorf("response %d %s", rec.Code, got)
 			}
 			if diff := cmp.Diff(test.calls, test.fake.calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
@@ -103,7 +103,7 @@ func TestInputToARunThatWaitsIsAnsweredInAMessageOfItsOwn(t *testing.T) {
 		return runtime.ThreadInfo{}, core.Errorf(core.CodeUnavailable, "table")
 	}}
 	if rec := do(newServer(t, down), "POST", "/v1/ai-sdk/chat", body); rec.Code != 503 || len(down.submissions) != 0 {
-		t.Errorf("the store is down: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("the store is down: response %d %s", rec.Code, rec.Body)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestResumeReplaysTheNewestMessageOfARun(t *testing.T) {
 	}
 	f.messages = nil
 	if rec := do(newServer(t, f), "GET", "/v1/ai-sdk/chat/t1/stream", ""); rec.Code != 404 {
-		t.Errorf("without messages: answer %d %s", rec.Code, rec.Body)
+		t.Errorf("without messages: response %d %s", rec.Code, rec.Body)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestTheSecondMessageOfARunDecides(t *testing.T) {
 	body := strings.ReplaceAll(chatWith(approval("a", "true")), runText, runText+".2")
 	rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
 	if want := `data: {"type":"start","messageId":"` + runText + `.2"}` + "\n"; rec.Code != 200 || !strings.HasPrefix(rec.Body.String(), want) {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	if diff := cmp.Diff([][]mailbox.Deciding{{says("a", core.DecisionResume, `{"approved":true}`, "why")}}, f.decisions); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)

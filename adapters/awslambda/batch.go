@@ -89,7 +89,7 @@ func (d *delivery) attrs() []any {
 }
 
 // runAll calls f for every delivery concurrently and returns, in order, those
-// that it answered false for. f must not panic.
+// that it returned false for. f must not panic.
 func runAll(ctx context.Context, e *env.Env, deliveries []*delivery, f func(context.Context, *delivery) bool) []*delivery {
 	done := make([]bool, len(deliveries))
 	group, ctx := e.Group(ctx)

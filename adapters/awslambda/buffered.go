@@ -9,13 +9,13 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
 )
 
-// Buffered answers a handler that serves h behind an API Gateway REST API
+// Buffered returns a handler that serves h behind an API Gateway REST API
 // (payload format 1.0) or HTTP API (2.0); the event tells which. Its result is an
 // events.APIGatewayProxyResponse or an events.APIGatewayV2HTTPResponse. A panic
 // of h is a 500 with {"error", "code"}; an event that is no HTTP request is an
 // error.
 //
-// AWS limits a buffered answer to 6 MB and API Gateway its time to 30 s.
+// AWS limits a buffered response to 6 MB and API Gateway its time to 30 s.
 func Buffered(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage) (any, error) {
 	o = o.withDefaults()
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
@@ -27,20 +27,20 @@ func Buffered(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessa
 		}
 		var broke error
 		serve := func(w http.ResponseWriter, _ *http.Request) {
-			writer := newResponseWriter(bufferedAnswer{w}, x.request)
+			writer := newResponseWriter(bufferedResponse{w}, x.request)
 			broke = x.serve(writer, o.Logger)
 			writer.finish(nil)
 		}
 		response, err := proxy(ctx, x.event, http.HandlerFunc(serve))
 		if broke != nil { // what it had written is thrown away
-			return proxy(ctx, x.event, http.HandlerFunc(answerInternal))
+			return proxy(ctx, x.event, http.HandlerFunc(respondInternal))
 		}
 		return response, err
 	}
 }
 
 // proxy is all that we use of aws-lambda-go-api-proxy: it collects what a
-// handler answers and encodes it for API Gateway. The request is ours, the same
+// handler responds and encodes that for API Gateway. The request is ours, the same
 // as for a stream: the library's splits headers at commas, so that a handler
 // sees only the first type of an Accept header, and cannot read every path.
 func proxy(ctx context.Context, e *httpEvent, h http.Handler) (any, error) {
@@ -52,20 +52,20 @@ func proxy(ctx context.Context, e *httpEvent, h http.Handler) (any, error) {
 	return httpadapter.New(h).ProxyWithContext(ctx, events.APIGatewayProxyRequest{HTTPMethod: http.MethodGet})
 }
 
-func answerInternal(w http.ResponseWriter, _ *http.Request) {
+func respondInternal(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusInternalServerError)
 	_, _ = w.Write(errorBody(errInternal))
 }
 
-// bufferedAnswer gives the library a header that can no longer change.
-type bufferedAnswer struct{ w http.ResponseWriter }
+// bufferedResponse gives the library a header that can no longer change.
+type bufferedResponse struct{ w http.ResponseWriter }
 
-func (a bufferedAnswer) start(status int, header http.Header) {
+func (a bufferedResponse) start(status int, header http.Header) {
 	for name, values := range header {
 		a.w.Header()[name] = values
 	}
 	a.w.WriteHeader(status)
 }
 
-func (a bufferedAnswer) write(p []byte) (int, error) { return a.w.Write(p) }
+func (a bufferedResponse) write(p []byte) (int, error) { return a.w.Write(p) }

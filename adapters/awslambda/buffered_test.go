@@ -44,7 +44,7 @@ func TestBufferedAnswers(t *testing.T) {
 		{"nothing at all", restGet, func(http.ResponseWriter, *http.Request) {}, events.APIGatewayProxyResponse{
 			StatusCode: 200, MultiValueHeaders: map[string][]string{},
 		}},
-		{"a panic after half an answer, REST API", restGet, func(w http.ResponseWriter, r *http.Request) {
+		{"a panic after half a response, REST API", restGet, func(w http.ResponseWriter, r *http.Request) {
 			hello(w, r)
 			panic("secret")
 		}, events.APIGatewayProxyResponse{

@@ -25,7 +25,7 @@ type DeadLetterOptions struct {
 	Reserve    time.Duration // as in [StepOptions]
 }
 
-// DeadLetterHandler answers a handler for the dead-letter queue of the mailbox,
+// DeadLetterHandler returns a handler for the dead-letter queue of the mailbox,
 // with ReportBatchItemFailures. A wake-up is only a hint, so one that ran out of
 // receives says nothing about its run: the thread's head decides. Unfinished
 // work is woken again and the message deleted; what is finished is just deleted;

@@ -9,7 +9,7 @@
 //   - [Stream] serves an http.Handler behind a Function URL or an API Gateway
 //     REST API with response streaming;
 //   - [Buffered] serves one behind API Gateway without streaming;
-//   - [Answered] tells when a response is out and the process may end.
+//   - [AfterResponse] tells when a response is out and the process may end.
 //
 // What a front end verified about the sender of a request is in its context, as
 // a caller.Caller: caller.go says what of an event counts, door by door.

@@ -35,7 +35,7 @@ func (o HTTPOptions) withDefaults() HTTPOptions {
 	return o
 }
 
-// exchange is one HTTP request out of an event, and who answers it.
+// exchange is one HTTP request out of an event, and who responds to it.
 type exchange struct {
 	event   *httpEvent
 	request *http.Request
@@ -85,7 +85,7 @@ func errorBody(err error) []byte {
 // the cause, which is logged.
 var (
 	errInternal = core.Errorf(core.CodeInternal, "internal error")
-	errTimeout  = core.Errorf(core.CodeUnavailable, "no answer in time")
+	errTimeout  = core.Errorf(core.CodeUnavailable, "no response in time")
 )
 
 // serve calls the handler. A panic, or a runtime.Goexit, becomes an error, which

@@ -116,7 +116,7 @@ func TestEventThatIsNoRequestIsAnError(t *testing.T) {
 			"buffered": Buffered(http.NotFoundHandler(), HTTPOptions{Logger: quiet}),
 		} {
 			if response, err := handle(t.Context(), json.RawMessage(event)); err == nil {
-				t.Errorf("%s of %q answered %v", name, event, response)
+				t.Errorf("%s of %q returned %v", name, event, response)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ import (
 // response. The same happens (with 504) to a handler that is not done half of
 // the reserve before the invocation's deadline.
 //
-// A bodyless answer to which a body is allowed becomes a single newline, since
+// A bodyless response to which a body is allowed becomes a single newline, since
 // Function URLs let clients wait for the first byte of an empty stream, in some
 // accounts for minutes.
 func Stream(h http.Handler, o HTTPOptions) func(context.Context, json.RawMessage) (any, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// prelude is the metadata in front of a streamed answer.
+// prelude is the metadata in front of a streamed response.
 type prelude struct {
 	StatusCode        int                 `json:"statusCode"`
 	Headers           map[string]string   `json:"headers"`
@@ -27,7 +27,7 @@ type prelude struct {
 	Cookies           []string            `json:"cookies"`
 }
 
-// opened is a streamed answer as the runtime client sees it.
+// opened is a streamed response as the runtime client sees it.
 type opened struct {
 	prelude
 	body  *bufio.Reader
@@ -328,7 +328,7 @@ func TestRequestContextEndsBeforeTheDeadline(t *testing.T) {
 }
 
 func TestStreamOfAStuckHandlerBreaks(t *testing.T) {
-	const late = `{"error":"no answer in time","code":"unavailable"}`
+	const late = `{"error":"no response in time","code":"unavailable"}`
 	tests := []struct {
 		name       string
 		before     func(w http.ResponseWriter)

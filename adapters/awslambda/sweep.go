@@ -24,12 +24,12 @@ type SweepOptions struct {
 	Reserve time.Duration // as in [StepOptions]
 }
 
-// SweepResult is what a sweep answers to whoever invoked it.
+// SweepResult is what a sweep returns to whoever invoked it.
 type SweepResult struct {
 	Woken int `json:"woken"`
 }
 
-// SweepHandler answers a handler for a schedule (EventBridge Scheduler or rule);
+// SweepHandler returns a handler for a schedule (EventBridge Scheduler or rule);
 // it does not look at the event. An error, or a panic of the sweeper, fails the
 // invocation; the next one starts again, since a sweep can be repeated at will.
 func SweepHandler(o SweepOptions) func(context.Context, json.RawMessage) (SweepResult, error) {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// answer is where a responseWriter writes to. start is called once, before any
+// destination is where a responseWriter writes to. start is called once, before any
 // write, which may block.
-type answer interface {
+type destination interface {
 	start(status int, header http.Header)
 	write(p []byte) (int, error)
 }
 
-// deadliner is an answer whose writes can be given a deadline.
+// deadliner is a destination whose writes can be given a deadline.
 type deadliner interface {
 	setDeadline(until time.Time)
 }
@@ -25,7 +25,7 @@ type deadliner interface {
 // HEAD and bodyless statuses write no body. Its methods may be called
 // concurrently.
 type responseWriter struct {
-	answer answer
+	out    destination
 	head   bool // the request's method is HEAD
 	header http.Header
 
@@ -37,8 +37,8 @@ type responseWriter struct {
 	broken  error // what every further write returns
 }
 
-func newResponseWriter(a answer, r *http.Request) *responseWriter {
-	return &responseWriter{answer: a, head: r.Method == http.MethodHead, header: http.Header{}}
+func newResponseWriter(out destination, r *http.Request) *responseWriter {
+	return &responseWriter{out: out, head: r.Method == http.MethodHead, header: http.Header{}}
 }
 
 // Header implements http.ResponseWriter.
@@ -78,7 +78,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	if w.head {
 		return len(p), nil
 	}
-	n, err := w.answer.write(p)
+	n, err := w.out.write(p)
 	w.written += n
 	return n, err
 }
@@ -97,7 +97,7 @@ func (w *responseWriter) Flush() {
 // SetWriteDeadline makes http.ResponseController.SetWriteDeadline work. It does not
 // take the lock, which a write holds while it waits: it has to end that one.
 func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
-	d, ok := w.answer.(deadliner)
+	d, ok := w.out.(deadliner)
 	if !ok {
 		return http.ErrNotSupported
 	}
@@ -106,7 +106,7 @@ func (w *responseWriter) SetWriteDeadline(deadline time.Time) error {
 }
 
 // finish sends what a handler left unsaid when it returned. empty, if not nil,
-// is the body of an answer that may have one and has none.
+// is the body of a response that may have one and has none.
 func (w *responseWriter) finish(empty []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,12 +123,12 @@ func (w *responseWriter) finish(empty []byte) {
 	}
 	w.start()
 	if pad && w.frozen.Get("Content-Length") == "" {
-		_, _ = w.answer.write(empty)
+		_, _ = w.out.write(empty)
 	}
 }
 
 // abandon makes every further write return the cause. When nothing has left
-// yet, it starts a JSON answer with the given status, whose body the caller
+// yet, it starts a JSON response with the given status, whose body the caller
 // has to send unless the request was a HEAD.
 func (w *responseWriter) abandon(status int, cause error) (started bool) {
 	w.mu.Lock()
@@ -152,7 +152,7 @@ func (w *responseWriter) freeze(status int) {
 func (w *responseWriter) start() {
 	if !w.started {
 		w.started = true
-		w.answer.start(w.status, w.frozen)
+		w.out.start(w.status, w.frozen)
 	}
 }
 

@@ -290,7 +290,7 @@ func TestKeysThatCannotBeHadAreNotTheClientsFault(t *testing.T) {
 		{"too much", func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: pages{}}, nil
 		}},
-		{"no answer", func(r *http.Request) (*http.Response, error) {
+		{"no response", func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}},

@@ -48,7 +48,7 @@ type bench struct {
 	client  *dynamodb.Client // of the table; nil in memory
 	table   string
 	meter   *dynamotest.Meter // of everything that goes to the table
-	answers *chatter
+	model   *chatter
 	asks    bool         // calls wait for a person
 	clock   atomic.Int64 // since noon, in nanoseconds
 	nap     func(context.Context, time.Duration) error
@@ -56,10 +56,10 @@ type bench struct {
 }
 
 // newBench is a process on a table of its own.
-func newBench(t testing.TB, answers chatter) *bench {
+func newBench(t testing.TB, talk chatter) *bench {
 	t.Helper()
 	_, table := client(t)
-	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), answers: &answers}
+	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), model: &talk}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func (b *bench) restart(t testing.TB) {
 	b.Runtime, err = runtime.Build(runtime.Config{
 		Env: b.env(), Store: b.backend, Waker: &b.queue,
 		Agents: agent.Parts{
-			Models: map[string]agent.ModelBinding{"m": {Model: b.answers, Name: "m"}},
+			Models: map[string]agent.ModelBinding{"m": {Model: b.model, Name: "m"}},
 			Tools:  []tool.Tool{lookup}, Plugins: []plugin.Plugin{asking{b}},
 			Specs: []agent.Spec{{ID: "demo", Model: "m", MaxRounds: &none, Plugins: []string{"asking"}}},
 		},
@@ -174,13 +174,13 @@ func (b *bench) batch(t testing.TB, n int) {
 // longThread is a process whose thread has 10,000 messages of 2 KB already,
 // which another one has made in memory with the same agents. One run more may
 // be queued or open, with its hint on the queue.
-func longThread(t testing.TB, answers chatter, make func(t testing.TB, b *bench)) *bench {
+func longThread(t testing.TB, talk chatter, make func(t testing.TB, b *bench)) *bench {
 	t.Helper()
-	maker := &bench{answers: &answers}
+	maker := &bench{model: &talk}
 	maker.backend = memory.New()
 	maker.restart(t)
 	make(t, maker)
-	b := newBench(t, answers)
+	b := newBench(t, talk)
 	b.clock.Store(maker.clock.Load())
 	for _, m := range maker.queue.Messages() {
 		_ = b.queue.Wake(t.Context(), m.Hint, 0)

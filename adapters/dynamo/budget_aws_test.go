@@ -176,7 +176,7 @@ func TestColdStepBudget(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := longThread(t, chatter{calls: tt.calls, text: 2048}, tt.history)
-			b.answers.calls, b.answers.text = tt.warm.calls, 500
+			b.model.calls, b.model.text = tt.warm.calls, 500
 			costs := make([]cost, 3)
 			for i := range costs {
 				tt.prepare(t, b)

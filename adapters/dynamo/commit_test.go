@@ -48,19 +48,19 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	answer, ok := s.replies[name]
+	next, ok := s.replies[name]
 	if !ok {
-		answer = done
+		next = done
 	}
-	if answer.err != nil {
-		return nil, answer.err
+	if next.err != nil {
+		return nil, next.err
 	}
-	if answer.status == 0 {
-		answer.status = http.StatusOK
+	if next.status == 0 {
+		next.status = http.StatusOK
 	}
 	return &http.Response{
-		StatusCode: answer.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(answer.body)), Request: r,
+		StatusCode: next.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(next.body)), Request: r,
 	}, nil
 }
 

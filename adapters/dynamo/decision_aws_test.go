@@ -24,7 +24,7 @@ func (a asking) Register(r *plugin.Registrar) error {
 		if !a.bench.asks {
 			return plugin.Verdict{}, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
 			Suspension: core.Suspension{Action: "tool:PermissionConfirm", Message: "May the agent use the tool lookup?"},
 		}}, nil
 	})

@@ -39,22 +39,22 @@ func TestHeadWriteUnderFaults(t *testing.T) {
 		{"the endpoint does not return the item", []reply{conflict(""), {body: `{"Item":` + theirs + `}`}}, rival, false, ""},
 		{"there is no head", []reply{conflict(""), done}, thread.Head{}, false, ""},
 
-		{"no answer, but applied", []reply{lost, conflict(ours)}, thread.Head{}, true, ""},
-		{"no answer, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, thread.Head{}, true, ""},
+		{"no response, but applied", []reply{lost, conflict(ours)}, thread.Head{}, true, ""},
+		{"no response, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, thread.Head{}, true, ""},
 		{"5xx, but applied", []reply{broken, conflict(ours)}, thread.Head{}, true, ""},
-		{"no answer, not applied", []reply{lost, done}, thread.Head{}, true, ""},
-		{"no answer, and a rival wrote", []reply{lost, conflict(theirs)}, rival, false, ""},
-		{"no answer twice, then applied", []reply{lost, broken, done}, thread.Head{}, true, ""},
+		{"no response, not applied", []reply{lost, done}, thread.Head{}, true, ""},
+		{"no response, and a rival wrote", []reply{lost, conflict(theirs)}, rival, false, ""},
+		{"no response twice, then applied", []reply{lost, broken, done}, thread.Head{}, true, ""},
 
-		{"never an answer", []reply{lost, lost, lost}, thread.Head{}, false, core.CodeUnavailable},
+		{"never a response", []reply{lost, lost, lost}, thread.Head{}, false, core.CodeUnavailable},
 		{"5xx for good", []reply{broken, broken, broken}, thread.Head{}, false, core.CodeUnavailable},
 		{"throttled for good", []reply{throttle, throttle2, throttle3}, thread.Head{}, false, core.CodeThrottled},
 		{"throttled once", []reply{throttle, done}, thread.Head{}, true, ""},
 		{"throttled, then a lost race", []reply{throttle2, conflict(theirs)}, rival, false, ""},
-		{"throttled after a try without an answer: it may have been written", []reply{lost, throttle, throttle}, thread.Head{}, false, core.CodeUnavailable},
-		{"an answer that cannot be read", []reply{garbled}, thread.Head{}, false, core.CodeUnavailable},
+		{"throttled after a try without a response: it may have been written", []reply{lost, throttle, throttle}, thread.Head{}, false, core.CodeUnavailable},
+		{"a response that cannot be read", []reply{garbled}, thread.Head{}, false, core.CodeUnavailable},
 		{"refused as invalid", []reply{invalid}, thread.Head{}, false, core.CodeInternal},
-		{"refused as invalid after a try without an answer", []reply{lost, invalid}, thread.Head{}, false, core.CodeUnavailable},
+		{"refused as invalid after a try without a response", []reply{lost, invalid}, thread.Head{}, false, core.CodeUnavailable},
 
 		{"the stored head is garbage", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"AQI="},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
 		{"the stored head is missing", []reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"v":{"N":"2"}}`)}, thread.Head{}, false, core.CodeCorrupt},
@@ -94,33 +94,33 @@ func TestPutUnderFaults(t *testing.T) {
 		replies []reply
 		want    error
 	}{
-		{"log: no answer, but applied", logName, []reply{lost, stored(fence("3"), payload)}, nil},
+		{"log: no response, but applied", logName, []reply{lost, stored(fence("3"), payload)}, nil},
 		{"log: equal bytes of an earlier call", logName, []reply{stored(fence("3"), payload)}, nil},
 		{"log: other bytes", logName, []reply{stored(fence("3"), other)}, store.ErrConflict},
 		{"log: a later claim's", logName, []reply{stored(fence("4"), payload)}, store.ErrFenced},
-		{"log: no answer, then a later claim's", logName, []reply{lost, stored(fence("4"), other)}, store.ErrFenced},
+		{"log: no response, then a later claim's", logName, []reply{lost, stored(fence("4"), other)}, store.ErrFenced},
 		{"log: the item is not returned", logName, []reply{conflict(""), {body: `{"Item":{"sk":{"S":"?"},` + fence("4") + `}}`}}, store.ErrFenced},
 		{"log: gone before it could be read", logName, []reply{conflict(""), done, done}, nil},
 		{"log: coming and going", logName, []reply{conflict(""), done, conflict(""), done}, errUnavailable},
 
-		{"create: no answer, but applied", createName, []reply{lost, stored(payload)}, nil},
+		{"create: no response, but applied", createName, []reply{lost, stored(payload)}, nil},
 		{"create: equal bytes of an earlier call", createName, []reply{stored(payload)}, nil},
 		{"create: other bytes", createName, []reply{stored(other)}, store.ErrConflict},
-		{"create: no answer, then other bytes", createName, []reply{broken, stored(other)}, store.ErrConflict},
+		{"create: no response, then other bytes", createName, []reply{broken, stored(other)}, store.ErrConflict},
 
-		{"rewrite: no answer, but applied", rewriteName, []reply{lost, stored(fence("3"), version("4"), payload)}, nil},
+		{"rewrite: no response, but applied", rewriteName, []reply{lost, stored(fence("3"), version("4"), payload)}, nil},
 		{"rewrite: equal bytes of an earlier call", rewriteName, []reply{stored(fence("3"), version("4"), payload)}, nil},
 		{"rewrite: other bytes", rewriteName, []reply{stored(fence("3"), version("4"), other)}, store.ErrConflict},
 		{"rewrite: a later version's", rewriteName, []reply{stored(fence("3"), version("5"), other)}, store.ErrFenced},
 		{"rewrite: a later claim's", rewriteName, []reply{stored(fence("4"), version("1"), other)}, store.ErrFenced},
 
-		{"no answer, not applied", logName, []reply{lost, done}, nil},
+		{"no response, not applied", logName, []reply{lost, done}, nil},
 		{"5xx, then written", logName, []reply{broken, done}, nil},
-		{"never an answer", logName, []reply{lost, lost, lost}, errUnavailable},
+		{"never a response", logName, []reply{lost, lost, lost}, errUnavailable},
 		{"5xx for good", logName, []reply{broken, broken, broken}, errUnavailable},
 		{"throttled for good", logName, []reply{throttle, throttle, throttle}, store.ErrThrottled},
-		{"throttled after a try without an answer", logName, []reply{throttle, lost, throttle}, errUnavailable},
-		{"an answer that cannot be read", logName, []reply{garbled}, errUnavailable},
+		{"throttled after a try without a response", logName, []reply{throttle, lost, throttle}, errUnavailable},
+		{"a response that cannot be read", logName, []reply{garbled}, errUnavailable},
 		{"the stored fence is no number", logName, []reply{stored(`"f":{"S":"3"}`)}, store.ErrCorrupt},
 		{"the stored payload is no zstd", logName, []reply{stored(fence("3"), payload, `"z":{"BOOL":true}`)}, store.ErrCorrupt},
 	}
@@ -155,14 +155,14 @@ func TestPointerUnderFaults(t *testing.T) {
 		code    core.Code
 	}{
 		{"written", []reply{done, done}, nil, ""},
-		{"no answer, but applied", []reply{lost, stored, done}, nil, ""},
+		{"no response, but applied", []reply{lost, stored, done}, nil, ""},
 		{"the same value of an earlier call", []reply{stored, done}, nil, ""},
 		{"an older value", []reply{older}, []store.Pointer{{Name: "k", Value: []byte("ho")}}, ""},
 		{"the item is not returned", []reply{conflict(""), {body: `{"Item":{"p":{"B":"aG8="}}}`}}, []store.Pointer{{Name: "k", Value: []byte("ho")}}, ""},
 		{"gone before it could be read", []reply{conflict(""), done, done, done}, nil, ""},
 		{"coming and going", []reply{conflict(""), done, conflict(""), done}, nil, core.CodeUnavailable},
 		{"throttled for good", []reply{throttle, throttle, throttle}, nil, core.CodeThrottled},
-		{"never an answer", []reply{lost, lost, lost}, nil, core.CodeUnavailable},
+		{"never a response", []reply{lost, lost, lost}, nil, core.CodeUnavailable},
 		{"the stored value is no zstd", []reply{conflict(`{"p":{"B":"aG8="},"z":{"BOOL":true}}`)}, nil, core.CodeCorrupt},
 	}
 	for _, tt := range tests {
@@ -199,10 +199,10 @@ func TestReadsUnderFaults(t *testing.T) {
 		code    core.Code
 	}{
 		{"5xx, then answered", []reply{broken, done}, ""},
-		{"no answer, then answered", []reply{lost, done}, ""},
-		{"never an answer", []reply{lost, lost, lost}, core.CodeUnavailable},
+		{"no response, then answered", []reply{lost, done}, ""},
+		{"never a response", []reply{lost, lost, lost}, core.CodeUnavailable},
 		{"throttled for good", []reply{throttle, throttle, throttle}, core.CodeThrottled},
-		{"an answer that cannot be read", []reply{garbled}, core.CodeUnavailable},
+		{"a response that cannot be read", []reply{garbled}, core.CodeUnavailable},
 		{"refused as invalid", []reply{invalid}, core.CodeInternal},
 	}
 	for name, read := range reads {

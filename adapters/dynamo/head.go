@@ -28,7 +28,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 }
 
 // putHead writes the head of a Commit. Written is also true when a try of this
-// call got no answer, the next one was refused, and the stored head turns out to
+// call got no response, the next one was refused, and the stored head turns out to
 // be next itself: the first try was applied.
 func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.AttributeValue, next *thread.Head) (store.Outcome, error) {
 	it := encodeHead(pk, key, next)

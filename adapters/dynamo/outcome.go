@@ -31,7 +31,7 @@ type watched struct {
 
 // IsErrorRetryable is asked about every try that ended in an error.
 func (w *watched) IsErrorRetryable(err error) bool {
-	if !answered(err) {
+	if !refused(err) {
 		w.history.unanswered = true
 	}
 	return w.RetryerV2.IsErrorRetryable(err)
@@ -40,7 +40,7 @@ func (w *watched) IsErrorRetryable(err error) bool {
 // outcome gives the error of a whole call its meaning.
 func (h *history) outcome(doing string, err error) error {
 	switch {
-	case h.unanswered || !answered(err):
+	case h.unanswered || !refused(err):
 		return core.Errorf(core.CodeUnavailable, "%s: outcome unknown: %w", doing, err)
 	case throttled(err):
 		return fmt.Errorf("%s: %w: %w", doing, store.ErrThrottled, err)
@@ -48,10 +48,10 @@ func (h *history) outcome(doing string, err error) error {
 	return core.Errorf(core.CodeInternal, "%s: %w", doing, err)
 }
 
-// answered reports whether the service refused the request, so that nothing
-// was written. Anything else (no answer, a 5xx, an answer that cannot be read)
+// refused reports whether the service refused the request, so that nothing
+// was written. Anything else (no response, a 5xx, a response that cannot be read)
 // leaves the outcome open.
-func answered(err error) bool {
+func refused(err error) bool {
 	var refusal smithy.APIError
 	if !errors.As(err, &refusal) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// silent never answers its first requests.
+// silent never responds to its first requests.
 type silent struct {
 	requests int
 	wire     *wire

@@ -31,7 +31,7 @@ const (
 	headRival = "AQECwAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAYAAAAAAAAAAA=="
 )
 
-// wire is a DynamoDB that answers what the test has written down, and keeps the
+// wire is a DynamoDB that replies what the test has written down, and keeps the
 // requests.
 type wire struct {
 	t       *testing.T
@@ -41,7 +41,7 @@ type wire struct {
 	requests []request
 }
 
-// reply is one answer; err is what the transport fails with instead.
+// reply is one response; err is what the transport fails with instead.
 type reply struct {
 	status int // default 200
 	body   string
@@ -50,7 +50,7 @@ type reply struct {
 
 type request struct{ operation, body string }
 
-// The faults. A lost answer may or may not have been applied.
+// The faults. A lost response may or may not have been applied.
 var (
 	lost      = reply{err: os.ErrDeadlineExceeded}
 	broken    = reply{status: 500, body: `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"try again"}`}
@@ -88,17 +88,17 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.t.Errorf("request %d is one too many: %s %s", len(w.requests), operation, core.Excerpt(string(body)))
 		return nil, errors.New("no reply is left")
 	}
-	answer := w.replies[len(w.requests)-1]
-	if answer.err != nil {
-		return nil, answer.err
+	next := w.replies[len(w.requests)-1]
+	if next.err != nil {
+		return nil, next.err
 	}
-	if answer.status == 0 {
-		answer.status = http.StatusOK
+	if next.status == 0 {
+		next.status = http.StatusOK
 	}
 	return &http.Response{
-		StatusCode: answer.status,
+		StatusCode: next.status,
 		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body:       io.NopCloser(strings.NewReader(answer.body)),
+		Body:       io.NopCloser(strings.NewReader(next.body)),
 		Request:    r,
 	}, nil
 }

@@ -13,10 +13,14 @@ func Anonymous(tenant string) func(*http.Request) (core.Identity, error) {
 	return func(*http.Request) (core.Identity, error) { return core.Identity{Tenant: tenant}, nil }
 }
 
+// nobody is the default of Options.Authenticate: a server that was not configured is
+// closed, not open.
 func nobody(*http.Request) (core.Identity, error) {
 	return core.Identity{}, core.Errorf(core.CodeUnauthorized, "no authentication is configured")
 }
 
+// authenticate asks who sent a request. It is the only place that does: the identity
+// travels in the context from here on, and nothing behind looks at headers for it.
 func (a *api) authenticate(r *http.Request) (core.Identity, error) {
 	id, err := a.Authenticate(r)
 	if err != nil {
@@ -25,7 +29,8 @@ func (a *api) authenticate(r *http.Request) (core.Identity, error) {
 		}
 		return id, err
 	}
-	// Claims become keys in the store.
+	// Claims become keys in the store, where a control byte or a separator in a tenant's
+	// name could reach another's partition.
 	if err := core.CheckName("tenant", id.Tenant); err != nil {
 		return id, core.Errorf(core.CodeUnauthorized, "identity: %w", err)
 	}

@@ -19,6 +19,8 @@ type decided struct {
 	Duplicate    bool    `json:"duplicate"`
 }
 
+// decideRun takes a decision on a call of a run. It returns when the decision is
+// durable; what the run makes of it is in its stream.
 func (a *api) decideRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {
@@ -32,6 +34,7 @@ func (a *api) decideRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of run", runID.String()))
 }
 
+// decideThread is decideRun for the thread's open run.
 func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {
@@ -45,6 +48,8 @@ func (a *api) decideThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	return taken(w, got, protocol.Hide(err, "suspended call "+core.Excerpt(d.Target)+" of thread", thread))
 }
 
+// taken writes the receipt of a decision; a duplicate's is the same but for its flag,
+// so that a client that tries again need not tell the two apart.
 func taken(w http.ResponseWriter, d mailbox.Decided, err error) error {
 	if err != nil {
 		return err

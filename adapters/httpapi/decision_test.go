@@ -25,7 +25,7 @@ func taken(duplicate bool) *fake {
 }
 
 func TestDecision(t *testing.T) {
-	const answer = `{"status":"decision_submitted","run_id":"` + runText + `","thread_id":"t1","tool_call_id":"c1","suspension_id":"s1","decision_id":"d1","duplicate":false}`
+	const response = `{"status":"decision_submitted","run_id":"` + runText + `","thread_id":"t1","tool_call_id":"c1","suspension_id":"s1","decision_id":"d1","duplicate":false}`
 	tests := []struct {
 		name, path, body string
 		want             mailbox.Deciding
@@ -43,7 +43,7 @@ func TestDecision(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := taken(false)
-			check(t, do(newServer(f), "POST", tt.path, tt.body), 202, answer)
+			check(t, do(newServer(f), "POST", tt.path, tt.body), 202, response)
 			if diff := cmp.Diff([]mailbox.Deciding{tt.want}, f.decisions); diff != "" {
 				t.Errorf("decisions (-want +got):\n%s", diff)
 			}
@@ -56,7 +56,7 @@ func TestDecision(t *testing.T) {
 			}
 		})
 	}
-	check(t, do(newServer(taken(true)), "POST", decideRun, `{"tool_call_id":"c1","action":"resume"}`), 202, strings.Replace(answer, "false", "true", 1))
+	check(t, do(newServer(taken(true)), "POST", decideRun, `{"tool_call_id":"c1","action":"resume"}`), 202, strings.Replace(response, "false", "true", 1))
 }
 
 // What is wrong with a decision by itself is said before anything is looked for.

@@ -35,9 +35,9 @@
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.
 //
-// A page ends at its limit, or at 3 MB. The last page of a thread's messages ends with what the log does not have yet:
-// results of a tool round that is still open, and, with "pending": true, input
-// that no step has read.
+// A page ends at its limit, or at 3 MB. The last page of a thread's messages ends
+// with what the log does not have yet: results of a tool round that is still open,
+// and, with "pending": true, input that no step has read.
 //
 // A header Idempotency-Key makes a POST that starts a run safe to send again:
 // the same key and body return the first run. Without a thread id the key also
@@ -51,4 +51,13 @@
 // another user or tenant are 404, like those that do not exist; so is a run id
 // that is no UUID. A thread id that is malformed, or "." or "..", is 400, and so
 // is a message whose content is blank.
+//
+// # Where to look
+//
+//   - The order of the checks that every request passes, and what becomes of an error
+//     or a panic: serve.go. Which status a code has, and which text stays inside:
+//     adapters/protocol/refuse.go.
+//   - Who may call, and as whom: auth.go; with which body: limit.go, then decode.go.
+//   - The id of an SSE frame: encoder.go. What a client that reconnects has already:
+//     resume.go.
 package httpapi

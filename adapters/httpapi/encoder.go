@@ -10,7 +10,8 @@ import (
 )
 
 // encoder is the native protocol: each event that the client has not seen is a
-// frame, its JSON the data, its position the id.
+// frame, its JSON the data, its position the id. The position comes with the event:
+// package run gives it to a delta where it is made, and nothing here counts.
 type encoder struct {
 	from   resume
 	last   string // id of the last frame

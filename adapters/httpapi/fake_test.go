@@ -192,7 +192,7 @@ func do(h http.Handler, method, path, body string, header ...string) *httptest.R
 	return rec
 }
 
-// check compares an answer with a status and a body, which is one line of JSON.
+// check compares a response with a status and a body, which is one line of JSON.
 func check(t *testing.T, rec *httptest.ResponseRecorder, status int, body string) {
 	t.Helper()
 	if rec.Code != status {

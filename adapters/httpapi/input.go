@@ -39,7 +39,7 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if err != nil {
 		return s, err
 	}
-	if key != "" {
+	if key != "" { // other protocols have keys of their own on the same threads
 		s.Key = "http:" + key
 	}
 	if thread == "" {

@@ -167,7 +167,7 @@ func TestTheThreadOfARun(t *testing.T) {
 			o.Authenticate = func(*http.Request) (core.Identity, error) { return id, nil }
 		})
 		if rec := do(h, "POST", "/v1/runs", body, header...); rec.Code != 200 {
-			t.Fatalf("answer %d %s", rec.Code, rec.Body)
+			t.Fatalf("response %d %s", rec.Code, rec.Body)
 		}
 		return f.submissions[0].Thread.Thread
 	}

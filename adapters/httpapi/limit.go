@@ -26,7 +26,9 @@ var errMediaType = core.Errorf(core.CodeUnsupported, "content type of a body mus
 var errSlowBody = core.Errorf(core.CodeInvalid, "the body of the request did not arrive in time")
 
 // limit reads the body of a request within the limits and puts it back, so
-// that mounted handlers are behind them too.
+// that mounted handlers are behind them too. It reads all of it before any decoder
+// does: what is refused for its size, its bytes or its depth costs no parsing, and
+// a deep body no stack.
 func limit(w http.ResponseWriter, r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -63,6 +65,8 @@ type whole struct {
 // Close implements io.Closer.
 func (*whole) Close() error { return nil }
 
+// isJSON reports whether a media type is JSON. Anything else is refused, which makes a
+// browser ask before it lets another site's page post here.
 func isJSON(contentType string) bool {
 	if contentType == "application/json" { // what nearly everybody sends costs nothing
 		return true
@@ -72,6 +76,8 @@ func isJSON(contentType string) bool {
 		strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }
 
+// invalidAt is the place of the first byte that is not UTF-8, for the text of the
+// refusal.
 func invalidAt(body []byte) int {
 	for at := 0; at < len(body); {
 		r, size := utf8.DecodeRune(body[at:])

@@ -54,7 +54,7 @@ func newReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	confirm, err := tool.Typed(tool.Spec{Name: "confirm"}, func(context.Context, tool.Call, map[string]any) (tool.Result, error) {
-		return tool.Suspended(core.Suspend{Suspension: core.Suspension{Action: "tool:confirm"}, Mode: core.ResumeAsResult}), nil
+		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:confirm"}, Mode: core.ResumeAsResult}), nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,9 @@ import (
 
 // response holds back refusals that are not JSON (those of http.ServeMux and of
 // libraries) and makes them so. Everything else passes through.
+//
+// It has no lock: a stream's loop writes to it from a goroutine of its own, but the
+// handler does not touch it meanwhile, and finish comes when the loop has ended.
 type response struct {
 	http.ResponseWriter
 	sent   bool   // the header is out
@@ -17,7 +20,7 @@ type response struct {
 	text   []byte // its body
 }
 
-// maxRefusal is how much of a held back body is kept.
+// maxRefusal is how much of a held back body is kept: a sentence.
 const maxRefusal = 1024
 
 // WriteHeader implements http.ResponseWriter.
@@ -82,6 +85,7 @@ func (w *response) discard() {
 	}
 }
 
+// structured reports whether a body is of a kind that this server writes itself.
 func structured(contentType string) bool {
 	return isJSON(contentType) || strings.HasPrefix(contentType, "text/event-stream")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// refuse answers every read with an error of a code.
+// refuse ends every read with an error of a code.
 func refuse(code core.Code) *fake {
 	err := core.Errorf(code, "partition acme#t1")
 	return &fake{

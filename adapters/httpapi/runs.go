@@ -9,6 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
+// postRun starts a run and streams it. Behind a door that cannot stream it queues the
+// run, and says where its stream is.
 func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	s, err := a.submission(r, id)
 	if err != nil {
@@ -41,6 +43,8 @@ func (a *api) getRun(w http.ResponseWriter, r *http.Request, id core.Identity) e
 	return nil
 }
 
+// cancelRun returns when the cancel is durable, not when the run has ended: that is
+// its stream's last event.
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {
@@ -53,6 +57,9 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
+// followRun streams a run from its first event, or from behind the one that the client
+// had last. Nothing of the stream is kept between two connections: the replay comes to
+// the same positions, and resume drops what lies before the client's.
 func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	runID, err := runOf(r)
 	if err != nil {

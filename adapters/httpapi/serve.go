@@ -9,7 +9,9 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. It is the one place where a request fails: what
+// serve returns, or panics with, becomes a refusal here, if the response has not begun.
+// Handlers run concurrently; what is one request's lies in response and the context.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	err := env.Protect(func() error { return a.serve(out, r) })
@@ -28,6 +30,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// serve is the order of the checks: who asks, before anything else is said about the
+// request; the path; the body; the route. So a stranger learns neither which routes
+// there are nor how large a body may be, and costs no memory for one.
 func (a *api) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path != "/health" && r.URL.Path != "/health/live" {
 		id, err := a.authenticate(r)
@@ -61,6 +66,7 @@ func noRoute(r *http.Request) error {
 	return core.Errorf(core.CodeNotFound, "no route %s %s", r.Method, core.Excerpt(r.URL.Path))
 }
 
+// aborted reports a handler that cut its own connection, which net/http must see.
 func aborted(err error) bool {
 	p, ok := err.(*env.PanicError)
 	return ok && p.Value == http.ErrAbortHandler

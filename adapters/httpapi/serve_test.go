@@ -67,7 +67,7 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 	}
 }
 
-func TestWithoutIdentityNothingIsAnswered(t *testing.T) {
+func TestWithoutIdentityNothingIsServed(t *testing.T) {
 	who := func(id core.Identity, err error) func(*httpapi.Options) {
 		return func(o *httpapi.Options) {
 			o.Authenticate = func(*http.Request) (core.Identity, error) { return id, err }
@@ -178,10 +178,10 @@ func TestMountsAreBehindIdentityAndLimits(t *testing.T) {
 
 func TestRefusalsOfMountsBecomeJSON(t *testing.T) {
 	tests := []struct {
-		name   string
-		answer http.HandlerFunc
-		status int
-		want   string
+		name    string
+		handler http.HandlerFunc
+		status  int
+		want    string
 	}{
 		{"text", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad session", http.StatusBadRequest) }, 400, `{"error":"bad session","code":"invalid"}`},
 		{"conflict", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "twice", http.StatusConflict) }, 409, `{"error":"twice","code":"conflict"}`},
@@ -201,7 +201,7 @@ func TestRefusalsOfMountsBecomeJSON(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			h := newServer(&fake{}, func(o *httpapi.Options) { o.Mounts = map[string]http.Handler{"/v1/mounted/": test.answer} })
+			h := newServer(&fake{}, func(o *httpapi.Options) { o.Mounts = map[string]http.Handler{"/v1/mounted/": test.handler} })
 			check(t, do(h, "GET", "/v1/mounted/x", ""), test.status, test.want)
 		})
 	}
@@ -223,13 +223,13 @@ func TestAPanicIsA500WithItsStackInTheLog(t *testing.T) {
 }
 
 func TestAPanicAfterTheFirstByteCutsTheConnection(t *testing.T) {
-	answers := map[string]http.HandlerFunc{
+	handlers := map[string]http.HandlerFunc{
 		"panic": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("half")); panic("boom") },
 		"abort": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	}
-	for name, answer := range answers {
+	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(newServer(&fake{}, func(o *httpapi.Options) { o.Mounts = map[string]http.Handler{"/v1/mounted/": answer} }))
+			server := httptest.NewServer(newServer(&fake{}, func(o *httpapi.Options) { o.Mounts = map[string]http.Handler{"/v1/mounted/": handler} }))
 			defer server.Close()
 			response, err := http.Get(server.URL + "/v1/mounted/x")
 			if err == nil {
@@ -237,7 +237,7 @@ func TestAPanicAfterTheFirstByteCutsTheConnection(t *testing.T) {
 				_ = response.Body.Close()
 			}
 			if err == nil {
-				t.Error("a cut answer looks whole")
+				t.Error("a cut response looks whole")
 			}
 		})
 	}

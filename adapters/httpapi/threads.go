@@ -12,6 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
+// postMessages queues input. It never streams, whatever the client accepts: the 202
+// says that the input is durable, and which run will read it.
 func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	s, err := a.submission(r, id)
 	if err != nil {
@@ -42,7 +44,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 		return protocol.Hide(err, "thread", thread)
 	}
 	p := page{Messages: got.Messages, Total: got.Total, HasMore: got.Next != 0}
-	if p.Messages == nil {
+	if p.Messages == nil { // [] and not null, for clients that iterate
 		p.Messages = []core.Message{}
 	}
 	if p.HasMore {
@@ -53,6 +55,8 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
+// messageQuery reads limit and cursor strictly: a misspelt cursor that was passed over
+// would show the first page again, for ever.
 func messageQuery(raw string) (runtime.MessageQuery, error) {
 	var q runtime.MessageQuery
 	values, err := url.ParseQuery(raw)
@@ -82,7 +86,8 @@ func messageQuery(raw string) (runtime.MessageQuery, error) {
 	return q, nil
 }
 
-// cursorKind keeps other cursors, and numbers made up by clients, out.
+// cursorKind keeps other cursors, and numbers made up by clients, out: what a cursor
+// says may then change without a client that depends on it.
 const cursorKind = "messages:"
 
 func encodeCursor(after uint64) string {
@@ -130,6 +135,7 @@ func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
+// cancelThread ends the thread's open run, or the first that is queued; see cancelRun.
 func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {

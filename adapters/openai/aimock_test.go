@@ -61,7 +61,7 @@ func ask(t *testing.T, m *Model, text string) ([]model.Delta, error) {
 		Model:    "gpt-fake",
 		System:   "You are terse.",
 		Messages: []core.Message{core.UserMessage("1", text)},
-		Tools:    []model.Tool{{Name: "get_time"}, {Name: "get_weather"}},
+		Tools:    []model.ToolDefinition{{Name: "get_time"}, {Name: "get_weather"}},
 	}) {
 		if err != nil {
 			return deltas, err
@@ -78,10 +78,10 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, say string
-		want      answered
+		want      joined
 	}{
-		{"text", "say hello", answered{Text: "Hello from the other side.", Usage: true, Stop: core.StopEndTurn}},
-		{"two tool calls", "call two tools", answered{
+		{"text", "say hello", joined{Text: "Hello from the other side.", Usage: true, Stop: core.StopEndTurn}},
+		{"two tool calls", "call two tools", joined{
 			Calls: []calledTool{
 				{"call_weather", "get_weather", `{"city":"Paris","days":3}`},
 				{"call_time", "get_time", `{"zone":"Europe/Paris"}`},
@@ -107,7 +107,7 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 		}
 		got := join(deltas)
 		if !strings.HasPrefix(got.Text, "This ") || strings.HasSuffix(got.Text, "end.") || got.Stop != "" {
-			t.Errorf("answer %+v, want the beginning", got)
+			t.Errorf("deltas %+v, want the beginning", got)
 		}
 	})
 	t.Run("rate limit", func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestAgainstAnIndependentServer(t *testing.T) {
 	})
 }
 
-// answered is what the deltas of a stream add up to.
-type answered struct {
+// joined is what the deltas of a stream add up to.
+type joined struct {
 	Text  string
 	Calls []calledTool
 	Usage bool
@@ -135,8 +135,8 @@ type answered struct {
 
 type calledTool struct{ ID, Name, Arguments string }
 
-func join(deltas []model.Delta) answered {
-	var a answered
+func join(deltas []model.Delta) joined {
+	var a joined
 	for _, d := range deltas {
 		switch d.Type {
 		case model.DeltaText:

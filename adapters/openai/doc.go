@@ -6,7 +6,7 @@
 // makes one attempt an inference; whoever calls it repeats. Every
 // failure of the provider is a *model.Error whose kind says whether waiting can
 // help; a stream that ends before its finish reason is an error for which
-// errors.Is(err, model.ErrTruncated) holds, never an answer.
+// errors.Is(err, model.ErrTruncated) holds, never a turn.
 //
 // # What servers do differently
 //

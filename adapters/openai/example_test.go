@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// Ask a model and print the answer as it comes. The server stands in for the
+// Ask a model and print the text as it comes. The server stands in for the
 // provider.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -49,17 +49,17 @@ func Example() {
 	// end_turn
 }
 
-// BenchmarkStream decodes an answer of 5,000 chunks, over HTTP.
+// BenchmarkStream decodes a stream of 5,000 chunks, over HTTP.
 func BenchmarkStream(b *testing.B) {
-	answer := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795236518,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`+"\n\n", 5000) +
+	stream := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795236518,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`+"\n\n", 5000) +
 		"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, stream) }))
 	defer server.Close()
 	provider, err := openai.New(openai.Options{BaseURL: server.URL})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.SetBytes(int64(len(answer)))
+	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0

@@ -55,9 +55,9 @@ func TestRefusals(t *testing.T) {
 		{"overloaded", 529, nil, ``, model.Error{Kind: model.KindOverloaded, Status: 529, Message: "openai: status 529: "}},
 		{"a redirect is not followed", 307, http.Header{"Location": {"/v2"}}, ``, model.Error{Kind: model.KindInvalid, Status: 307, Message: "openai: status 307: "}},
 		{"an error with 200", 200, http.Header{"Content-Type": {"application/json"}}, `{"error":{"message":"busy","code":503}}`, model.Error{Kind: model.KindOverloaded, Status: 503, Message: "openai: status 503: busy"}},
-		{"a whole answer, not a stream", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"object":"chat.completion","choices":[]}`,
-			model.Error{Kind: model.KindInvalid, Message: "openai: answered application/json where a stream was asked for"}},
-		{"a web page", 200, http.Header{"Content-Type": {"text/html"}}, `<html>`, model.Error{Kind: model.KindInvalid, Message: "openai: answered text/html where a stream was asked for"}},
+		{"a whole response, not a stream", 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}}, `{"object":"chat.completion","choices":[]}`,
+			model.Error{Kind: model.KindInvalid, Message: "openai: responded with application/json where a stream was asked for"}},
+		{"a web page", 200, http.Header{"Content-Type": {"text/html"}}, `<html>`, model.Error{Kind: model.KindInvalid, Message: "openai: responded with text/html where a stream was asked for"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestErrorsInsideAStreamAreClassedWithoutAStatus(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if e := failed(t, serve(t, answers(data(test.body)))); e.Kind != test.want {
+			if e := failed(t, serve(t, replies(data(test.body)))); e.Kind != test.want {
 				t.Errorf("kind %q, want %q", e.Kind, test.want)
 			}
 		})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// After the end of an answer the rest of the body (the end of the chunked
+// After the end of a turn the rest of the body (the end of the chunked
 // encoding) is read, so that the connection can serve the next request; but not
 // for long, since a server may hold it open.
 const (
@@ -34,7 +34,7 @@ func (r *idleReader) Read(p []byte) (int, error) {
 	return r.body.Read(p)
 }
 
-// drain reads what is left of a complete answer.
+// drain reads what is left of a complete turn.
 func (r *idleReader) drain() {
 	r.limit = min(r.limit, drainTime)
 	_, _ = io.CopyN(io.Discard, r, drainBytes) // a failure costs the connection, nothing else

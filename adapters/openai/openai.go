@@ -73,7 +73,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 // errIdle cancels a stream on which nothing came for too long.
 var errIdle = errors.New("idle")
 
-// infer makes the one attempt. It returns nil when the answer is complete and
+// infer makes the one attempt. It returns nil when the turn is complete and
 // when yield asked to stop.
 func (m *Model) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -94,7 +94,7 @@ func (m *Model) infer(ctx context.Context, request model.Request, yield func(mod
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errIdle) {
 		kind := model.KindTimeout
-		if stream.answer.began {
+		if stream.turn.began {
 			kind = model.KindInterrupted
 		}
 		return &model.Error{Kind: kind, Status: response.StatusCode, Message: fmt.Sprintf("openai: nothing came for %v", m.idle)}
@@ -136,7 +136,7 @@ func (m *Model) check(response *http.Response, body io.Reader) error {
 	f.requestID = response.Header.Get("X-Request-Id")
 	f.retryAfter = retryAfter(response.Header, time.Now())
 	if ok && !f.found {
-		f = failure{code: "invalid_request_error", message: "answered " + media + " where a stream was asked for"}
+		f = failure{code: "invalid_request_error", message: "responded with " + media + " where a stream was asked for"}
 	}
 	if !ok {
 		f.status = response.StatusCode

@@ -22,7 +22,7 @@ import (
 
 const testKey = "sk-secret-0123456789"
 
-// serve answers every request by the handler and returns a model of it.
+// serve lets the handler respond to every request and returns a model of it.
 func serve(t testing.TB, handler http.HandlerFunc) *Model {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -34,8 +34,8 @@ func serve(t testing.TB, handler http.HandlerFunc) *Model {
 	return m
 }
 
-// answers is a handler that answers with a stream.
-func answers(stream string) http.HandlerFunc {
+// replies is a handler that responds with the stream.
+func replies(stream string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, stream)
@@ -77,7 +77,7 @@ func TestRequestReachesTheServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got, path, body = r.Header, r.URL.Path, string(b)
-		answers("data: [DONE]\n\n")(w, r)
+		replies("data: [DONE]\n\n")(w, r)
 	}))
 	defer server.Close()
 	m, err := New(Options{APIKey: testKey, Organization: "org-1", BaseURL: server.URL + "/v1/"})
@@ -108,11 +108,11 @@ func TestRequestReachesTheServer(t *testing.T) {
 	}
 }
 
-func TestConnectionIsUsedAgainAfterACompleteAnswer(t *testing.T) {
+func TestConnectionIsUsedAgainAfterACompleteTurn(t *testing.T) {
 	var remotes []string
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		remotes = append(remotes, r.RemoteAddr)
-		answers("data: [DONE]\n\n")(w, r)
+		replies("data: [DONE]\n\n")(w, r)
 	})
 	lines(m.Stream(t.Context(), request))
 	lines(m.Stream(t.Context(), request))
@@ -121,7 +121,7 @@ func TestConnectionIsUsedAgainAfterACompleteAnswer(t *testing.T) {
 	}
 }
 
-// endless answers with text until the client goes away, which it then reports.
+// endless streams text until the client goes away, which it then reports.
 func endless(gone chan<- struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client go
@@ -191,8 +191,8 @@ func TestSilenceIsBounded(t *testing.T) {
 		waited     time.Duration
 	}{
 		{"nothing came at all", "", 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
-		{"comments are no answer", ": PROCESSING\n\n", 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
-		{"the answer had begun", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", 5 * time.Second,
+		{"comments are no turn", ": PROCESSING\n\n", 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
+		{"the turn had begun", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", 5 * time.Second,
 			[]string{"text a", "error openai: nothing came for 5s"}, model.KindInterrupted, 5 * time.Second},
 		{"only the usage is missing", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", 0,
 			[]string{"text a", "stop end_turn"}, "", 60 * time.Second},

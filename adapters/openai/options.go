@@ -20,7 +20,7 @@ const DefaultIdleTimeout = 60 * time.Second
 // idle timeout because some servers hold them back until the first token.
 const headerTimeout = 120 * time.Second
 
-// Dialect says how a server wants the limit on an answer's tokens spelled.
+// Dialect says how a server wants the limit on a turn's tokens spelled.
 type Dialect string
 
 // The dialects. OpenAI's reasoning models refuse max_tokens; most other servers
@@ -55,7 +55,7 @@ type Options struct {
 	// included. 0: [DefaultIdleTimeout].
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
-	// long answers. Nil: one of its own that waits at most 120 s for the
+	// long turns. Nil: one of its own that waits at most 120 s for the
 	// response headers and follows no redirects.
 	HTTPClient *http.Client `json:"-"`
 }

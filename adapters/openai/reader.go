@@ -12,27 +12,27 @@ import (
 // reader reads one stream to its end.
 type reader struct {
 	events *decoder
-	answer answer
+	turn   turn
 	redact func(text string) string
 }
 
 // each yields the deltas in order, DeltaStop last. It returns complete when the
 // stream reached its end, and no error when yield asked to stop. Whatever comes
 // after a finish reason can only be usage: a stream that breaks off there is a
-// complete answer.
+// complete turn.
 func (r *reader) each(yield func(model.Delta) bool) (complete bool, err error) {
 	for {
 		e, err := r.events.next()
 		done := err == nil && string(e.data) == "[DONE]"
 		if done || err != nil {
-			if !done && r.answer.finish == "" {
+			if !done && r.turn.finish == "" {
 				return false, cut(err)
 			}
-			stop, err := r.answer.end()
+			stop, err := r.turn.end()
 			if err == nil {
 				yield(stop)
 			}
-			return done || r.answer.finish != "", err
+			return done || r.turn.finish != "", err
 		}
 		if len(e.data) == 0 {
 			continue
@@ -47,7 +47,7 @@ func (r *reader) each(yield func(model.Delta) bool) (complete bool, err error) {
 		if isError(&c) {
 			return false, parseFailure(e.data).err(r.redact)
 		}
-		for _, d := range r.answer.add(&c) {
+		for _, d := range r.turn.add(&c) {
 			if !yield(d) {
 				return false, nil
 			}
@@ -60,7 +60,7 @@ func isError(c *chunk) bool {
 	return len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) || c.Object == "error"
 }
 
-// cut is the error of a body that ended or failed before the answer did.
+// cut is the error of a body that ended or failed before the turn did.
 func cut(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):

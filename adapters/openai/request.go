@@ -130,7 +130,7 @@ func arguments(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func encodeTool(tool model.Tool) chatTool {
+func encodeTool(tool model.ToolDefinition) chatTool {
 	parameters := tool.Parameters
 	if len(parameters) == 0 {
 		parameters = json.RawMessage(`{"type":"object","properties":{}}`)

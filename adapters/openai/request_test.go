@@ -43,7 +43,7 @@ var bodies = []struct {
 				{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c3", Name: "now", Data: json.RawMessage(`5`)}},
 				{Role: core.RoleAssistant},
 			},
-			Tools: []model.Tool{
+			Tools: []model.ToolDefinition{
 				{Name: "add", Description: "Adds.", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)},
 				{Name: "now"},
 			},
@@ -98,7 +98,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"no model", model.Request{}, "openai: the request names no model"},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
-		{"bad schema", model.Request{Model: "m", Tools: []model.Tool{{Name: "t", Parameters: json.RawMessage(`{`)}}},
+		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},
 			"openai: encode the request: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
 	}
 	for _, test := range tests {

@@ -121,7 +121,7 @@ var streams = []struct {
 func TestStreams(t *testing.T) {
 	for _, test := range streams {
 		t.Run(test.name, func(t *testing.T) {
-			m := serve(t, answers(test.stream))
+			m := serve(t, replies(test.stream))
 			if diff := cmp.Diff(test.want, lines(m.Stream(t.Context(), request))); diff != "" {
 				t.Error(diff)
 			}
@@ -156,7 +156,7 @@ func TestChunkBoundariesDoNotMatter(t *testing.T) {
 	}
 }
 
-func TestACutStreamIsNeverAnAnswer(t *testing.T) {
+func TestACutStreamIsNeverATurn(t *testing.T) {
 	finish := strings.Index(openaiCalls, `"finish_reason":"tool_calls"}]}`) + len(`"finish_reason":"tool_calls"}]}`)
 	for at := range finish {
 		got := decodeAll(iotest.TimeoutReader(strings.NewReader(openaiCalls[:at])))
@@ -172,7 +172,7 @@ func TestACutStreamIsNeverAnAnswer(t *testing.T) {
 
 func TestABrokenConnectionIsTruncated(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		answers(data(`{"choices":[{"delta":{"content":"a"}}]}`))(w, r)
+		replies(data(`{"choices":[{"delta":{"content":"a"}}]}`))(w, r)
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})

@@ -11,7 +11,9 @@ import (
 // ErrBuffered refuses a stream on a transport that cannot stream.
 var ErrBuffered = core.Errorf(core.CodeNotAcceptable, "this address cannot stream; ask the streaming address, or accept application/json")
 
-// Demanded reports whether a client accepts server-sent events and no JSON.
+// Demanded reports whether a client accepts server-sent events and no JSON. Without
+// an Accept header, or with one that cannot be read, it accepts whatever comes; a
+// wildcard takes JSON too. So only a client that says so is refused a 202.
 func Demanded(r *http.Request) bool {
 	stream := false
 	for _, item := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {

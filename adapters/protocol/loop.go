@@ -22,6 +22,10 @@ const keepAlive = ": keep-alive\n\n"
 // loop writes the backlog out until the stream is over. It is the only one that
 // writes to the response. Two buffers change places: while one is written, frames
 // gather in the other. done ends the heartbeats.
+//
+// It ends with an error of the response, or with whatever else has ended the stream.
+// Before it waits it has said so under the lock (idle, in take), so that no frame can
+// come between the look and the wait without a signal.
 func (w *Writer) loop(done <-chan struct{}) error {
 	silence := time.NewTimer(Heartbeat)
 	defer silence.Stop()
@@ -33,7 +37,7 @@ func (w *Writer) loop(done <-chan struct{}) error {
 			return nil
 		}
 		if len(batch) > 0 {
-			if !sent {
+			if !sent { // not before: until now the response may still become a refusal
 				maps.Copy(w.response.Header(), everyStream)
 				maps.Copy(w.response.Header(), w.header)
 				w.response.WriteHeader(http.StatusOK)
@@ -51,7 +55,7 @@ func (w *Writer) loop(done <-chan struct{}) error {
 			if done != nil {
 				w.beat()
 			}
-		case <-done:
+		case <-done: // no more heartbeats, for nobody; the source's last frames still go out
 			done = nil
 		}
 	}
@@ -62,7 +66,7 @@ func (w *Writer) loop(done <-chan struct{}) error {
 func (w *Writer) take(empty []byte) (batch []byte, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if cap(empty) > keep {
+	if cap(empty) > keep { // one large frame must not cost every idle stream its memory
 		empty = nil
 	}
 	batch, w.backlog = w.backlog, empty[:0]
@@ -83,7 +87,9 @@ func (w *Writer) beat() {
 	}
 }
 
-// writeOut writes a batch and flushes once.
+// writeOut writes a batch and flushes once. It holds no lock while it writes: frames
+// gather behind it meanwhile. Each portion has a deadline of its own, so that a
+// reader is judged by whether it takes anything, not by how much there is.
 func (w *Writer) writeOut(batch []byte) error {
 	for len(batch) > 0 {
 		if err := w.arm(); err != nil {
@@ -99,7 +105,9 @@ func (w *Writer) writeOut(batch []byte) error {
 	return w.flush()
 }
 
-// arm gives the next write its deadline, or returns why there is none any more.
+// arm gives the next write its deadline, or returns why there is none any more. Both
+// are under the lock: abandon sets err and the past deadline in one, so that it finds
+// either no write yet, which sees err here, or one under way, which its deadline ends.
 func (w *Writer) arm() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +122,7 @@ func (w *Writer) arm() error {
 	return nil
 }
 
-// gone notes that n bytes have left.
+// gone notes that n bytes have left, for Ready and for MaxBacklog.
 func (w *Writer) gone(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 )
 
-// Problem is the body of every refusal.
+// Problem is the body of every refusal. The code is for programs and never changes
+// its meaning; the text is for people and may.
 type Problem struct {
 	Error string    `json:"error"`
 	Code  core.Code `json:"code"`
@@ -57,7 +58,7 @@ func Public(err error) Problem {
 	var tooLarge *http.MaxBytesError
 	code := core.CodeOf(err)
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.As(err, &tooLarge): // net/http's, which has no code of ours
 		return Problem{Error: fmt.Sprintf("request body is larger than %d bytes", tooLarge.Limit), Code: core.CodeTooLarge}
 	case code == core.CodeForbidden:
 		return Problem{Error: "not found", Code: core.CodeNotFound}
@@ -87,7 +88,7 @@ func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 }
 
 // left reports an error that comes of a client which closed its side of the
-// connection before it had its answer: its request's context is cancelled then.
+// connection before it had its response: its request's context is cancelled then.
 func left(err error) bool { return errors.Is(err, context.Canceled) }
 
 // Log records err when its text is kept from the client, with the stack of a
@@ -108,7 +109,8 @@ func Log(log *slog.Logger, err error) {
 	log.Error("request failed", attributes...)
 }
 
-// JSON writes a response whose body is a value as JSON.
+// JSON writes a response whose body is a value as JSON. The body is complete before
+// the status goes out, so that what cannot be encoded is a 500 and no half response.
 func JSON(w http.ResponseWriter, status int, value any) {
 	body, err := core.EncodeJSON(value)
 	if err != nil {

@@ -36,8 +36,8 @@ type Encoder interface {
 var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its run")
 
 // Serve responds with the events that source emits, as the encoder writes them. The
-// listener that source gets never makes it wait in Emit, and is the only one who
-// knows whether somebody still reads: once its methods have returned an error they
+// listener that source gets never makes it wait in Emit, and alone knows
+// whether somebody still reads: once its methods have returned an error they
 // always do.
 //
 // An error before the first frame is returned, and nothing was written: it is the
@@ -50,6 +50,9 @@ func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, 
 	for name, values := range encoder.Header() {
 		s.SetHeader(name, values...)
 	}
+	// Written by the function that While runs in this goroutine. The end is decided in
+	// there, while the loop still writes, since a stream that broke off has last frames;
+	// a refusal is written outside, by the caller, when the loop has ended.
 	var refusal error
 	var everything bool
 	err := s.While(r.Context(), o.Env, func() error {
@@ -119,6 +122,8 @@ func (s *stream) encode(e core.Event) (frames []Frame, err error) {
 // finish ends the stream of a source that returned err. It returns what is to be
 // refused, if nothing was sent; everything says that nothing needed to be.
 func (s *stream) finish(ctx context.Context, err error) (refusal error, everything bool) {
+	// First of all: from here on either a frame was sent and no refusal is possible, or
+	// none was and no heartbeat can send the headers any more.
 	unsent := s.seal()
 	if s.Err() != nil || errors.Is(ctx.Err(), context.Canceled) { // the client is gone; the run goes on
 		return nil, false

@@ -37,7 +37,7 @@ type Accepted struct {
 // one, is added to StreamURL; a client that takes nothing but a stream is refused
 // then with [ErrBuffered], before anything is submitted.
 func (o Options) Queue(w http.ResponseWriter, r *http.Request, s mailbox.Submission, path func(mailbox.Receipt) string) error {
-	if path != nil && Demanded(r) {
+	if path != nil && Demanded(r) { // before the submission: a refused one must not run
 		return ErrBuffered
 	}
 	receipt, err := o.Runtime.Submit(r.Context(), s)

@@ -89,6 +89,8 @@ func (w *Writer) SetHeader(name string, values ...string) {
 // *env.PanicError. It must be called once only.
 func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	w.now = e.Now
+	// The only goroutine of a stream, and While waits for it: none outlives the
+	// request, whose response must not be touched after its handler has returned.
 	beside, _ := e.Group(ctx)
 	beside.Go(func(ctx context.Context) error {
 		err := env.Protect(func() error { return w.loop(ctx.Done()) })
@@ -99,9 +101,9 @@ func (w *Writer) While(ctx context.Context, e *env.Env, f func() error) error {
 	})
 	err := env.Protect(f)
 	if ctx.Err() != nil {
-		w.close(lastWords)
+		w.drain(lastWords)
 	} else {
-		w.close(Stall)
+		w.drain(Stall)
 	}
 	_ = beside.Wait() // its error is the writer's
 	return err
@@ -176,9 +178,9 @@ func (w *Writer) seal() bool {
 	return !w.started
 }
 
-// close lets the loop write what is there and end, for as long as that may take. A
+// drain lets the loop write what is there and end, for as long as that may take. A
 // write that is under way may have more time, which is taken from it.
-func (w *Writer) close(within time.Duration) {
+func (w *Writer) drain(within time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed, w.end = true, w.now().Add(within)
@@ -195,7 +197,7 @@ func (w *Writer) leave(err error) {
 	w.abandon(err)
 }
 
-// abandon is leave for who holds the lock. A write that is under way is ended by
+// abandon is leave for a caller that holds the lock. A write that is under way is ended by
 // its deadline; one that is about to begin looks at err first, under the lock.
 func (w *Writer) abandon(err error) {
 	if w.err != nil {
@@ -207,7 +209,8 @@ func (w *Writer) abandon(err error) {
 	w.rouse()
 }
 
-// rouse wakes the loop, if it waits.
+// rouse wakes the loop, if it waits; the caller holds the lock. While the loop is
+// busy no signal is needed, since it looks at the backlog before it waits.
 func (w *Writer) rouse() {
 	if w.idle {
 		w.idle = false
@@ -221,6 +224,7 @@ func (w *Writer) rouse() {
 // behind is how many bytes have not left.
 func (w *Writer) behind() int { return len(w.backlog) + w.writing }
 
+// tellRoom lets those who wait in Ready look again; the caller holds the lock.
 func (w *Writer) tellRoom() {
 	if w.room != nil && (w.err != nil || w.behind() < ready) {
 		close(w.room)

@@ -8,7 +8,7 @@ import (
 
 // NewClient makes a client from the environment that Lambda sets;
 // AWS_ENDPOINT_URL_SQS names another endpoint than the region's. A missing
-// variable is an error that names it. A try without an answer may have been
+// variable is an error that names it. A try without a response may have been
 // sent: the hint is then doubled, which does no harm. A receive may take the
 // time that it waits on top of the timeout.
 func NewClient(c awsenv.Config) (*sqs.Client, error) {

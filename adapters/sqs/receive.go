@@ -27,7 +27,7 @@ type Message struct {
 }
 
 // Receive waits up to wait (rounded up to the second, at most 20 s) for 1 to max
-// messages, at most 10. No message in that time is an empty answer. A message
+// messages, at most 10. No message in that time is an empty response. A message
 // stays hidden for the queue's visibility timeout.
 func (q *Queue) Receive(ctx context.Context, max int, wait time.Duration) ([]Message, error) {
 	wait = min(wait, maxWait)

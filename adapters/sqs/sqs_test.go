@@ -21,9 +21,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// service is an SQS whose answers the test decides.
+// service is an SQS whose responses the test decides.
 type service struct {
-	answer func(operation string, request map[string]any) reply
+	reply func(operation string, request map[string]any) reply
 
 	mu       sync.Mutex
 	requests []string // operation and body
@@ -55,24 +55,24 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, operation+" "+string(text))
-	answer := s.answer(operation, request)
-	if answer.err != nil {
-		return nil, answer.err
+	next := s.reply(operation, request)
+	if next.err != nil {
+		return nil, next.err
 	}
-	if answer.status == 0 {
-		answer.status = http.StatusOK
+	if next.status == 0 {
+		next.status = http.StatusOK
 	}
 	return &http.Response{
-		StatusCode: answer.status,
+		StatusCode: next.status,
 		Header:     http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body:       io.NopCloser(strings.NewReader(answer.body)),
+		Body:       io.NopCloser(strings.NewReader(next.body)),
 		Request:    r,
 	}, nil
 }
 
-func queue(t *testing.T, answer func(operation string, request map[string]any) reply) (*Queue, *service) {
+func queue(t *testing.T, replies func(operation string, request map[string]any) reply) (*Queue, *service) {
 	t.Helper()
-	s := &service{answer: answer}
+	s := &service{reply: replies}
 	environment := map[string]string{"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 	client, err := NewClient(awsenv.Config{
 		Getenv:    func(name string) string { return environment[name] },
@@ -85,7 +85,7 @@ func queue(t *testing.T, answer func(operation string, request map[string]any) r
 	return New(client, "https://sqs.us-east-1.amazonaws.com/1/wake"), s
 }
 
-// inTurn answers the replies in order, the last one for ever.
+// inTurn gives the replies in order, the last one for ever.
 func inTurn(replies ...reply) func(string, map[string]any) reply {
 	return func(string, map[string]any) reply {
 		next := replies[0]
@@ -140,13 +140,13 @@ func TestWakeUnderFaults(t *testing.T) {
 		sends   int
 	}{
 		{"sent", []reply{sent(body)}, "", 1},
-		{"no answer, then sent", []reply{lost, sent(body)}, "", 2},
+		{"no response, then sent", []reply{lost, sent(body)}, "", 2},
 		{"5xx, then sent", []reply{broken, sent(body)}, "", 2},
-		{"never an answer", []reply{lost}, core.CodeUnavailable, 3},
+		{"never a response", []reply{lost}, core.CodeUnavailable, 3},
 		{"5xx for good", []reply{broken}, core.CodeUnavailable, 3},
 		{"throttled for good", []reply{throttle}, core.CodeThrottled, 3},
 		{"no such queue", []reply{noQueue}, core.CodeInternal, 1},
-		{"an answer that cannot be read", []reply{{body: `<html>`}}, core.CodeUnavailable, 1},
+		{"a response that cannot be read", []reply{{body: `<html>`}}, core.CodeUnavailable, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,24 +178,24 @@ func hints(n int) []core.WakeUp {
 	return list
 }
 
-// batches answers batch requests: refused names the entry ids that fail, and
+// batches replies to batch requests: refused names the entry ids that fail, and
 // how often; a sender's fault is marked with a minus sign in front of the count.
 func batches(refused map[string]int) func(string, map[string]any) reply {
 	return func(_ string, request map[string]any) reply {
-		var answer struct{ Successful, Failed []map[string]any }
+		var batch struct{ Successful, Failed []map[string]any }
 		for _, e := range request["Entries"].([]any) {
 			entry := e.(map[string]any)
 			id := entry["Id"].(string)
 			if times := refused[id]; times != 0 {
 				refused[id] = times - 1
-				answer.Failed = append(answer.Failed, map[string]any{"Id": id, "Code": "InternalError", "Message": "no", "SenderFault": times < 0})
+				batch.Failed = append(batch.Failed, map[string]any{"Id": id, "Code": "InternalError", "Message": "no", "SenderFault": times < 0})
 				continue
 			}
 			text, _ := entry["MessageBody"].(string)
 			sum := md5.Sum([]byte(text))
-			answer.Successful = append(answer.Successful, map[string]any{"Id": id, "MessageId": "m" + id, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
+			batch.Successful = append(batch.Successful, map[string]any{"Id": id, "MessageId": "m" + id, "MD5OfMessageBody": hex.EncodeToString(sum[:])})
 		}
-		text, err := json.Marshal(answer)
+		text, err := json.Marshal(batch)
 		return reply{body: string(text), err: err}
 	}
 }
@@ -281,7 +281,7 @@ func TestReceiveReadsAttributes(t *testing.T) {
 		t.Errorf("request %s, want at most 10 messages in 20 s", s.requests[0])
 	}
 	if none, err := q.Receive(context.Background(), 1, 0); err != nil || len(none) != 0 {
-		t.Errorf("an empty answer is %v, %v", none, err)
+		t.Errorf("an empty response is %v, %v", none, err)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestChangeVisibilityIsRoundedUpAndCut(t *testing.T) {
 	}
 }
 
-// TestReceiveWaitsLongerThanTheTimeout: the client's timeout is for an answer,
+// TestReceiveWaitsLongerThanTheTimeout: the client's timeout is for a response,
 // not for a message.
 func TestReceiveWaitsLongerThanTheTimeout(t *testing.T) {
 	client, err := NewClient(awsenv.Config{Getenv: func(string) string { return "http://x" }, Timeout: 3 * time.Second})

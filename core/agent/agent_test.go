@@ -84,7 +84,7 @@ func TestResolveFindsEverythingThatTheSpecNames(t *testing.T) {
 	if !got.Engine.Registry().Has("search") {
 		t.Error("the plugin's key is missing")
 	}
-	want := []model.Tool{
+	want := []model.ToolDefinition{
 		{Name: "drop", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 		{Name: "find", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 		{Name: "read", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
@@ -142,7 +142,7 @@ func TestResolveIsPure(t *testing.T) {
 	}
 	second, _ := r.Resolve("a")
 	if first != second {
-		t.Error("two answers for one id")
+		t.Error("two results for one id")
 	}
 	if diff := cmp.Diff(agent.Spec{ID: "a", Model: "small", AllowedTools: []string{"read"}, MaxRounds: new(3)}, first.Spec); diff != "" {
 		t.Error(diff)

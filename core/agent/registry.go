@@ -29,7 +29,8 @@ type Parts struct {
 	Default string
 }
 
-// Registry resolves agents. It never changes and is safe for concurrent use.
+// Registry resolves agents; the state keys of a resolved agent's plugins are in a
+// [state.Registry] of its own. It never changes and is safe for concurrent use.
 type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted

@@ -21,7 +21,7 @@ type Resolved struct {
 	Model      model.Model
 	ModelName  string // the provider's name of the model
 	Tools      map[string]tool.Tool
-	ModelTools []model.Tool // the same tools as the model sees them, sorted by name
+	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
 	Engine     *plugin.Engine
 }
 
@@ -130,7 +130,7 @@ func (r *Resolved) describe() error {
 			s.Parameters = json.RawMessage(tool.NoParameters)
 		}
 		specs = append(specs, s)
-		r.ModelTools = append(r.ModelTools, model.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
+		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
 	content, err := json.Marshal(struct {
 		Spec  Spec        `json:"spec"`

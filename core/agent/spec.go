@@ -14,7 +14,7 @@ import (
 // DefaultMaxRounds is the number of steps of a run whose spec says nothing.
 const DefaultMaxRounds = 16
 
-// Spec is an agent as data.
+// Spec is an agent as data. How a tool presents itself is a [tool.Spec].
 type Spec struct {
 	ID           string `json:"id"`                      // see [core.CheckName]
 	Description  string `json:"description,omitempty"`   // for people and other agents
@@ -23,7 +23,7 @@ type Spec struct {
 
 	MaxRounds   *int     `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
 	Retry       Retry    `json:"retry,omitzero"`
-	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one answer; 0: the provider's default
+	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
 
 	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential

@@ -80,7 +80,7 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-func TestGroupWaitsForAllAndAnswersTheFirstError(t *testing.T) {
+func TestGroupWaitsForAllAndReturnsTheFirstError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := errors.New("first"), errors.New("second")
 		group, shared := env.System().Group(t.Context())
@@ -104,7 +104,7 @@ func TestGroupWaitsForAllAndAnswersTheFirstError(t *testing.T) {
 		})
 		start := time.Now()
 		if err := group.Wait(); !errors.Is(err, first) || over.Load() != 3 || time.Since(start) != 3*time.Second {
-			t.Errorf("Wait answers %v after %s and %d functions", err, time.Since(start), over.Load())
+			t.Errorf("Wait returns %v after %s and %d functions", err, time.Since(start), over.Load())
 		}
 		if !errors.Is(context.Cause(shared), first) {
 			t.Errorf("the shared context ended for %v", context.Cause(shared))
@@ -134,13 +134,13 @@ func TestPanicIsTheErrorOfItsFunction(t *testing.T) {
 	err := group.Wait()
 	var panicked *env.PanicError
 	if !errors.As(err, &panicked) || panicked.Value != "boom" || err.Error() != "panic: boom" || !strings.Contains(string(panicked.Stack), "env_test.go") {
-		t.Errorf("Wait answers %v", err)
+		t.Errorf("Wait returns %v", err)
 	}
 	if err := env.Protect(func() error { return context.Canceled }); !errors.Is(err, context.Canceled) {
-		t.Errorf("Protect answers %v", err)
+		t.Errorf("Protect returns %v", err)
 	}
 	if err := env.Protect(func() error { return nil }); err != nil {
-		t.Errorf("Protect answers %v", err)
+		t.Errorf("Protect returns %v", err)
 	}
 }
 

@@ -9,7 +9,7 @@ type Point string
 const (
 	PointEnqueue       Point = "E3"  // HEAD: enqueue, with the queued input
 	PointHint          Point = "E4"  // the wake-up is sent
-	PointAnswer        Point = "E5"  // the caller is answered
+	PointRespond       Point = "E5"  // the caller gets its response
 	PointReceive       Point = "W1"  // a wake-up is received
 	PointClaim         Point = "W2"  // HEAD: claim
 	PointReadLog       Point = "W3"  // the log's tail is read
@@ -27,7 +27,7 @@ const (
 )
 
 var points = [...]Point{
-	PointEnqueue, PointHint, PointAnswer,
+	PointEnqueue, PointHint, PointRespond,
 	PointReceive, PointClaim, PointReadLog, PointModel, PointCommitTurn,
 	PointTool, PointPutResult, PointCommitStep, PointContinue, PointDeleteMessage,
 	PointDecide, PointDecisionHint, PointDue, PointSweepHint,

@@ -36,6 +36,8 @@ func (s *Service) Claim(ctx context.Context, hint core.WakeUp, alone bool) (head
 // and saves reading it again. What has changed since has hints of its own. The
 // zero head is read.
 func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.WakeUp, alone bool) (head thread.Head, claimed bool, err error) {
+	// No condition is checked here. Apply refuses or changes nothing where the thread
+	// cannot be claimed, on the head that is written and not on one that was read.
 	change := thread.TakeClaim{Worker: s.worker, Lease: s.lease.Milliseconds(), Alone: alone}
 	c := commit{Service: s, key: hint.Key(), quiet: hint.Sweep, change: change}
 	head, result, err := c.run(ctx, known)
@@ -49,7 +51,7 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	case errors.Is(err, thread.ErrSuspect):
 		return head, false, s.send(ctx, again(hint), suspectDelay+s.env.Jitter(5*suspectDelay), env.PointContinue)
 	case core.CodeOf(err) == core.CodeCorrupt:
-		return head, false, err // no other try reads it
+		return head, false, err // no other try can read it, so the queue's own count ends it
 	}
 	if hint.Sweep { // the next sweep sends another: else each would add one, for as long as the store fails
 		s.log.WarnContext(ctx, "claim failed, the next sweep finds the thread", "tenant", hint.Tenant, "thread", hint.Thread, "error", err)
@@ -76,7 +78,8 @@ func (s *Service) leaveToNewer(ctx context.Context, hint core.WakeUp, why error)
 }
 
 // again is a hint that comes back: from then on it is no sweep's, which sent
-// one for a thread that can be claimed.
+// one for a thread that can be claimed. It renews itself for as long as the claim is
+// refused, and ends with the first that is not.
 func again(hint core.WakeUp) core.WakeUp {
 	hint.Sweep = false
 	return hint
@@ -85,6 +88,9 @@ func again(hint core.WakeUp) core.WakeUp {
 // Reclaim takes back the claims of holders that are known to be gone, and wakes
 // their threads at once instead of after the lease. A thread that cannot be
 // read keeps its claim, with a log line: the others go on.
+//
+// Only a caller that knows them gone may ask: a local host that holds the lock of its
+// file. A holder that lives is fenced off, as by any later claim, and loses its step.
 func (s *Service) Reclaim(ctx context.Context, keys []core.ThreadKey) error {
 	for _, key := range keys {
 		_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Reclaim{}, nil)

@@ -28,7 +28,7 @@ const (
 // it. build (nil: none) is given what Apply returned, and is called again for
 // every head that the change is tried on; its error is the commit's.
 //
-// An answer that was lost on the way is settled by the commit ids: the same
+// A response that was lost on the way is settled by the commit ids: the same
 // bytes go out again until it is known whether the write was applied. A change
 // of a claim's holder whose records are refused while the head stands still is
 // store.ErrConflict: the holder has put other bytes there before, and takes
@@ -40,7 +40,9 @@ func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.H
 	return c.run(ctx, known)
 }
 
-// commit is one transition on its way to the store.
+// commit is one transition on its way to the store. It is one goroutine's alone and
+// is used once: its id stands for one write, and a second one under it would be taken
+// for the first.
 type commit struct {
 	*Service
 	key      core.ThreadKey
@@ -83,6 +85,8 @@ func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + "
 // two different ones must not meet there.
 func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	c.id = c.env.NewID()
+	// fresh says that head is worth a try: it may be stale, which costs a refusal that
+	// brings the newer one. After a failure nothing is known, so the head is read.
 	fresh, failures, refusals := head.Exists() || c.read, 0, 0
 	for {
 		if !fresh {
@@ -95,6 +99,9 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 			}
 			head, fresh = stored, true
 		}
+		// Before anything is tried: what an earlier try wrote must not be done twice. A
+		// write of somebody else hides the commit id, but for a holder's, which is kept
+		// apart. For the others Apply says Unchanged where it would count twice.
 		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {
 			return c.applied(ctx, head)
 		}
@@ -106,6 +113,9 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 				return c.applied(ctx, head)
 			}
 		}
+		// A crash from here on leaves records without a head that covers them, or a head
+		// whose hint was not sent: the first are orphans that nobody believes, the second
+		// is found by the sweep.
 		c.env.Reach(c.where.head, env.Before)
 		outcome, err := c.store.Commit(ctx, c.key, c.plan.batch)
 		c.env.Reach(c.where.head, env.After)
@@ -119,7 +129,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 			if refusals++; refusals > maxRefusals {
 				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write head of %s: lost %d races", c.key, refusals)
 			}
-			head = outcome.Head
+			head = outcome.Head // the one that won, so nothing need be read
 		case isRefused:
 			stored, err := c.stand(ctx, head, refused)
 			if err != nil {
@@ -154,6 +164,8 @@ func (c *commit) apply(head thread.Head) error {
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", c.key.Thread, err)
 	}
+	// From here on the plan is the new one, also when a record of it cannot be built:
+	// run ends then, and nothing of it was sent.
 	c.plan = plan{made: true, base: head.Version, result: result, batch: store.Commit{Head: next}}
 	if result.Unchanged {
 		return nil
@@ -161,6 +173,7 @@ func (c *commit) apply(head thread.Head) error {
 	c.plan.batch.Pointers = c.pointers
 	if !result.Opened.IsZero() {
 		opened := runPointer(result.Opened, pointer{Thread: c.key.Thread, Run: result.Opened, Dispatch: result.Opened})
+		// Cut to its length, so that append copies: the next plan begins with c.pointers.
 		c.plan.batch.Pointers = append(c.pointers[:len(c.pointers):len(c.pointers)], opened)
 	}
 	for _, audit := range result.Before {
@@ -182,7 +195,11 @@ func (c *commit) apply(head thread.Head) error {
 }
 
 // applied returns the plan that is stored, after those who watch were told and its
-// hint was sent.
+// hint was sent. Watchers are told first, so that the head is known here before a
+// worker is brought to make the next one. The hint comes after the write, always: before it,
+// a quick worker would find nothing to do and the thread would wait for the sweep. A
+// plan that changed nothing has a hint too, since whoever wrote it may have died
+// before theirs; but a sweep's claim sends none (quiet), or each sweep would add one.
 func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	if c.moved != nil && !c.plan.result.Unchanged {
 		c.moved(c.key, head)
@@ -199,10 +216,10 @@ func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, th
 
 // stand decides what a refused record means. When the head has moved, the
 // transition is tried on the new one. When it stands still, a holder is in its
-// own way; who holds no claim has met another's try at the same version, and
+// own way; whoever holds no claim has met another's try at the same version, and
 // moves the version on.
 func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.RefusedError) (thread.Head, error) {
-	stored, err := c.Head(ctx, c.key)
+	stored, err := c.Head(ctx, c.key) // strongly consistent, so a version that still stands did so after the refusal
 	if err != nil {
 		return head, err
 	}
@@ -220,7 +237,7 @@ func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.Ref
 }
 
 // pause counts a failure and waits before the next look, but not before the
-// first: a lost answer is most likely one of a write that was applied, and the
+// first: a lost response is most likely one of a write that was applied, and the
 // head still says so; a throttled store is left alone at once. It returns the
 // failure when there were too many, or when it is no use.
 func (c *commit) pause(ctx context.Context, failures *int, failure error) error {
@@ -249,7 +266,7 @@ func retryable(err error) bool {
 
 type points struct{ head, hint env.Point }
 
-// pointsOf names the I/O of a change.
+// pointsOf names the I/O of a change, for the test builds that crash there.
 func pointsOf(change thread.Change) points {
 	switch change.(type) {
 	case thread.Enqueue, thread.EnqueueAndClaim, thread.Input, thread.Interrupt, thread.Edit, thread.Retract:

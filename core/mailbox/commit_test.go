@@ -18,9 +18,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// An enqueue whose answer is lost may be run to its end before its sender looks
+// An enqueue whose response is lost may be run to its end before its sender looks
 // again: neither its commit id nor its dispatch is in the head any more.
-func TestAnEnqueueThatWasRunBeforeItsAnswerCameIsNotRepeated(t *testing.T) {
+func TestAnEnqueueThatWasRunBeforeItsResponseCameIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.lose(t, func(thread.Head) { w.end(t, w.claim(t)) })
@@ -38,9 +38,9 @@ func TestAnEnqueueThatWasRunBeforeItsAnswerCameIsNotRepeated(t *testing.T) {
 	})
 }
 
-// The bytes of a try without an answer go out again as they were, and the first
+// The bytes of a try without a response go out again as they were, and the first
 // look after it is at once.
-func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
+func TestTryWithoutAResponseIsSentAgainAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		var tries []store.Commit
@@ -64,9 +64,9 @@ func TestTryWithoutAnAnswerIsSentAgainAsItWas(t *testing.T) {
 	})
 }
 
-// A write that was applied without an answer is found by the look at the head,
+// A write that was applied without a response is found by the look at the head,
 // not by a second write.
-func TestWriteThatWasAppliedWithoutAnAnswerIsNotSentAgain(t *testing.T) {
+func TestWriteThatWasAppliedWithoutAResponseIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		writes := 0
@@ -224,7 +224,7 @@ func TestErrorOfBuildStopsTheCommit(t *testing.T) {
 }
 
 // The waits between tries double from 200 ms to 2 s, each with full jitter; the
-// first look after a failure that may have been a lost answer is at once.
+// first look after a failure that may have been a lost response is at once.
 func TestWaitsBetweenTheTriesOfAWrite(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -357,9 +357,9 @@ func TestInputOfAnEarlierTryIsKeptWithItsSchema(t *testing.T) {
 	}
 }
 
-// A holder's write has no answer: it was applied and another's followed, or it
+// A holder's write has no response: it was applied and another's followed, or it
 // was not applied and is sent again.
-func TestHoldersWriteWithoutAnAnswerIsAppliedOnce(t *testing.T) {
+func TestHoldersWriteWithoutAResponseIsAppliedOnce(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		t.Run(fmt.Sprint("applied: ", applied), func(t *testing.T) {
 			w := newWorld(t)

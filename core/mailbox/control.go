@@ -14,6 +14,9 @@ import (
 // means whatever is open, else what is queued first. It returns the run that it
 // ended; thread.ErrNotFound when there is none.
 func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (core.ID, error) {
+	// Which run is meant is chosen for the head that is written: the open one may end
+	// while this is on its way, and the next one must not be cancelled in its place
+	// when a run was named.
 	ended := run
 	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
 		if ended = run; run.IsZero() {
@@ -31,7 +34,9 @@ func (s *Service) Cancel(ctx context.Context, key core.ThreadKey, run core.ID) (
 }
 
 // maxEdits is how many revisions an edit tries: each may be taken by what a
-// refused edit left behind.
+// refused edit left behind. A revision is a record of its own, never overwritten: a
+// step may be reading the one before it, and what counts is the one that the head
+// names.
 const maxEdits = 16
 
 // Edit replaces submitted input that no step has read, by the dispatch id of its
@@ -41,6 +46,8 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if err := checkMessages(messages); err != nil {
 		return err
 	}
+	// The revision that counts now is read for what an edit keeps: agent, ids, what it
+	// supersedes. Only the messages are new.
 	head, err := s.Head(ctx, key)
 	if err != nil {
 		return err
@@ -78,7 +85,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 }
 
 // Retract takes back submitted input that waits in an inbox; a queued run is
-// cancelled instead.
+// cancelled instead. Input that a step has read is part of the log, and stays.
 func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
 	_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Retract{ID: id}, nil)
 	return err

@@ -105,7 +105,8 @@ func (s *Service) DecideInline(ctx context.Context, key core.ThreadKey, d Decidi
 // known any more.
 const noTicket = 2
 
-// deciding is a Deciding under way.
+// deciding is a Deciding under way. It is one goroutine's, and fills its receipt as it
+// learns what the decision is about.
 type deciding struct {
 	*Service
 	key     core.ThreadKey
@@ -120,6 +121,9 @@ type deciding struct {
 	other   bool   // among those was another one on the target
 }
 
+// decide finds what the decision is about, checks it against that, and writes it. The
+// head that it looks at may be passed by others before the write: commit looks again at
+// what the decision depends on (the turn, the ticket), and Apply at the rest.
 func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, later time.Duration) (Decided, thread.Head, error) {
 	if err := d.check(); err != nil {
 		return Decided{}, thread.Head{}, err
@@ -129,7 +133,7 @@ func (s *Service) decide(ctx context.Context, key core.ThreadKey, d Deciding, la
 		err = fmt.Errorf("thread %s: %w", key.Thread, thread.ErrNotFound)
 	}
 	if err == nil {
-		if err = open(head, d.User); err != nil {
+		if err = checkAccess(head, d.User); err != nil {
 			err = fmt.Errorf("thread %s: %w", key.Thread, err)
 		}
 	}
@@ -165,6 +169,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		return ticket, false, nil
 	}
 	var held *thread.Ticket
+	// The suspension's id comes first: it names one ticket, a call's id may be that of
+	// several calls of a turn.
 	for i := range head.Tickets {
 		if head.Tickets[i].ID == thread.TicketKey(head.Run.ID, u.asked.Target) {
 			held = &head.Tickets[i]
@@ -176,6 +182,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 		}
 		u.byCall = true
 	}
+	// From the record, not from the request: the receipt names the call and suspension
+	// as they are, whichever of the two the client knew.
 	if ticket, err = u.readTicket(ctx, u.key, head, *held); err != nil {
 		return ticket, false, err
 	}
@@ -191,7 +199,8 @@ func (u *deciding) find(ctx context.Context, head thread.Head) (ticket core.Tick
 }
 
 // findCall returns the ticket of the call of the open turn that has the target's
-// id; of several calls with the same, that of the first that is not decided.
+// id. The head has no names of calls, so the turn is read for them. Of several calls
+// with the same, it is that of the first that is not decided.
 func (u *deciding) findCall(ctx context.Context, head thread.Head) (held *thread.Ticket, err error) {
 	calls, err := u.callsOf(ctx, head.Run.Base-1)
 	if err != nil {
@@ -239,6 +248,8 @@ func (u *deciding) commit(ctx context.Context, head thread.Head, later time.Dura
 		},
 	}
 	next, result, err := c.run(ctx, head)
+	// The record's name follows from the decision's id, so another try with the same id
+	// is in the way: one that was refused, or died before its head, or was first.
 	if errors.Is(err, store.ErrConflict) {
 		next, result, err = u.overStored(ctx, name, c)
 	}
@@ -300,7 +311,8 @@ func (u *deciding) confirm(ctx context.Context, head thread.Head) error {
 	return u.recall(ctx, head)
 }
 
-// stored reads a decision's record.
+// stored reads a decision's record, and the schema that it was written in: a head that
+// comes to cover it must say so, or an older program would claim what it cannot read.
 func (u *deciding) stored(ctx context.Context, name string) (stored thread.DecisionRecord, schema uint16, ok bool, err error) {
 	record, ok, err := u.store.Get(ctx, u.key, name)
 	if err != nil || !ok {
@@ -318,7 +330,9 @@ func (u *deciding) stored(ctx context.Context, name string) (stored thread.Decis
 	return stored, schema, true, nil
 }
 
-// same refuses a decision that says something else than the one with its id.
+// same refuses a decision that says something else than the one with its id. Payloads
+// are compared as bytes: both have been compacted (settled), and a client that sends
+// its request again sends the same text.
 func (u *deciding) same(stored thread.DecisionRecord) error {
 	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) {
 		return nil

@@ -437,9 +437,9 @@ func TestDecisionOverAnOrphan(t *testing.T) {
 	}
 }
 
-// The answer of the write is lost: the decision is not taken twice, nor is it a
+// The response to the write is lost: the decision is not taken twice, nor is it a
 // duplicate of itself.
-func TestDecisionWhoseAnswerIsLost(t *testing.T) {
+func TestDecisionWhoseResponseIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := waiting(t, asks(0))
 		w.lose(t, func(thread.Head) {})

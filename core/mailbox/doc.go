@@ -1,5 +1,5 @@
 // Package mailbox is the queue of dispatches: it submits input, hands claims to
-// workers, commits what they did and repairs what nobody woke.
+// workers, commits what they did and wakes threads whose wake-ups were lost.
 //
 // # One write decides
 //
@@ -12,7 +12,7 @@
 // write leaves behind is an orphan: nothing that is read by its name is believed
 // unless head, run record or log confirm it.
 //
-// A write whose answer is lost is settled by its commit id, which the head
+// A write whose response is lost is settled by its commit id, which the head
 // keeps; a holder's is kept apart, so that nobody else's write hides it. Until
 // then the same bytes go out again, and it makes no difference which of the
 // tries was applied.
@@ -40,4 +40,15 @@
 // that went no further; the next one goes on under its ids. A try that was
 // paused, and that another overtook, finds its dispatch among the dedupe keys of
 // the head. The owner is checked before a key says anything.
+//
+// # Where to look
+//
+//   - The loop that every write goes through, and what a refusal or a lost response
+//     means in it: commit.run and commit.stand in commit.go.
+//   - What input does to a thread as it stands: submission.change in submit.go.
+//   - Whether an earlier try was accepted, and who reads or read its input: accepted,
+//     read and ended in status.go.
+//   - Which call a decision is on: deciding.find in decide.go; recall.go for one whose
+//     ticket is gone.
+//   - What becomes of a hint: ClaimFrom in claim.go; Sweep and Rewake in sweep.go.
 package mailbox

@@ -16,7 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// forgetful is a store that loses the answers of some commits.
+// forgetful is a store that loses the responses to some commits.
 type forgetful struct {
 	store.Backend
 	loses int
@@ -70,7 +70,7 @@ func TestThoseWhoWatchAreToldOfEachWrite(t *testing.T) {
 	if _, claimed, err := box.Claim(t.Context(), hint, false); err != nil || !claimed {
 		t.Fatalf("claimed %t, %v", claimed, err)
 	}
-	want("a claim whose answer was lost", key.String()+" at version 2")
+	want("a claim whose response was lost", key.String()+" at version 2")
 	if _, claimed, err := box.Claim(t.Context(), hint, false); err != nil || claimed {
 		t.Fatalf("claimed %t, %v", claimed, err)
 	}

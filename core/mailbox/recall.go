@@ -12,7 +12,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// decisionPage is how many decisions of a run are looked through at a time.
+// decisionPage is how many decisions of a run are looked through at a time. A run has
+// few, and only a repeated or mistaken request looks for them.
 const decisionPage = 100
 
 // recall looks for the decision among those that were taken and whose tickets
@@ -83,6 +84,8 @@ func (u *deciding) recallOf(ctx context.Context, head thread.Head, run core.ID) 
 			break
 		}
 	}
+	// No record was listed, but the head may still know the hash: then it was taken, and
+	// no more can be said of it. What the decision said cannot be compared any more.
 	remembered := func(key uint64) bool { return slices.Contains(head.Recent, key) }
 	switch {
 	case remembered(thread.DecisionKey(run, u.asked.Target, u.said.ID)):
@@ -106,6 +109,8 @@ func (u *deciding) isThis(ctx context.Context, head thread.Head, record store.Re
 	}
 	turn, index, ok := decisionPlace(record.Name)
 	taken := slices.Contains(head.Recent, thread.DecisionKey(receipt.RunID, stored.Suspension, stored.ID))
+	// turn > head.Seq: of a turn that never became visible. Once another decision on
+	// the target was seen, only the one that is looked for is worth a read of its turn.
 	if !ok || !taken || stored.ID != u.said.ID && u.other || turn > head.Seq {
 		return false, nil
 	}

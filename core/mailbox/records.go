@@ -56,7 +56,9 @@ const (
 	inputLife = 400 * 24 * time.Hour
 )
 
-// bodyHash identifies what a submission says, apart from its ids.
+// bodyHash identifies what a submission says, apart from its ids. It is stored with
+// the Key, so its form must not change: a client's try after an upgrade would be
+// refused as another submission.
 func bodyHash(s Submission) (string, error) {
 	b, err := json.Marshal(struct {
 		Agent    string
@@ -71,7 +73,7 @@ func bodyHash(s Submission) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// dedupe is the head's form of a dispatch id; never 0.
+// dedupe is the head's form of a dispatch id; never 0, which is no key.
 func dedupe(dispatch core.ID) uint64 {
 	sum := sha256.Sum256(dispatch[:])
 	return binary.BigEndian.Uint64(sum[:]) | 1

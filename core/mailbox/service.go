@@ -40,7 +40,7 @@ type Options struct {
 	// it is taken; see tool.CheckDecision. nil: nothing is checked.
 	Fits func(core.Ticket, core.Decision) error
 	// Moved is told of every head that this service has written, after the write
-	// and before its hint, so that who watches a thread in this process needs not
+	// and before its hint, so that whoever watches a thread in this process need not
 	// look. It must not block; heads of one thread may come out of order. nil:
 	// nobody watches.
 	Moved func(core.ThreadKey, thread.Head)
@@ -50,7 +50,8 @@ type Options struct {
 const DefaultLease = 30 * time.Second
 
 // Service is the mailbox. It is safe for concurrent use and keeps no state of
-// its own.
+// its own: what two callers, or two processes, would have to agree on is in the head,
+// and the store's compare-and-set is the only lock.
 type Service struct {
 	env     *env.Env
 	store   store.Backend
@@ -97,7 +98,8 @@ func (s *Service) Head(ctx context.Context, key core.ThreadKey) (thread.Head, er
 	return h, nil
 }
 
-// hint sends the wake-up that follows a write.
+// hint sends the wake-up that follows a write. Its time is the head's, its epoch the
+// one that the write has made, so that a hint of before it is told apart.
 func (s *Service) hint(ctx context.Context, key core.ThreadKey, head thread.Head, hint *thread.Hint, at env.Point) {
 	var delay time.Duration
 	if hint.At != 0 {
@@ -119,7 +121,8 @@ func (s *Service) send(ctx context.Context, hint core.WakeUp, delay time.Duratio
 	return err
 }
 
-// wake is send for a hint that the sweep can make up for.
+// wake is send for a hint that the sweep can make up for. Its failure is no error of
+// the caller's: the write stands, and a client that tried again would write twice.
 func (s *Service) wake(ctx context.Context, hint core.WakeUp, delay time.Duration, at env.Point) {
 	if err := s.send(ctx, hint, delay, at); err != nil {
 		s.log.WarnContext(ctx, "wake-up lost, the sweep will find the thread",

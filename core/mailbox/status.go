@@ -10,7 +10,9 @@ import (
 )
 
 // Locate finds the thread of a run; ok is false when no such run was submitted
-// by the tenant.
+// by the tenant. The pointer is stored with the write that accepts the run or before
+// it, so a run that was accepted is always found; one that is found may not have been,
+// which the head says.
 func (s *Service) Locate(ctx context.Context, tenant string, run core.ID) (key core.ThreadKey, dispatch core.ID, ok bool, err error) {
 	value, ok, err := s.store.Pointer(ctx, tenant, runName(run))
 	if err != nil || !ok {
@@ -26,6 +28,11 @@ func (s *Service) Locate(ctx context.Context, tenant string, run core.ID) (key c
 // Run reads a run as it stands: the head decides about an open or queued run,
 // its record about a finished one, an audit about one that never started. ok is
 // false when the thread does not know the run.
+//
+// head was read before the record, which may be newer: a record is stored before the
+// head that covers it, and a refused write may have left one that says too much. So
+// of a live run the record gives what the head has not (agent, steps, usage), and
+// what tells of an end is taken out unless the head has it.
 func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (r core.Run, ok bool, err error) {
 	status, live := head.RunStatus(run)
 	stored, found, err := s.runRecord(ctx, key, run)
@@ -41,7 +48,7 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 			return r, false, err
 		}
 	}
-	if live {
+	if live { // what the record says of an end may be of a write that was refused
 		r.Status = status
 		if status == core.RunDone {
 			r.Termination = head.End(&stored)
@@ -64,6 +71,7 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 	return r, true, nil
 }
 
+// runRecord reads a run's record; ok is false when no step has stored one.
 func (s *Service) runRecord(ctx context.Context, key core.ThreadKey, run core.ID) (thread.RunRecord, bool, error) {
 	record, ok, err := s.store.Get(ctx, key, store.RunName(run))
 	if err != nil || !ok {
@@ -79,8 +87,8 @@ func (s *Service) runRecord(ctx context.Context, key core.ThreadKey, run core.ID
 	return r, true, nil
 }
 
-// queued builds the record of a run that no step has opened, from its input at
-// the revision that counts.
+// queued builds the record of a run that no step has opened, from its input. The
+// first revision will do: an edit replaces the messages only.
 func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch core.ID) (core.Run, error) {
 	r := core.Run{ID: run, ThreadID: key.Thread, Dispatch: dispatch, Status: core.RunCreated, CreatedAt: createdAt(dispatch)}
 	record, ok, err := s.store.Get(ctx, key, store.InputName(dispatch, 0))
@@ -97,18 +105,20 @@ func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch 
 // record that is there proves nothing alone: the refused write of that try may
 // have left it.
 func (s *Service) accepted(ctx context.Context, key core.ThreadKey, head thread.Head, run, dispatch core.ID) (reader core.ID, waits, ok bool, err error) {
+	// In the order of what costs nothing: the head, where nearly all is found that a
+	// client repeats, then the run's record, then the audits.
 	ids := []core.ID{run, dispatch} // steered input that became a run has its own id
 	for _, id := range ids {
 		if _, live := head.RunStatus(id); live {
 			return id, true, true, nil
 		}
 	}
-	for _, e := range head.Inbox {
+	for _, e := range head.Inbox { // steered to the open run
 		if e.ID == dispatch {
 			return head.Run.ID, true, true, nil
 		}
 	}
-	for _, d := range head.Pending {
+	for _, d := range head.Pending { // steered to a run that ended before it read it: kept for the next
 		for _, e := range d.Rest {
 			if e.ID == dispatch {
 				return d.Run, true, true, nil
@@ -163,6 +173,8 @@ func (s *Service) ended(ctx context.Context, key core.ThreadKey, head thread.Hea
 	return audit, true, nil
 }
 
+// audit reads an audit and the version of the head that it went with. It proves
+// nothing alone: see read and ended.
 func (s *Service) audit(ctx context.Context, key core.ThreadKey, name string) (a thread.AuditRecord, version uint64, ok bool, err error) {
 	record, ok, err := s.store.Get(ctx, key, name)
 	if err != nil || !ok {

@@ -28,7 +28,8 @@ func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt R
 	return receipt, head, receipt.Running, err
 }
 
-// submission is a Submission under way.
+// submission is a Submission under way. Its ids are made once and kept over all
+// tries, so that a try that is repeated writes the same bytes.
 type submission struct {
 	*Service
 	Submission
@@ -47,6 +48,7 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
+	// A second time at most: once the ids are the stored ones, the pointers agree.
 	receipt, head, err := u.try(ctx, head)
 	if taken, ok := errors.AsType[*takenError](err); ok { // another try with the same Key came first: go on under its ids
 		if err := u.adopt(taken.pointers[0].Value); err != nil {
@@ -83,7 +85,7 @@ func (u *submission) look(ctx context.Context) (head thread.Head, err error) {
 	if value == nil {
 		return head, nil
 	}
-	if err := open(head, u.User); err != nil { // before another's key says anything
+	if err := checkAccess(head, u.User); err != nil { // before another's key says anything
 		return head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	return head, u.adopt(value)
@@ -102,8 +104,8 @@ func (u *submission) adopt(value []byte) error {
 	return nil
 }
 
-// open refuses a thread that is deleted or another user's.
-func open(head thread.Head, user string) error {
+// checkAccess refuses a thread that is deleted or another user's.
+func checkAccess(head thread.Head, user string) error {
 	switch {
 	case head.Deleted:
 		return thread.ErrDeleted
@@ -118,7 +120,7 @@ func open(head thread.Head, user string) error {
 // another run than the one that was submitted.
 func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread.Head, error) {
 	receipt := Receipt{ThreadID: u.Thread.Thread, RunID: u.run, DispatchID: u.dispatch}
-	if err := open(head, u.User); err != nil {
+	if err := checkAccess(head, u.User); err != nil {
 		return Receipt{}, head, fmt.Errorf("thread %s: %w", u.Thread.Thread, err)
 	}
 	if u.known {
@@ -149,6 +151,8 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err != nil {
 		return Receipt{}, head, err
 	}
+	// Who reads the input is asked of the head that the write has made, not of the one
+	// before it: the choice between a run of its own and another's inbox was made there.
 	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
 	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
 	if err != nil { // only of a duplicate: what was written now stands in the head
@@ -214,14 +218,14 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 		return false, err
 	}
 	receipt.RunID, receipt.Duplicate = reader, true
-	if waits {
+	if waits { // a hint too many costs a look at the head
 		u.wake(ctx, core.WakeUp{Tenant: u.Thread.Tenant, Thread: u.Thread.Thread, Dispatch: u.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
 	}
 	return true, nil
 }
 
 // pointers lead to the thread: from the run's id and, if there is one, from the
-// Key.
+// Key. The Key's comes first: where both are taken, it says whose ids count.
 func (u *submission) pointers() []store.Pointer {
 	p := pointer{Thread: u.Thread.Thread, Run: u.run, Dispatch: u.dispatch}
 	byRun := runPointer(u.run, p)
@@ -241,6 +245,8 @@ func (u *submission) change(head thread.Head) thread.Change {
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
 	running := head.Open() && head.Run.Status != thread.Closing
+	// A run that waits gets what a person says in every mode but reject and interrupt,
+	// since it is the reply to what the run asked.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}

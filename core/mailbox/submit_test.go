@@ -27,7 +27,7 @@ import (
 // reads two things at once.
 func (w *world) reading(read func() error) {
 	var mu sync.Mutex
-	w.store.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		if !op.Writes() {
 			mu.Lock()
 			err := read()
@@ -72,7 +72,7 @@ func (w *world) points(pointers ...store.Pointer) {
 	}
 }
 
-// lose makes the next commit lose its answer: it is applied, then happens comes,
+// lose makes the next commit lose its response: it is applied, then happens comes,
 // and the caller reads an error.
 func (w *world) lose(t *testing.T, happens func(next thread.Head)) {
 	t.Helper()
@@ -251,9 +251,9 @@ func TestSteeredInputIsReadOnce(t *testing.T) {
 	}
 }
 
-// The write of an input has no answer, and a step reads the input before the
+// The write of an input has no response, and a step reads the input before the
 // next look: it must not be written again.
-func TestInputWithLostAnswerIsReadOnce(t *testing.T) {
+func TestInputWithLostResponseIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.submit(t, input("one", ""))
@@ -267,8 +267,8 @@ func TestInputWithLostAnswerIsReadOnce(t *testing.T) {
 	})
 }
 
-// An enqueue has no answer, and a worker claims the run before the next look.
-func TestEnqueueWithLostAnswerIsQueuedOnce(t *testing.T) {
+// An enqueue has no response, and a worker claims the run before the next look.
+func TestEnqueueWithLostResponseIsQueuedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.lose(t, func(thread.Head) { w.claim(t) })

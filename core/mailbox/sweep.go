@@ -24,7 +24,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
-	until := s.env.Millis()
+	until := s.env.Millis() // fixed, or threads that fall due meanwhile would keep it going
 	for i := range store.Shards {
 		if ctx.Err() != nil {
 			return woken, errors.Join(err, ctx.Err())
@@ -35,6 +35,10 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	return woken, errors.Join(err, ctx.Err()) // in the last shard, time may have been over before the end
 }
 
+// sweepShard wakes the overdue threads of one shard. The list is an index that may lag
+// behind the heads: a thread that was claimed since is woken for nothing, one that it
+// does not show yet is the next sweep's. A failed page of hints does not end it, since
+// the threads behind may be reachable.
 func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken int, failed error) {
 	var after *store.Overdue
 	for ctx.Err() == nil {
@@ -64,6 +68,7 @@ func (s *Service) sweepShard(ctx context.Context, shard int, until int64) (woken
 	return woken, failed
 }
 
+// wakeAll sends the hints of a page, in as few calls as the waker can.
 func (s *Service) wakeAll(ctx context.Context, hints []core.WakeUp) (woken int, err error) {
 	if w, ok := s.waker.(BatchWaker); ok && len(hints) > 1 {
 		return s.wakeTogether(ctx, w, hints)
@@ -103,7 +108,8 @@ func (s *Service) wakeEach(ctx context.Context, hints []core.WakeUp) (woken int,
 	return woken, failed
 }
 
-// rewakeDelay spaces the hints that come back from the dead-letter queue.
+// rewakeDelay spaces the hints that come back from the dead-letter queue: what
+// brought them there may well happen again.
 const rewakeDelay = time.Minute
 
 // Rewake is the dead-letter queue's consumer: a thread that still has something
@@ -117,6 +123,8 @@ func (s *Service) Rewake(ctx context.Context, hint core.WakeUp) (woken bool, err
 	if err != nil || head.DueAt == 0 {
 		return false, err
 	}
+	// The hint goes on as it is, with its tries: one that was left to a newer program
+	// must not begin to count anew.
 	if err := s.waker.Wake(ctx, hint, rewakeDelay); err != nil {
 		return false, fmt.Errorf("wake thread %s again: %w", hint.Key(), err)
 	}

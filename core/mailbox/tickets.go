@@ -27,6 +27,8 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 		}
 		return err
 	}
+	// Side by side, since each is a read or two; the first in this goroutine, so that
+	// a single ticket, as most are, starts none. Each writes a place of its own.
 	group, shared := s.env.Group(ctx)
 	for i := 1; i < len(held); i++ {
 		group.Go(func(ctx context.Context) error { return read(ctx, i) })
@@ -38,7 +40,9 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	return tickets, nil
 }
 
-// readTicket reads one of the head's tickets.
+// readTicket reads one of the head's tickets. Its record was stored before the head
+// that names it, so one that is missing is damage, not lag. The key in the head is a
+// hash: that the record is of the same suspension is checked, not assumed.
 func (s *Service) readTicket(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (core.Ticket, error) {
 	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
 	record, ok, err := s.store.Get(ctx, key, name)

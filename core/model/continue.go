@@ -2,13 +2,13 @@ package model
 
 import "github.com/reveille-run/reveille/core"
 
-// ContinueNote is the last message of a request that goes on from an answer
-// which a failure has cut off; the message before it is what was said of that
-// answer. It goes to the model only and is never stored.
+// ContinueNote is the last message of a request that goes on from a turn
+// that a failure has cut off; the message before it is what was said of that
+// turn. It goes to the model only and is never stored.
 const ContinueNote = "[A failure of the connection cut your answer off here. Go on from the last character that you wrote: repeat nothing, and say nothing about the failure.]"
 
 // Continued returns the messages of a request without the two that ask to go on
-// from a cut answer, and what was said of that answer, never empty. When there
+// from a cut turn, and what was said of that turn, never empty. When there
 // are none, it returns all messages and an empty text.
 func Continued(messages []core.Message) (before []core.Message, said string) {
 	n := len(messages)

@@ -1,7 +1,7 @@
 // Package model is the port to language models: what a provider adapter
 // implements, and the policies around it.
 //
-// A [Model] answers a [Request] with a stream of [Delta] values that must end
-// with one of type [DeltaStop]; a stream that ends without is [ErrTruncated],
-// never an answer. Package scripted is a model without a network.
+// A [Model] makes a stream of [Delta] values of a [Request]. The stream must end
+// with one of type [DeltaStop]; one that ends without is [ErrTruncated], never a
+// turn. Package scripted is a model without a network.
 package model

@@ -15,7 +15,7 @@ const (
 	KindProvider     ErrorKind = "provider"     // 5xx
 	KindRateLimited  ErrorKind = "rate_limited" // 429
 	KindOverloaded   ErrorKind = "overloaded"   // 503, 529
-	KindTimeout      ErrorKind = "timeout"      // 408, 504, no answer in time
+	KindTimeout      ErrorKind = "timeout"      // 408, 504, no response in time
 	KindInterrupted  ErrorKind = "interrupted"  // the stream broke off
 	KindOverflow     ErrorKind = "context_overflow"
 	KindInvalid      ErrorKind = "invalid_request"
@@ -25,7 +25,8 @@ const (
 	KindQuota        ErrorKind = "quota" // a 429 that waiting does not cure
 )
 
-// Error is a failed inference.
+// Error is a failed inference, in the provider's terms: what a step decides a
+// retry by. It has no [core.Code] of its own.
 type Error struct {
 	Kind       ErrorKind
 	Message    string        // for the log: it may quote what the provider said
@@ -50,7 +51,7 @@ func (e *Error) Transient() bool {
 }
 
 // ErrTruncated is a stream that ended without DeltaStop.
-var ErrTruncated = core.Errorf(core.CodeUnavailable, "model stream ended before the answer was complete")
+var ErrTruncated = core.Errorf(core.CodeUnavailable, "model stream ended before the turn was complete")
 
 // Transient reports whether err is a model Error that may pass by itself.
 func Transient(err error) bool {

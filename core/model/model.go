@@ -19,14 +19,14 @@ type Model interface {
 type Request struct {
 	Model       string // the provider's name of the model
 	System      string
-	Messages    []core.Message // every tool call has its one result
-	Tools       []Tool         // sorted by name
-	MaxTokens   int            // 0: the provider's default
-	Temperature *float64       // nil: the provider's default
+	Messages    []core.Message   // every tool call has its one result
+	Tools       []ToolDefinition // sorted by name
+	MaxTokens   int              // 0: the provider's default
+	Temperature *float64         // nil: the provider's default
 }
 
-// Tool describes a tool to the model.
-type Tool struct {
+// ToolDefinition describes a tool to the model; what runs is a tool.Tool.
+type ToolDefinition struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments object
@@ -37,7 +37,7 @@ type DeltaType uint8
 
 // The delta types.
 const (
-	DeltaText         DeltaType = iota + 1 // Text is appended to the answer
+	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text
 	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
 	DeltaToolStart                         // call Index begins: CallID (may be empty) and Name
 	DeltaToolArgument                      // Text is appended to the arguments of call Index
@@ -45,7 +45,7 @@ const (
 	DeltaStop                              // the stream is complete
 )
 
-// Delta is one piece of an answer.
+// Delta is one piece of a turn.
 type Delta struct {
 	Type   DeltaType
 	Text   string

@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// The errors of a command that names what nobody handles.
+// The errors of a command that names an unregistered action or effect.
 var (
 	// ErrUnknownAction is an action whose key no plugin handles at its phase.
 	ErrUnknownAction = errors.New("no handler for scheduled action")

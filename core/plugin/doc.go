@@ -1,7 +1,7 @@
 // Package plugin lets code take part in a run without the loop knowing it.
 //
 // A [Plugin] registers state keys, hooks at a [core.Phase], gates that may
-// answer for a tool, tools, and handlers of actions and effects. Hooks see a
+// give a call its result, tools, and handlers of actions and effects. Hooks see a
 // [Context], a value, and return a state.Command. The [Engine] runs what
 // the plugins of one agent registered.
 //

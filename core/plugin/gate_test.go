@@ -24,7 +24,7 @@ func gates(verdicts ...plugin.Verdict) []plugin.Plugin {
 	return plugins
 }
 
-func TestGateAnswersTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
+func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 	result := func(text string) plugin.Verdict {
 		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Data: json.RawMessage(text)}}
 	}

@@ -71,7 +71,7 @@ type VerdictKind uint8
 // The verdicts.
 const (
 	VerdictAllow     VerdictKind = iota // nothing to object
-	VerdictSetResult                    // Result answers the call; the tool does not run
+	VerdictSetResult                    // Result is the call's; the tool does not run
 	VerdictSuspend                      // the call waits for a decision on Suspend
 	VerdictBlock                        // the run ends, blocked for Reason
 )
@@ -81,8 +81,8 @@ const (
 // to resume, now or earlier in the call's life, its verdict counts as VerdictAllow.
 type Verdict struct {
 	Kind    VerdictKind
-	Reason  string           // VerdictBlock: for people
-	Result  *core.ToolResult // VerdictSetResult
-	Suspend *core.Suspend    // VerdictSuspend
-	Command state.Command    // with whatever verdict; counts with the call's result
+	Reason  string              // VerdictBlock: for people
+	Result  *core.ToolResult    // VerdictSetResult
+	Suspend *core.TicketRequest // VerdictSuspend
+	Command state.Command       // with whatever verdict; counts with the call's result
 }

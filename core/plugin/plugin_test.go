@@ -52,7 +52,7 @@ func on(id string, phase core.Phase, h plugin.Hook) part {
 	}}
 }
 
-// write answers with an update of k.
+// write returns an update of k.
 func write(k state.Key[[]string, string], text string) plugin.Hook {
 	return func(context.Context, plugin.Context) (state.Command, error) {
 		var c state.Command
@@ -124,7 +124,7 @@ func values(s state.Snapshot) map[string]string {
 }
 
 func TestHooksCommitInRegistrationOrder(t *testing.T) {
-	// The first hook answers only after the last one did.
+	// The first hook returns only after the last one did.
 	last := make(chan struct{})
 	e := engine(t,
 		on("a", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 )
 
-// Action is scheduled work with a payload of type P, stored as JSON.
+// Action declares a kind of scheduled work, with a payload of type P that is stored
+// as JSON. Each time that it is scheduled, a [state.Action] results.
 type Action[P any] struct {
 	Phase core.Phase // at which it runs
 	Name  string     // unique for the phase
@@ -42,8 +43,8 @@ func (a Action[P]) Handle(r *Registrar, handle func(ctx context.Context, c Conte
 	})
 }
 
-// Effect is something to do in the world after the commit, with a payload of
-// type P.
+// Effect declares a kind of thing to do in the world after the commit, with a payload
+// of type P. Each time that it is emitted, a [state.Effect] results.
 type Effect[P any] struct {
 	Name string // unique in an agent
 }

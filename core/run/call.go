@@ -11,10 +11,10 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// answer is what a call comes to, from whichever side: its tool, a gate, a decision,
-// or the runtime that says why there is nothing. All of them become one record,
+// conclusion is what a call comes to: what its tool, a gate or a decision gave, or
+// what the runtime says where nobody gave anything. All of them become one record,
 // in one place (keep), so that each call has exactly one result.
-type answer struct {
+type conclusion struct {
 	result   tool.Result
 	hooks    state.Command // what gates and BeforeToolExecute asked for
 	decision string        // id of the decision that it follows
@@ -42,10 +42,10 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
 	// run the tool again with every try.
-	if err := r.agent.Engine.Check(result.Command); err != nil { // it asks for what nobody handles, or what cannot be stored
+	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
-	return r.answer(ctx, t.index, answer{result: result, hooks: t.hooks, decision: t.decision})
+	return r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision})
 }
 
 // largeResult is the size in bytes from which even the last result of a round
@@ -53,15 +53,15 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 // then, and not the commit's failure.
 const largeResult = 64 << 10
 
-// answer keeps the result of call i. It is stored at its reserved sequence at
+// conclude keeps the result of call i. It is stored at its reserved sequence at
 // once when something may still run or wait after it: a sibling or a hook, whose
 // time a crash would make the tool pay for with a second execution. The last one
 // travels with commit B, which follows at once: a write less for each round.
 //
 // A result that the store or the encoder will never take becomes an error result
 // here, once: the model reads why, and the tool does not run again.
-func (r *round) answer(ctx context.Context, i int, a answer) error {
-	err := r.keep(ctx, i, a)
+func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
+	err := r.keep(ctx, i, end)
 	if err == nil {
 		return nil
 	}
@@ -72,21 +72,21 @@ func (r *round) answer(ctx context.Context, i int, a answer) error {
 		if large {
 			what = "it is too large"
 		}
-		return r.keep(ctx, i, answer{result: tool.Failed("result cannot be stored: " + what), decision: a.decision})
+		return r.keep(ctx, i, conclusion{result: tool.Failed("result cannot be stored: " + what), decision: end.decision})
 	}
 	return err
 }
 
 // keep notes the result of call i and stores it, unless it is the last one. Of
 // calls that end at the same time exactly one is the last.
-func (r *round) keep(ctx context.Context, i int, a answer) error {
-	entry := r.resultEntry(i, a)
+func (r *round) keep(ctx context.Context, i int, end conclusion) error {
+	entry := r.resultEntry(i, end)
 	payload, err := r.records.EncodeEntry(&entry)
 	if err != nil {
 		return endWith("encoding", err)
 	}
 	c := r.calls[i]
-	// From here on the call is answered, also if the put fails: it is put again before
+	// From here on the call has its result, also if the put fails: it is put again before
 	// the round is left, and its tool does not run again in this step.
 	c.entry, c.payload = &entry, payload
 	if !r.open() && len(payload) < largeResult && !r.hooked() && !r.agent.Engine.Listens(core.PhaseStepEnd) {
@@ -97,8 +97,8 @@ func (r *round) keep(ctx context.Context, i int, a answer) error {
 
 // resultEntry is the log record of the result of call i. Its message id derives
 // from the place, so that a result is recognised when it is adopted.
-func (r *round) resultEntry(i int, a answer) thread.Entry {
-	call, result := r.turn.ToolCalls[i], a.result.ToolResult
+func (r *round) resultEntry(i int, end conclusion) thread.Entry {
+	call, result := r.turn.ToolCalls[i], end.result.ToolResult
 	result.CallID, result.Name = call.ID, call.Name
 	if result.Status == "" {
 		result.Status = core.ResultOK
@@ -106,15 +106,15 @@ func (r *round) resultEntry(i int, a answer) thread.Entry {
 			result.Status = core.ResultError
 		}
 	}
-	entry := thread.Entry{Run: r.id, Step: r.events.step, Decision: a.decision, Blocked: a.blocked, Message: &core.Message{
+	entry := thread.Entry{Run: r.id, Step: r.events.step, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
 		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.id, Step: r.events.step, CreatedAt: r.env.Millis(),
 	}}
-	if !a.hooks.IsZero() {
-		entry.Hooks = &a.hooks
+	if !end.hooks.IsZero() {
+		entry.Hooks = &end.hooks
 	}
-	if !a.result.Command.IsZero() {
-		entry.Intents = &a.result.Command
+	if !end.result.Command.IsZero() {
+		entry.Intents = &end.result.Command
 	}
 	return entry
 }
@@ -163,12 +163,12 @@ func (r *round) storeResults(ctx context.Context) error {
 	return failure
 }
 
-// answerOpen is for a round that is not to run at all: it gives every call
+// concludeOpen is for a round that is not to run at all: it gives every call
 // that has no result one that says why.
-func (r *round) answerOpen(ctx context.Context, status core.ResultStatus, reason string) error {
+func (r *round) concludeOpen(ctx context.Context, status core.ResultStatus, reason string) error {
 	for i, c := range r.calls {
 		if c.entry == nil {
-			if err := r.answer(ctx, i, answer{result: synthetic(status, reason)}); err != nil {
+			if err := r.conclude(ctx, i, conclusion{result: synthetic(status, reason)}); err != nil {
 				return err
 			}
 		}

@@ -56,8 +56,8 @@ func TestLostClaimIsSeenWhileTheStepWaits(t *testing.T) {
 		took    time.Duration
 	}{
 		{"for the model", options{}, "slow: 600", 4 * time.Second},
-		{"for a tool that listens", options{model: answers(calls("nap", "{}", "nap", "{}")), tools: []tool.Tool{nap}}, "hi", 4 * time.Second},
-		{"for a tool that does not", options{model: answers(calls("stubborn", "{}", "echo", `{"text":"a"}`)), tools: []tool.Tool{stubborn}}, "hi", 6 * time.Second},
+		{"for a tool that listens", options{model: replies(calls("nap", "{}", "nap", "{}")), tools: []tool.Tool{nap}}, "hi", 4 * time.Second},
+		{"for a tool that does not", options{model: replies(calls("stubborn", "{}", "echo", `{"text":"a"}`)), tools: []tool.Tool{stubborn}}, "hi", 6 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -308,7 +308,7 @@ func TestClosingRunKeepsWhatIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
 		w := newWorld(t, options{
-			model: answers(calls("echo", `{"text":"a"}`, "last", "{}"), text("ok")),
+			model: replies(calls("echo", `{"text":"a"}`, "last", "{}"), text("ok")),
 			tools: []tool.Tool{slowly("last", &runs)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -438,14 +438,14 @@ func (w *world) spoil(t *testing.T, name string) {
 	w.store.spoiled = append(w.store.spoiled, name)
 }
 
-// TestAClosingRunShowsItsResponse: it reads as done from then on, so who waits
-// for that must find the answer there.
+// TestAClosingRunShowsItsResponse: it reads as done from then on, so whoever waits
+// for that must find the result there.
 func TestAClosingRunShowsItsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w *world
 		var receipt mailbox.Receipt
 		var seen string
-		w = newWorld(t, options{model: answers(text("one")), plugins: []plugin.Plugin{
+		w = newWorld(t, options{model: replies(text("one")), plugins: []plugin.Plugin{
 			hooks(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) {
 				seen = w.end(t, key, receipt)
 				return state.Command{}, nil

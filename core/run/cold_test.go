@@ -54,7 +54,7 @@ func talk(requests *[]string) modelFunc {
 		if n%3 != 0 {
 			deltas = calls("echo", `{"text":"a"}`, "echo", fmt.Sprintf(`{"text":"%s"}`, strings.Repeat("b", n%5*40)))
 		}
-		return answers(deltas, deltas)(ctx, model.Request{})
+		return replies(deltas, deltas)(ctx, model.Request{})
 	}
 }
 
@@ -141,9 +141,9 @@ func TestProcessThatFellBehindReadsOnlyWhatIsNew(t *testing.T) {
 		turns := 0
 		o := options{model: modelFunc(func(ctx context.Context, _ model.Request) iterator {
 			if turns++; turns == 1 {
-				return answers(text("ok"))(ctx, model.Request{})
+				return replies(text("ok"))(ctx, model.Request{})
 			}
-			return answers(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
+			return replies(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
 		})}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -187,9 +187,9 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 		turns := 0
 		return func(ctx context.Context, _ model.Request) iterator {
 			if turns++; turns%n == 0 {
-				return answers(text(body))(ctx, model.Request{})
+				return replies(text(body))(ctx, model.Request{})
 			}
-			return answers(calls("large", "{}"))(ctx, model.Request{})
+			return replies(calls("large", "{}"))(ctx, model.Request{})
 		}
 	}
 	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(body), nil }}

@@ -19,8 +19,8 @@ const maxRefences = 8
 type builds func(next thread.Head, result thread.Result) ([]store.Record, error)
 
 // commitTime is how long a commit may take that has begun: longer than the
-// tries of the AWS client that no answer comes to, so that the head can still be
-// asked what they came to.
+// tries of the AWS client that get no response, so that the head can still be
+// read, which says what they came to.
 const commitTime = 25 * time.Second
 
 // commit applies a change under the step's claim. Where records that an earlier

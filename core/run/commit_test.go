@@ -33,7 +33,7 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 		inferences := 0
 		o := options{model: modelFunc(func(_ context.Context, r model.Request) iterator {
 			inferences++
-			return answers(text(fmt.Sprint("attempt ", inferences)))(t.Context(), r)
+			return replies(text(fmt.Sprint("attempt ", inferences)))(t.Context(), r)
 		})}
 		w := newWorld(t, o)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -64,13 +64,13 @@ func TestRecordsOfARefusedCommitStandInNobodysWay(t *testing.T) {
 	})
 }
 
-// The answer of commit B is lost on the way: the step finds that it was written,
+// The response to commit B is lost on the way: the step finds that it was written,
 // runs nothing twice, and sends the hint that goes with it.
-func TestLostAnswerAtCommitBKeepsTheHint(t *testing.T) {
+func TestLostResponseAtCommitBKeepsTheHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}"), text("ok")),
+			model: replies(calls("count", "{}"), text("ok")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -142,7 +142,7 @@ func TestResultIsStoredUnderTheNextFenceWhereOtherBytesStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -197,7 +197,7 @@ func TestLastResultIsPutAloneWhenItsCommitFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, puts, writes := 0, []string(nil), 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}"), text("ok")),
+			model: replies(calls("count", "{}"), text("ok")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -239,7 +239,7 @@ func TestStepIsGivenBackWithoutAResultThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, writes := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}"), text("ok")),
+			model: replies(calls("count", "{}"), text("ok")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -272,7 +272,7 @@ func afterTools() plugin.Plugin {
 func TestCallsAreDoneAfterHooksHaveSeenThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
-			model:   answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
+			model:   replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
 			plugins: []plugin.Plugin{gates(blockB), afterTools()},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -305,7 +305,7 @@ func TestResultThatWaitsForItsHookIsProgressOnce(t *testing.T) {
 			return tool.Text("ok"), ctx.Err()
 		}}
 		o := options{
-			model:   answers(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
+			model:   replies(calls("second", "{}", "count", "{}", "nap", "{}"), text("ok")),
 			tools:   []tool.Tool{second, counted("count", tool.AtLeastOnce, &ran), nap},
 			plugins: []plugin.Plugin{afterTools()}, mode: agent.ParallelStreaming,
 		}
@@ -331,7 +331,7 @@ func TestResultOfANewerProgramIsLeftToIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		newer, older := o, o
@@ -374,7 +374,7 @@ func TestAdoptedResultRaisesTheHeadsSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)

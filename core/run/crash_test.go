@@ -74,7 +74,7 @@ func TestStoredResultIsAdoptedUnderTheNewFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model:  answers(calls("first", "{}", "last", "{}"), text("ok")),
+			model:  replies(calls("first", "{}", "last", "{}"), text("ok")),
 			tools:  []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 			window: 1, // of one message: the turn
 		}
@@ -125,7 +125,7 @@ func TestToolThatMayHaveRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
-				o := options{model: answers(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tt.delivery, &ran)}}
+				o := options{model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tt.delivery, &ran)}}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.crash(t, tt.crash)
@@ -148,7 +148,7 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		var seen []thread.CallStatus
-		o := options{model: answers(calls("count", "{}", "echo", `{"text":"a"}`), text("ok")), mode: agent.ParallelStreaming}
+		o := options{model: replies(calls("count", "{}", "echo", `{"text":"a"}`), text("ok")), mode: agent.ParallelStreaming}
 		w := &world{}
 		o.tools = []tool.Tool{toolFunc{name: "count", delivery: tool.AtMostOnce, run: func(context.Context, tool.Call) (tool.Result, error) {
 			ran++
@@ -215,7 +215,7 @@ func TestDeadAttemptLeavesNothingInTheCache(t *testing.T) {
 		said := 0
 		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 			said++
-			return answers(text("attempt "+string(rune('0'+said))), text("second"))(ctx, r)
+			return replies(text("attempt "+string(rune('0'+said))), text("second"))(ctx, r)
 		})})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.crash(t, 1)

@@ -48,7 +48,7 @@ type decided struct {
 
 func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int) *decided {
 	d := &decided{fate: fate, order: order}
-	said := answers(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok"))
+	said := replies(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok"))
 	d.options = options{
 		mode: mode,
 		model: modelFunc(func(ctx context.Context, r model.Request) iterator {
@@ -68,7 +68,7 @@ func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int
 		case first && fate == "the tool fails":
 			return tool.Result{}, errors.New("no such file")
 		case first && fate == "suspends again" && c.Resume.Suspension == "gate0":
-			return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "tool0", Action: "tool:ask"}}), nil
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "tool0", Action: "tool:ask"}}), nil
 		}
 		return tool.Text("done"), nil
 	})}

@@ -28,14 +28,14 @@ func TestAnEndQuotesNoCause(t *testing.T) {
 	}{
 		{"a hook", options{plugins: []plugin.Plugin{hooks(core.PhaseStepStart, hook)}},
 			`done 0 {"type":"error","code":"plugin","detail":"phase step_start: a plugin failed"} ""`},
-		{"a hook of a call", options{plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, hook)}, model: answers(calls("echo", `{"text":"a"}`))},
+		{"a hook of a call", options{plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, hook)}, model: replies(calls("echo", `{"text":"a"}`))},
 			`done 1 {"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_0: a plugin failed"} ""`},
-		{"a gate", options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{}, secret })}, model: answers(calls("echo", `{"text":"a"}`))},
+		{"a gate", options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{}, secret })}, model: replies(calls("echo", `{"text":"a"}`))},
 			`done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: a plugin failed"} ""`},
-		{"a fatal tool", options{model: answers(calls("cuts", "{}")), tools: []tool.Tool{toolFunc{name: "cuts", run: func(context.Context, tool.Call) (tool.Result, error) {
+		{"a fatal tool", options{model: replies(calls("cuts", "{}")), tools: []tool.Tool{toolFunc{name: "cuts", run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{}, tool.Fatal(secret)
 		}}}}, `done 1 {"type":"error","code":"tool","detail":"call call_0 of tool cuts: it ended the run with an error"} ""`},
-		{"a model", options{model: answers([]model.Delta{{Text: secret.Error()}})},
+		{"a model", options{model: replies([]model.Delta{{Text: secret.Error()}})},
 			`done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
 	}
 	for _, tt := range tests {

@@ -41,7 +41,7 @@
 //     of its result. One that must not (tool.AtMostOnce) is marked in the head
 //     just before it starts; without a result its call then reads "outcome
 //     unknown".
-//   - An answer that was lost on the way is settled by commit ids, in the
+//   - A response that was lost on the way is settled by commit ids, in the
 //     committer: the same bytes go out until it is known whether they were
 //     applied.
 //   - A claim may come to other bytes at a sequence that it has used, when a
@@ -172,7 +172,7 @@
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
-// answer stores the result like any other.
+// conclude stores the result like any other.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in

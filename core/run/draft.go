@@ -44,16 +44,16 @@ func (d *draft) begin() {
 // thread that could not be read has no conversation: nothing is folded onto it or
 // cached, and without its agent no hook is shown anything either.
 func (d *draft) reset() {
-	d.clear()
+	d.forget()
 	if d.conversation != nil {
 		d.begin()
 	}
 	d.events.step = max(1, int(d.head.Run.Step))
 }
 
-// clear forgets the draft, and with it what is known of the state: whoever goes on
+// forget drops the draft, and with it what is known of the state: whoever goes on
 // begins from what is loaded.
-func (d *draft) clear() { *d = draft{loaded: d.loaded} }
+func (d *draft) forget() { *d = draft{loaded: d.loaded} }
 
 // enter begins a step's own state: values of single calls end with their step. A
 // step that is taken again after its turn was committed has them already.
@@ -77,10 +77,10 @@ func (d *draft) add(e thread.Entry) {
 	}
 }
 
-// take moves the patches into an entry. The log holds values: whoever folds it
+// movePatches moves the patches into an entry. The log holds values: whoever folds it
 // comes to the draft's state without any hook. Totals go along, so that a step
 // that reads only the log's end knows what the run has cost.
-func (d *draft) take(e *thread.Entry) {
+func (d *draft) movePatches(e *thread.Entry) {
 	e.Patch = state.Join(d.patches...)
 	e.Revision = d.snapshot.Revision()
 	totals := d.totals
@@ -95,7 +95,7 @@ func (d *draft) addStep() {
 		return
 	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step}
-	d.take(&entry)
+	d.movePatches(&entry)
 	d.add(entry)
 }
 
@@ -144,6 +144,6 @@ func (d *draft) addTurn(turn *core.Message) {
 		d.totals.Note(call)
 	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
-	d.take(&entry)
+	d.movePatches(&entry)
 	d.add(entry)
 }

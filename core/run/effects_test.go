@@ -65,7 +65,7 @@ func TestEffectsRunOnceAfterTheWriteThatMakesThemVisible(t *testing.T) {
 		var did []string
 		w := &world{}
 		*w = *newWorld(t, options{
-			model:   answers(calls("tells", "{}"), text("ok")),
+			model:   replies(calls("tells", "{}"), text("ok")),
 			tools:   []tool.Tool{tells},
 			plugins: []plugin.Plugin{telling(w, &did)},
 		})
@@ -138,7 +138,7 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 				var did []string
 				w := &world{}
 				o := options{
-					model: answers(calls("tells", "1", "slow", "2"), text("ok")),
+					model: replies(calls("tells", "1", "slow", "2"), text("ok")),
 					tools: []tool.Tool{tells, toolFunc{name: "slow", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 						if _, err := nap.Run(ctx, c); err != nil {
 							return tool.Result{}, err
@@ -188,7 +188,7 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 		var shown []string
 		tell := plugin.Effect[string]{Name: "tell"}
 		w := newWorld(t, options{
-			model: answers(calls("echo", `{"text":"a"}`, "tells", "{}"), text("ok")), tools: []tool.Tool{tells},
+			model: replies(calls("echo", `{"text":"a"}`, "tells", "{}"), text("ok")), tools: []tool.Tool{tells},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				for _, phase := range phases {
 					r.Hook(phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
@@ -273,7 +273,7 @@ func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T)
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
 				w := newWorld(t, options{
-					model: answers(calls("bad", "{}"), text("ok")),
+					model: replies(calls("bad", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "bad", run: func(context.Context, tool.Call) (tool.Result, error) {
 						ran++
 						result := tool.Text("done")
@@ -313,7 +313,7 @@ func TestTimeOfEffects(t *testing.T) {
 			}
 			began, ran := time.Now(), 0
 			w := newWorld(t, options{
-				model: answers(calls("tells", "{}"), text("ok")),
+				model: replies(calls("tells", "{}"), text("ok")),
 				tools: []tool.Tool{tells},
 				plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 					plugin.Effect[string]{Name: "tell"}.Handle(r, func(ctx context.Context, _ plugin.Context, _ string) error {

@@ -18,7 +18,7 @@ import (
 //     From there on status reads say Done, nothing can be steered to the run, and
 //     its tickets are gone. Where no call is open and nobody listens to RunEnd,
 //     an end that the step came to is final with this very write.
-//  2. The holder of the claim comes to [machine.close], by itself or because the
+//  2. The holder of the claim comes to [machine.closeRun], by itself or because the
 //     watch stops it, or else whoever claims the run next: open calls get their
 //     results, what was said and is not in the log is added, RunEnd runs.
 //  3. CommitClose makes the end final: records first, then the head without the
@@ -45,7 +45,7 @@ import (
 // and what runs already beside a blocked call ends by itself. A failed run keeps
 // what its tools came to, and of what its step said nothing but the own input.
 //
-// What close writes, in this order. Each line is there only when its condition
+// What closeRun writes, in this order. Each line is there only when its condition
 // holds; all of them are one commit, but for the results that were put before:
 //
 //   - M#<base+i>, the result of each call of the open turn. A result that is
@@ -57,7 +57,7 @@ import (
 //     takes back what the input supersedes. A person finds what they said.
 //   - M#, an assistant message with what the model had said of a turn that is not
 //     committed: of a cancelled or superseded run alone, only by the process that
-//     heard it, and only if the turn did not answer steered input too.
+//     heard it, and only if the turn did not read steered input too.
 //   - M#, a step record with what RunEnd changed, and what the settled calls had
 //     asked for. RunEnd sees the real termination. The third claim of the closing
 //     run skips it, since a hook may be what ends the process, and R# says so.
@@ -93,7 +93,7 @@ import (
 // to the end and twice for claims after it. An end that the step came to stands in
 // R# as ending{closing version, termination} with the first write, and counts if
 // the head has that closing version: R# of a refused write names another.
-// thread.CommitStep, thread.CommitClose and Head.end are the head's side of it.
+// thread.CommitStep, thread.CommitClose and Head.beginClosing are the head's side of it.
 
 // ending is how a step's run goes on: not at all when it has a termination.
 type ending struct {
@@ -177,17 +177,17 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	m.record, m.recorded = record, true
 	if result.Outcome == thread.Close {
-		return m.close(ctx)
+		return m.closeRun(ctx)
 	}
 	m.announceEnd(&t)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
-// close writes what a closing run still owes, and makes its end final. The head
+// closeRun writes what a closing run still owes, and makes its end final. The head
 // is read again: the write that began to close may be somebody else's, and its
 // reason and version decide which ending counts. Each part can be repeated by
 // another claim; RunEnd is the only one whose repetition shows.
-func (m *machine) close(ctx context.Context) (Stepped, error) {
+func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	m.hold.ending.Store(true)
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
@@ -263,7 +263,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 		case m.head.Run.Calls[i] == thread.CallRunning || c.begun:
 			result = synthetic(core.ResultUnknown, "outcome unknown: the run was ended while the tool may have run")
 		}
-		entry := r.resultEntry(i, answer{result: result})
+		entry := r.resultEntry(i, conclusion{result: result})
 		if c.payload, err = m.records.EncodeEntry(&entry); err != nil {
 			return nil, err
 		}

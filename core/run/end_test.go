@@ -98,31 +98,31 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a model error after deltas", text: "hi",
-			options: options{model: answers([]model.Delta{{Type: model.DeltaText, Text: "half"}, {Text: "broken pipe"}})},
+			options: options{model: replies([]model.Delta{{Type: model.DeltaText, Text: "half"}, {Text: "broken pipe"}})},
 			log:     []string{"user: hi"},
 			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a model error in the second step", text: "hi",
-			options: options{model: answers(calls("echo", `{"text":"a"}`), []model.Delta{{Text: "broken pipe"}})},
+			options: options{model: replies(calls("echo", `{"text":"a"}`), []model.Delta{{Text: "broken pipe"}})},
 			log:     []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`},
 			end:     `done 1 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "a stream that always breaks off", text: "hi",
-			options: options{model: answers([]model.Delta{{Type: model.DeltaText, Text: "half"}})},
+			options: options{model: replies([]model.Delta{{Type: model.DeltaText, Text: "half"}})},
 			log:     []string{"user: hi"},
 			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "deltas after the stop", text: "hi",
-			options: options{model: answers(append(text("a"), model.Delta{Type: model.DeltaText, Text: "b"}))},
+			options: options{model: replies(append(text("a"), model.Delta{Type: model.DeltaText, Text: "b"}))},
 			log:     []string{"user: hi"},
 			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
 		{
 			name: "arguments of a call that never started", text: "hi",
-			options: options{model: answers([]model.Delta{{Type: model.DeltaToolArgument, Index: 3, Text: "{}"}})},
+			options: options{model: replies([]model.Delta{{Type: model.DeltaToolArgument, Index: 3, Text: "{}"}})},
 			log:     []string{"user: hi"},
 			end:     `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`,
 		},
@@ -134,21 +134,21 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "32 calls in one turn", text: "hi",
-			options: options{model: answers(calls(many(32)...), text("ok"))},
+			options: options{model: replies(calls(many(32)...), text("ok"))},
 			log: append(append([]string{"user: hi", "assistant: " + strings.Repeat(`[echo {"text":"x"}]`, 32)},
 				strings.Split(strings.TrimSpace(strings.Repeat("tool: {\"text\":\"x\"}\n", 32)), "\n")...), "assistant: ok"),
 			end: `done 2 {"type":"natural_end"} "ok"`,
 		},
 		{
 			name: "33 calls in one turn", text: "hi",
-			options: options{model: answers(calls(many(33)...))},
+			options: options{model: replies(calls(many(33)...))},
 			log:     []string{"user: hi"},
 			end:     `done 0 {"type":"error","code":"too_many_calls","detail":"the model asked for 33 tool calls in one turn, at most 32 are allowed"} ""`,
 		},
 		{
 			name: "calls that fail go back to the model", text: "hi",
 			options: options{
-				model: answers(calls("none", "{}", "panics", "{}", "fails", "{}", "echo", `{"text":`, "echo", `{"text":7}`, "echo", "", "stray", "{}"), text("ok")),
+				model: replies(calls("none", "{}", "panics", "{}", "fails", "{}", "echo", `{"text":`, "echo", `{"text":7}`, "echo", "", "stray", "{}"), text("ok")),
 				tools: []tool.Tool{panics, fails, stray},
 			},
 			log: []string{
@@ -167,7 +167,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a fatal tool", text: "hi",
-			options: options{model: answers(calls("fatal", "{}")), tools: []tool.Tool{fatal}},
+			options: options{model: replies(calls("fatal", "{}")), tools: []tool.Tool{fatal}},
 			log:     []string{"user: hi", "assistant: [fatal {}]", "tool: execution failed: the tool ended the run"},
 			end:     `done 1 {"type":"error","code":"tool","detail":"call call_0 of tool fatal: it ended the run with an error"} ""`,
 		},
@@ -190,7 +190,7 @@ func TestRunEnds(t *testing.T) {
 			end: `done 1 {"type":"blocked","detail":"not b"} ""`,
 		},
 		{
-			name: "a gate that answers itself", text: "echo: a",
+			name: "a gate that sets the result", text: "echo: a",
 			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
 				return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
 			})}},
@@ -199,7 +199,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a gate that never sees invalid calls", text: "hi",
-			options: options{model: answers(calls("none", "{}", "echo", "[]"), text("ok")), plugins: []plugin.Plugin{gates(
+			options: options{model: replies(calls("none", "{}", "echo", "[]"), text("ok")), plugins: []plugin.Plugin{gates(
 				func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{Kind: plugin.VerdictBlock}, nil })}},
 			log: []string{
 				"user: hi", "assistant: [none {}][echo []]", `tool: tool "none" not found`,
@@ -304,7 +304,7 @@ func TestResultTooLargeForTheStoreBecomesAnError(t *testing.T) {
 			r := tool.Failed(strings.Repeat("x", 70<<10)) // an error result can be too large, too
 			return r, nil
 		}}
-		w := newWorld(t, options{model: answers(calls("long", "{}"), text("ok")), tools: []tool.Tool{long}})
+		w := newWorld(t, options{model: replies(calls("long", "{}"), text("ok")), tools: []tool.Tool{long}})
 		w.limit(60 << 10)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
@@ -321,7 +321,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 		long := text(strings.Repeat("x", 2000))
 		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 			inferences++
-			return answers(long)(ctx, r)
+			return replies(long)(ctx, r)
 		})})
 		w.limit(1000)
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -335,7 +335,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 	})
 }
 
-// A stop answers every call of its turn in the step that comes to it.
+// A stop gives every call of its turn a result in the step that comes to it.
 func TestStoppedRunEndsInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})
@@ -412,7 +412,7 @@ func TestTurnTooLargeForTheHeadEndsTheRun(t *testing.T) {
 		inferences := 0
 		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 			inferences++
-			return answers(text("ok"))(ctx, r)
+			return replies(text("ok"))(ctx, r)
 		})})
 		refused := false
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {

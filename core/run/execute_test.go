@@ -73,7 +73,7 @@ func TestDeafToolDoesNotKeepACancelledRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log strings.Builder
 				w := newWorld(t, options{
-					model: answers(calls("echo", `{"text":"a"}`, "deaf", "{}"), text("next")), tools: []tool.Tool{deaf(tt.delivery, 60*time.Second)},
+					model: replies(calls("echo", `{"text":"a"}`, "deaf", "{}"), text("next")), tools: []tool.Tool{deaf(tt.delivery, 60*time.Second)},
 					logger: slog.New(slog.NewTextHandler(&log, nil)),
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -168,7 +168,7 @@ func TestToolsOwnTimeout(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
-					model: answers(calls("timed", "{}"), text("ok")),
+					model: replies(calls("timed", "{}"), text("ok")),
 					tools: []tool.Tool{timed{toolFunc{name: "timed", run: tt.run}, time.Second}},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -216,7 +216,7 @@ func TestDeafToolAtTheStepsDeadline(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var runs atomic.Int32
 				w := newWorld(t, options{
-					model: answers(calls("deaf", "{}"), text("ok")),
+					model: replies(calls("deaf", "{}"), text("ok")),
 					tools: []tool.Tool{toolFunc{name: "deaf", delivery: tt.delivery, run: func(context.Context, tool.Call) (tool.Result, error) {
 						if runs.Add(1) == 1 {
 							time.Sleep(60 * time.Second)
@@ -271,7 +271,7 @@ func TestToolThatEndsItsGoroutineHasAnErrorResult(t *testing.T) {
 			runtime.Goexit()
 			return tool.Result{}, nil
 		}}
-		w := newWorld(t, options{model: answers(calls("exits", "{}"), text("ok")), tools: []tool.Tool{exits}})
+		w := newWorld(t, options{model: replies(calls("exits", "{}"), text("ok")), tools: []tool.Tool{exits}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		want := []string{"user: hi", "assistant: [exits {}]", "tool: execution failed: the tool ended its goroutine", "assistant: ok"}

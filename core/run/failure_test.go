@@ -149,7 +149,7 @@ func TestReadThatFailsCostsATryAndNothingElse(t *testing.T) {
 					var saw []string
 					var seen closed
 					o := options{
-						model:   answers(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
+						model:   replies(calls("echo", `{"text":"a"}`, "nap", "{}"), text("ok"), text("ok")),
 						tools:   []tool.Tool{nap},
 						plugins: []plugin.Plugin{counters(&saw, inThread), seen.plugin()},
 						window:  tt.window,
@@ -195,7 +195,7 @@ func TestResultIsStoredBeforeTheRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, refused := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("fatal", "{}", "count", "{}")), mode: agent.ParallelStreaming,
+			model: replies(calls("fatal", "{}", "count", "{}")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{fatal, counted("count", tool.AtLeastOnce, &ran)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -256,7 +256,7 @@ func TestCallsOfAClosingRunAreShownToNoHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran, ends := 0, 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}", "nap", "{}")), mode: agent.ParallelStreaming,
+			model: replies(calls("count", "{}", "nap", "{}")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 				r.Hook(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
@@ -292,7 +292,7 @@ func TestPutIsTriedSevenTimes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			first, last, puts := 0, 0, 0
 			w := newWorld(t, options{
-				model: answers(calls("first", "{}", "last", "{}"), text("ok")),
+				model: replies(calls("first", "{}", "last", "{}"), text("ok")),
 				tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)

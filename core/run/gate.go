@@ -42,7 +42,7 @@ func (r *round) admit(ctx context.Context, i int) error {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
 		// task, and gives a task to what it starts. What became of it is not known.
-		return r.answer(ctx, i, answer{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
+		return r.conclude(ctx, i, conclusion{result: synthetic(core.ResultUnknown, "outcome unknown: the tool may have run, and it must not run twice")})
 	case thread.CallResuming, thread.CallCancelling:
 		if goesOn, err := r.resume(ctx, t); !goesOn || err != nil {
 			return err
@@ -62,7 +62,7 @@ func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	found, ok := r.agent.Tools[t.call.Name]
 	if !ok {
 		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
-		return true, r.answer(ctx, t.index, answer{result: result, decision: t.decision})
+		return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
 	}
 	// Protect: a tool's schema may come from its author, and panic.
 	t.tool = found
@@ -77,7 +77,7 @@ func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 		return true, err
 	}
 	result.Status = core.ResultInvalid
-	return true, r.answer(ctx, t.index, answer{result: result, decision: t.decision})
+	return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
 }
 
 // gate asks the gates about a call whose arguments are valid.
@@ -86,20 +86,20 @@ func (r *round) gate(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	a := answer{hooks: t.hooks, decision: t.decision}
+	end := conclusion{hooks: t.hooks, decision: t.decision}
 	switch verdict.Kind {
 	case plugin.VerdictBlock:
-		a.result, a.blocked = synthetic(core.ResultBlocked, "blocked: "+verdict.Reason), verdict.Reason
+		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+verdict.Reason), verdict.Reason
 	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
-		a.result = tool.Result{ToolResult: *verdict.Result}
-		a.result.Status = core.ResultSet
+		end.result = tool.Result{ToolResult: *verdict.Result}
+		end.result.Status = core.ResultSet
 	case plugin.VerdictSuspend:
 		return r.suspend(ctx, t, *verdict.Suspend)
 	default: // its tool starts when the gates of its siblings have been asked, too
 		r.calls[t.index].task = t
 		return nil
 	}
-	return r.answer(ctx, t.index, a)
+	return r.conclude(ctx, t.index, end)
 }
 
 // askGates returns the gates' verdict and takes their command into the task: what
@@ -124,8 +124,8 @@ func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 }
 
 // beforeTools runs BeforeToolExecute for calls that are about to start, side by
-// side: each works on its own task and reads of the step what nobody changes
-// meanwhile. It returns the first error in call order, with the call.
+// side: each works on its own task and reads only what of the step does not
+// change meanwhile. It returns the first error in call order, with the call.
 //
 // The first call's hooks run in this goroutine, so that a round of one call starts
 // none. An error of one call does not cut the others short: which error ends the

@@ -27,7 +27,7 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 	}
 	work := m.advance
 	if m.head.Run.Status == thread.Closing {
-		work = m.close
+		work = m.closeRun
 	}
 	stepped, err := m.watched(ctx, work)
 	// A remedy may fail in its turn, and need another: fail meets a cancel, a close
@@ -51,7 +51,7 @@ func (m *machine) run(ctx context.Context) (Stepped, error) {
 func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (Stepped, error) {
 	fail := func(t core.Termination) func(context.Context) (Stepped, error) {
 		if m.head.Run.Status == thread.Closing {
-			return nil // close has failed; another claim tries again
+			return nil // closeRun has failed; another claim tries again
 		}
 		return func(ctx context.Context) (Stepped, error) { return m.fail(ctx, t, err) }
 	}
@@ -60,7 +60,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied):
 		return nil
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
-		return m.close
+		return m.closeRun
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
@@ -74,14 +74,14 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 // progressed reports whether the step brought a commit or a newly done call:
 // one whose result is still to be stored counts.
 func (m *machine) progressed() bool {
-	return m.moved || m.round != nil && m.round.answered(m.head.Run.Calls)
+	return m.moved || m.round != nil && m.round.concluded(m.head.Run.Calls)
 }
 
 // Pauses before a failed step is tried again: full jitter over base * 2^attempts.
 const (
 	backoffBase = 250 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	storePause  = 400 * time.Millisecond // after a store that does not answer; up to twice that
+	storePause  = 400 * time.Millisecond // after a store that does not respond; up to twice that
 	schemaPause = 30 * time.Second       // before a newer program is looked for
 )
 

@@ -37,7 +37,7 @@ func TestStepWithoutTimeLeft(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		return tool.Text("done late"), nil
 	}}
-	inTool := answers(calls("sleep", "{}"), text("ok"))
+	inTool := replies(calls("sleep", "{}"), text("ok"))
 	tests := []struct {
 		name    string
 		options options
@@ -129,7 +129,7 @@ func TestLateResultIsStoredBesideASlowerCall(t *testing.T) {
 			}
 		}
 		w := newWorld(t, options{
-			model: answers(calls("late", "{}", "later", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("late", "{}", "later", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{toolFunc{name: "late", run: takes(11 * time.Second)}, toolFunc{name: "later", run: takes(20 * time.Second)}},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -155,7 +155,7 @@ func TestHostThatStopsWhileArgumentsAreChecked(t *testing.T) {
 			stop()
 			return errors.New("not these")
 		}}
-		w := newWorld(t, options{model: answers(calls("picky", "{}"), text("ok")), tools: []tool.Tool{picky}})
+		w := newWorld(t, options{model: replies(calls("picky", "{}"), text("ok")), tools: []tool.Tool{picky}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		stepped, err := w.stepper.Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil)
 		if err != nil || !stepped.Retry {
@@ -219,7 +219,7 @@ func TestGracefulStopsAreNoAttempts(t *testing.T) {
 		end     string
 	}{
 		{"in the model", options{}, "slow: 60", `done 1 {"type":"natural_end"}`},
-		{"in a tool", options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}}, "hi", `done 2 {"type":"natural_end"}`},
+		{"in a tool", options{model: replies(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}}, "hi", `done 2 {"type":"natural_end"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 			if len(r.Messages) == 1 {
-				return answers(calls("echo", `{"text":"a"}`))(ctx, r)
+				return replies(calls("echo", `{"text":"a"}`))(ctx, r)
 			}
 			return func(yield func(model.Delta, error) bool) {
 				yield(model.Delta{Type: model.DeltaText, Text: "half a"}, nil)
@@ -319,9 +319,9 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 	})
 }
 
-// Words that answer input which was steered to the run are kept only without it:
-// the cancel ends that input unread, and the log would have its answer alone.
-func TestLastWordsThatAnswerSteeredInputAreNotKept(t *testing.T) {
+// Words that follow input which was steered to the run are kept only without it:
+// the cancel ends that input unread, and the log would have its reply alone.
+func TestLastWordsThatFollowSteeredInputAreNotKept(t *testing.T) {
 	before := []string{"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`}
 	tests := []struct {
 		name      string
@@ -340,7 +340,7 @@ func TestLastWordsThatAnswerSteeredInputAreNotKept(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 					if len(r.Messages) == 1 {
-						return answers(calls("echo", `{"text":"a"}`))(ctx, r)
+						return replies(calls("echo", `{"text":"a"}`))(ctx, r)
 					}
 					return func(yield func(model.Delta, error) bool) {
 						yield(model.Delta{Type: model.DeltaText, Text: "half a"}, nil)

@@ -39,7 +39,7 @@ func resultID(run core.ID, step, index int) string {
 // attempt's fence. A call that fails is made again here or by another delivery,
 // see callFailed.
 //
-// When the context ends, what came is not an answer, whatever the adapter makes
+// When the context ends, what came is not a turn, whatever the adapter makes
 // of it, and no failed call either; it stays in unsaid for the last words of a
 // cancelled run.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
@@ -53,7 +53,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	for {
 		err := t.callModel(ctx)
 		// Looked at first: a stream that ends early because its context has looks like
-		// an answer to some adapters, and like a failure to others.
+		// a whole turn to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -64,7 +64,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 			return nil, err
 		}
 		if t.stop != "" {
-			return t.finish(), nil
+			return t.complete(), nil
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestRepeatedCallIDsAreMadeUnique(t *testing.T) {
 			{Type: model.DeltaToolArgument, Index: 0, Text: `{"text":"b"}`},
 			{Type: model.DeltaStop},
 		}
-		w := newWorld(t, options{model: answers(turn, turn, text("ok"))})
+		w := newWorld(t, options{model: replies(turn, turn, text("ok"))})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		want := []string{
@@ -78,7 +78,7 @@ func TestEditedInputIsReadAgain(t *testing.T) {
 	})
 }
 
-// Input that comes while the last answer is made keeps the run open.
+// Input that comes while the last turn is made keeps the run open.
 func TestInputAtTheEndContinuesTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{})

@@ -31,7 +31,7 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 		{"of a hook", at(core.PhaseStepEnd), `msg="run ends with an error"`},
 		{"of a hook at the end", at(core.PhaseRunEnd), `msg="RunEnd failed; the run ends all the same"`},
 		{"of a tool", options{
-			model: answers(calls("panics", "{}"), text("ok")),
+			model: replies(calls("panics", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "panics", run: func(context.Context, tool.Call) (tool.Result, error) { panic("boom") }}},
 		}, `msg="tool call failed"`},
 		{"of an effect", options{plugins: []plugin.Plugin{pluginFunc{"acts", func(r *plugin.Registrar) {
@@ -93,10 +93,10 @@ func TestARefusedSuspensionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		again := toolFunc{name: "again", run: func(context.Context, tool.Call) (tool.Result, error) {
-			return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "same"}}), nil
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "same"}}), nil
 		}}
 		w := newWorld(t, options{
-			logger: slog.New(slog.NewTextHandler(&log, nil)), model: answers(calls("again", "{}"), text("ok")), tools: []tool.Tool{again},
+			logger: slog.New(slog.NewTextHandler(&log, nil)), model: replies(calls("again", "{}"), text("ok")), tools: []tool.Tool{again},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)

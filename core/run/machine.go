@@ -98,7 +98,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if natural {
 		end = naturalEnd(*turn)
 	}
-	return m.finish(ctx, ending{termination: end, natural: natural})
+	return m.finishStep(ctx, ending{termination: end, natural: natural})
 }
 
 // commitTurn is commit A: the turn and the input before it become visible, and
@@ -161,7 +161,7 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	end := m.judge(r.turn)
 	var err error
 	if end != nil {
-		err = r.answerOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
+		err = r.concludeOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
 	} else {
 		err = r.schedule(ctx)
 	}
@@ -179,12 +179,12 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	if end == nil {
 		end = r.end()
 	}
-	return m.finish(ctx, ending{termination: end})
+	return m.finishStep(ctx, ending{termination: end})
 }
 
-// finish ends the step: its last phase, its remaining records, commit B. StepEnd
+// finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
-func (m *machine) finish(ctx context.Context, end ending) (Stepped, error) {
+func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
 	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
 		return Stepped{}, err
 	}
@@ -260,7 +260,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	}
 	m.committed(ctx)
 	if result.Outcome == thread.Close {
-		return m.close(ctx)
+		return m.closeRun(ctx)
 	}
 	m.storeSnapshot(ctx) // last: the claim may be gone, and whoever has it needs none of this
 	return m.handedOn(result.Outcome), nil

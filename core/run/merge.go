@@ -64,7 +64,7 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 	if entry.Message.ToolResult.IsError {
 		r.draft.totals.Failures++
 	}
-	if r.agent == nil { // a close by a program that has not the agent: nobody knows what the keys mean
+	if r.agent == nil { // a close by a program without the agent: what the keys mean is not known here
 		return
 	}
 	// In the order in which they were asked for: the tool knew what its hooks had

@@ -27,7 +27,7 @@ func failing(n int, failure error, calls *int) modelFunc {
 		if *calls++; *calls <= n {
 			return func(yield func(model.Delta, error) bool) { yield(model.Delta{}, failure) }
 		}
-		return answers(text("ok"))(ctx, model.Request{})
+		return replies(text("ok"))(ctx, model.Request{})
 	}
 }
 
@@ -123,7 +123,7 @@ func TestTotalsOfARunAreSummedOverItsSteps(t *testing.T) {
 			return append([]model.Delta{{Type: model.DeltaUsage, Usage: core.Usage{Input: in, Output: out}}}, deltas...)
 		}
 		o := options{
-			model: answers(usage(10, 1, calls("fails", "{}", "echo", `{"text":"a"}`)), usage(20, 2, calls("fails", "{}")), usage(40, 4, text("ok")),
+			model: replies(usage(10, 1, calls("fails", "{}", "echo", `{"text":"a"}`)), usage(20, 2, calls("fails", "{}")), usage(40, 4, text("ok")),
 				usage(80, 8, text("ok"))),
 			tools: []tool.Tool{fails},
 		}
@@ -157,7 +157,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		agents, err := agent.NewRegistry(agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 				asked = r
-				return answers(text("ok"))(ctx, r)
+				return replies(text("ok"))(ctx, r)
 			})}},
 			Tools: []tool.Tool{echoTool(t), fails},
 			Specs: []agent.Spec{{ID: "demo", Model: "m", SystemPrompt: "be brief", MaxTokens: 7, Temperature: &warm, ExcludedTools: []string{"echo"}}},
@@ -172,7 +172,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
 		want := model.Request{
 			Model: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
-			Tools: []model.Tool{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
+			Tools: []model.ToolDefinition{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Errorf("request (-want +got):\n%s", diff)
@@ -195,9 +195,9 @@ func TestModelIsShownWhatTheRunWasAsked(t *testing.T) {
 				}
 				shown = append(shown, strings.Join(texts, ", "))
 				if n++; n%4 == 0 {
-					return answers(text("ok"))(ctx, model.Request{})
+					return replies(text("ok"))(ctx, model.Request{})
 				}
-				return answers(calls("echo", fmt.Sprintf(`{"text":"%0100d"}`, n)))(ctx, model.Request{})
+				return replies(calls("echo", fmt.Sprintf(`{"text":"%0100d"}`, n)))(ctx, model.Request{})
 			})}
 			w := newWorld(t, o)
 			for _, task := range []string{"one", "two"} {

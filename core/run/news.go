@@ -20,7 +20,7 @@ type news struct {
 	done    []finished
 	head    *thread.Head
 	unseen  bool          // head has not been looked at
-	changed chan struct{} // closed with the next news; made by a take that found none
+	changed chan struct{} // closed with the next news; made by a drain that found none
 }
 
 // finished is what the tool of a call came to.
@@ -30,9 +30,9 @@ type finished struct {
 	err    error // there is no result: see runTool
 }
 
-// finish hands over what a tool came to. It is called in the tool's function beside
+// ended hands over what a tool came to. It is called in the tool's function beside
 // the step, and never waits: the scheduler may be busy with a write.
-func (n *news) finish(f finished) {
+func (n *news) ended(f finished) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.done = append(n.done, f)
@@ -58,9 +58,9 @@ func (n *news) wake() {
 	}
 }
 
-// take returns the calls that have ended since the last take, and, when there are
+// drain returns the calls that have ended since the last drain, and, when there are
 // none, what is closed with the next news.
-func (n *news) take() (done []finished, changed <-chan struct{}) {
+func (n *news) drain() (done []finished, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if done, n.done = n.done, nil; len(done) > 0 {

@@ -141,7 +141,7 @@ func TestOpenRoundGoesOnFromItsRecord(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newChronicle()
 				o := options{
-					mode: tt.mode, model: answers(calls("done", "{}", "ask", "{}", "last", "{}"), text("ok")),
+					mode: tt.mode, model: replies(calls("done", "{}", "ask", "{}", "last", "{}"), text("ok")),
 					tools: []tool.Tool{h.tool("done"), h.tool("ask"), h.tool("last")}, plugins: []plugin.Plugin{h.plugin()},
 				}
 				w := newWorld(t, o)
@@ -178,7 +178,7 @@ func TestClosingKeepsWhatAnOpenRoundHasComeTo(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newChronicle()
 				o := options{
-					model: answers(calls("done", "{}", "ask", "{}")), tools: []tool.Tool{h.tool("done"), h.tool("ask")}, plugins: []plugin.Plugin{h.plugin()},
+					model: replies(calls("done", "{}", "ask", "{}")), tools: []tool.Tool{h.tool("done"), h.tool("ask")}, plugins: []plugin.Plugin{h.plugin()},
 				}
 				w := newWorld(t, o)
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -230,7 +230,7 @@ func TestRoundOfAnotherTurnIsNotBelieved(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
-					model: answers(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}},
+					model: replies(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}},
 					plugins: []plugin.Plugin{asking("ask")},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -263,7 +263,7 @@ func TestModeThatChangesWhileARoundWaits(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var did []string
 					o := options{
-						model: answers(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok")), mode: from,
+						model: replies(calls("act", `{"n":0}`, "act", `{"n":1}`), text("ok")), mode: from,
 						tools: []tool.Tool{noted("act", &did, nil)}, plugins: []plugin.Plugin{asking("act")},
 					}
 					w := newWorld(t, o)
@@ -289,7 +289,7 @@ func TestModeThatChangesWhileARoundWaits(t *testing.T) {
 func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
-			model: answers(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int))}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -324,7 +324,7 @@ func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
 			return tool.Text("ok"), nil
 		}
 		time.Sleep(time.Second)
-		return tool.Suspended(core.Suspend{Mode: core.ResumeReplay}), nil
+		return tool.Suspended(core.TicketRequest{Mode: core.ResumeReplay}), nil
 	}}
 	tests := []struct {
 		name  string
@@ -343,7 +343,7 @@ func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
 				var did []string
 				w := &world{}
 				o := options{
-					mode: tt.mode, model: answers(calls(tt.turn...), text("ok")), tools: []tool.Tool{tells, late, nap},
+					mode: tt.mode, model: replies(calls(tt.turn...), text("ok")), tools: []tool.Tool{tells, late, nap},
 					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
 						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
 							did = append(did, what+": "+w.stands(t))
@@ -374,11 +374,11 @@ func TestAtMostOnceToolThatWaits(t *testing.T) {
 				ran := 0
 				ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					if ran++; c.Resume == nil {
-						return tool.Suspended(core.Suspend{}), nil
+						return tool.Suspended(core.TicketRequest{}), nil
 					}
 					return tool.Text("ok"), nil
 				}}
-				o := options{mode: mode, model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
+				o := options{mode: mode, model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
@@ -403,11 +403,11 @@ func TestToolThatWaitsWhenTheTimeIsOver(t *testing.T) {
 		ask := toolFunc{name: "ask", delivery: tool.AtMostOnce, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 			if c.Resume == nil {
 				time.Sleep(11 * time.Second)
-				return tool.Suspended(core.Suspend{}), nil
+				return tool.Suspended(core.TicketRequest{}), nil
 			}
 			return tool.Text("ok"), nil
 		}}
-		w := newWorld(t, options{model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}})
+		w := newWorld(t, options{model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{ask}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		if _, err := w.cut(t, 10*time.Second, false); err != nil {
 			t.Fatal(err)
@@ -431,7 +431,7 @@ func TestRefusedCallKeepsWhatItsGateAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newChronicle()
 		o := options{
-			model: answers(calls("fails", "{}", "ask", "{}"), text("ok")), tools: []tool.Tool{fails, h.tool("ask")}, plugins: []plugin.Plugin{h.plugin()},
+			model: replies(calls("fails", "{}", "ask", "{}"), text("ok")), tools: []tool.Tool{fails, h.tool("ask")}, plugins: []plugin.Plugin{h.plugin()},
 		}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -466,7 +466,7 @@ func TestWhatACallSeesOfItself(t *testing.T) {
 					return tool.Text("ok"), err
 				}}
 				w := newWorld(t, options{
-					mode: mode, model: answers(calls("look", "{}"), text("ok")), tools: []tool.Tool{look},
+					mode: mode, model: replies(calls("look", "{}"), text("ok")), tools: []tool.Tool{look},
 					plugins: []plugin.Plugin{h.plugin(), hooks(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
 						saw = append(saw, fmt.Sprintf("%d messages, the last is the %s's", len(c.Messages), c.Messages[len(c.Messages)-1].Role))
 						return state.Command{}, nil

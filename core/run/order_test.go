@@ -36,7 +36,7 @@ func TestCallsThatEndTogetherAreTakenInCallOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, tools: []tool.Tool{sleeps},
-			model: answers(calls("sleeps", `"3s"`, "sleeps", `"2500ms"`, "sleeps", `"2s"`, "sleeps", `"1s"`, "sleeps", `"9s"`), text("ok")),
+			model: replies(calls("sleeps", `"3s"`, "sleeps", `"2500ms"`, "sleeps", `"2s"`, "sleeps", `"1s"`, "sleeps", `"9s"`), text("ok")),
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var put []string
@@ -63,14 +63,14 @@ func TestDecisionThatTheSuspendWriteMeets(t *testing.T) {
 			switch {
 			case c.Resume == nil:
 				time.Sleep(2500 * time.Millisecond)
-				return tool.Suspended(core.Suspend{}), nil
+				return tool.Suspended(core.TicketRequest{}), nil
 			case resumed == 0:
 				resumed = time.Since(began)
 			}
 			return tool.Text("ok"), nil
 		}}
 		w := newWorld(t, options{
-			model: answers(calls("ask", "{}", "gated", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("ask", "{}", "gated", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{ask, toolFunc{name: "gated", run: func(context.Context, tool.Call) (tool.Result, error) {
 				resumed = time.Since(began)
 				return tool.Text("ok"), nil
@@ -91,7 +91,7 @@ func TestDecisionThatTheSuspendWriteMeets(t *testing.T) {
 func TestErrorOfTheFirstCallCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
+			mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
 			plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
 				if c.CallIndex == 0 {
 					return state.Command{}, nil
@@ -121,7 +121,7 @@ func TestNothingStartsAfterAFailure(t *testing.T) {
 		}}
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, tools: []tool.Tool{fatal, counted("ask", tool.AtLeastOnce, &ran), nap}, plugins: []plugin.Plugin{asking("ask")},
-			model: answers(calls("fatal", `"5s"`, "fatal", `"1s"`, "ask", "{}", "nap", "{}")),
+			model: replies(calls("fatal", `"5s"`, "fatal", `"1s"`, "ask", "{}", "nap", "{}")),
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		time.AfterFunc(1500*time.Millisecond, func() { w.mustDecide(t, 2, approve) })
@@ -200,7 +200,7 @@ func TestNobodyIsAskedAgainAboutARefusedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "ask", "{}", "nap", "{}"), text("ok")),
+			mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "ask", "{}", "nap", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "ask"}, nap},
 			plugins: []plugin.Plugin{pluginFunc{"listing", func(r *plugin.Registrar) {
 				r.Key(seenBy.Definition())
@@ -240,10 +240,10 @@ func TestBlockEndsACallThatFoundNoPlace(t *testing.T) {
 		late := toolFunc{name: "late", run: func(context.Context, tool.Call) (tool.Result, error) {
 			time.Sleep(time.Second)
 			ran++
-			return tool.Suspended(core.Suspend{}), nil
+			return tool.Suspended(core.TicketRequest{}), nil
 		}}
 		w := newWorld(t, options{
-			mode: agent.ParallelStreaming, model: answers(calls(append(turn[:18], "nap", "{}")...)),
+			mode: agent.ParallelStreaming, model: replies(calls(append(turn[:18], "nap", "{}")...)),
 			tools: []tool.Tool{late, toolFunc{name: "ask"}, nap},
 			plugins: []plugin.Plugin{gates(func(c plugin.Context) (v plugin.Verdict, err error) {
 				switch {
@@ -290,7 +290,7 @@ func TestHooksThatFailWhenTheyAreAskedAgain(t *testing.T) {
 					return adds(c.Snapshot, "x")
 				}
 				w := newWorld(t, options{
-					mode: agent.ParallelStreaming, model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`)),
+					mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`)),
 					plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
 						r.Key(seenBy.Definition())
 						if tt.point == "before" {
@@ -331,7 +331,7 @@ func TestAdoptedResultRaisesTheHeadsSchemaBeforeTheRoundEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := options{
-					model: answers(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
+					model: replies(calls("first", "{}", "last", "{}"), text("ok")), mode: agent.ParallelStreaming,
 					tools: []tool.Tool{counted("first", tool.AtLeastOnce, new(int)), slowly("last", new(int))},
 				}
 				w := newWorld(t, o)

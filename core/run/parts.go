@@ -53,7 +53,7 @@ func (s *parts) failed() error {
 	return s.failure
 }
 
-// Part implements tool.Parts. over is looked at before and after the read: what a
+// Part implements tool.PartStore. over is looked at before and after the read: what a
 // tool that was left behind meanwhile reads must not look like a finished part.
 func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	if s.over.Load() {
@@ -66,7 +66,7 @@ func (s *parts) Part(ctx context.Context, name string) (json.RawMessage, bool, e
 	return value, ok, s.noted(ctx, err)
 }
 
-// Keep implements tool.Parts. The part has acted, so its result is worth more
+// Keep implements tool.PartStore. The part has acted, so its result is worth more
 // than the time that is left: it is stored although ctx may be over.
 func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (json.RawMessage, error) {
 	if s.over.Load() {

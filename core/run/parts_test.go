@@ -66,7 +66,7 @@ func TestFinishedPartIsNotRepeated(t *testing.T) {
 					time.Sleep(time.Second)
 					return tool.Text("rested"), nil
 				}}
-				o := options{model: answers(calls("trip", "{}", "rest", "{}"), text("ok")), tools: []tool.Tool{p.tool(), nap}}
+				o := options{model: replies(calls("trip", "{}", "rest", "{}"), text("ok")), tools: []tool.Tool{p.tool(), nap}}
 				w := newWorld(t, o)
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				head := w.take(t, key)
@@ -101,7 +101,7 @@ func TestFinishedPartIsNotRepeated(t *testing.T) {
 func TestPartIsStoredUnderItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p trip
-		w := newWorld(t, options{model: answers(calls("echo", `{"text":"a"}`, "trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
+		w := newWorld(t, options{model: replies(calls("echo", `{"text":"a"}`, "trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		r := w.record(t, "C#"+receipt.RunID.String()+"#2#1#once#flight")
@@ -115,7 +115,7 @@ func TestPartIsStoredUnderItsCall(t *testing.T) {
 func TestLaterPartGivesWayToTheStoredOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p trip
-		w := newWorld(t, options{model: answers(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
+		w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		name := store.PartName(receipt.RunID, 2, 0, "flight")
 		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
@@ -153,7 +153,7 @@ func TestStoreThatFailsAPart(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var p trip
-				w := newWorld(t, options{model: answers(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
+				w := newWorld(t, options{model: replies(calls("trip", "{}"), text("ok")), tools: []tool.Tool{p.tool()}})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				part := store.PartName(receipt.RunID, 2, 0, name)
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
@@ -208,7 +208,7 @@ func TestPartsOfAnAbandonedToolAreDropped(t *testing.T) {
 			once(context.Background(), call, "after", 0) // begun too late, whatever its context
 			return tool.Text("later"), nil
 		}}, time.Second}
-		w := newWorld(t, options{model: answers(calls("late", "{}", "later", "{}"), text("ok")), tools: []tool.Tool{late, later}})
+		w := newWorld(t, options{model: replies(calls("late", "{}", "later", "{}"), text("ok")), tools: []tool.Tool{late, later}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		time.Sleep(20 * time.Second)

@@ -38,7 +38,7 @@ func TestRecordsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []string
 		w := newWorld(t, options{
-			model: answers(everything, text("ok")), tools: []tool.Tool{fails}, plugins: []plugin.Plugin{counters(&saw, inThread)},
+			model: replies(everything, text("ok")), tools: []tool.Tool{fails}, plugins: []plugin.Plugin{counters(&saw, inThread)},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
@@ -74,7 +74,7 @@ func TestRecordsOfARun(t *testing.T) {
 // with its last, but with none between them.
 func TestRunRecordIsWrittenTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{model: answers(calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), text("ok"))})
+		w := newWorld(t, options{model: replies(calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), text("ok"))})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		var wrote []bool
 		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
@@ -94,7 +94,7 @@ func TestRunRecordIsWrittenTwice(t *testing.T) {
 // order them as the records do: step, fence, block, byte, kind.
 func TestEventsOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{model: answers(everything, text("ok")), tools: []tool.Tool{fails}})
+		w := newWorld(t, options{model: replies(everything, text("ok")), tools: []tool.Tool{fails}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		var got []string
 		w.finish(t, key, func(e core.Event) error {
@@ -147,7 +147,7 @@ func TestTakeoverAnnouncesAdoptedResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, last := 0, 0
 		o := options{
-			model: answers(calls("last", "{}", "first", "{}"), text("ok")),
+			model: replies(calls("last", "{}", "first", "{}"), text("ok")),
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), slowly("last", &last)},
 		}
 		w := newWorld(t, o)
@@ -174,7 +174,7 @@ func TestAdoptedResultIsDoneAfterANack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := 0
 		o := options{
-			model: answers(calls("first", "{}", "nap", "{}"), text("ok")),
+			model: replies(calls("first", "{}", "nap", "{}"), text("ok")),
 			tools: []tool.Tool{counted("first", tool.AtLeastOnce, &first), nap},
 		}
 		w := newWorld(t, o)

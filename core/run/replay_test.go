@@ -19,7 +19,7 @@ import (
 // for the deltas of one block, which come as one.
 func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{model: answers(everything, text("ok")), tools: []tool.Tool{fails}})
+		w := newWorld(t, options{model: replies(everything, text("ok")), tools: []tool.Tool{fails}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		place := func(e core.Event) string { return e.Position + string(e.Type) + e.MessageID + e.CallID }
 		live := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	at := slices.IndexFunc(r.head.Tickets, func(k thread.Ticket) bool { return int(k.Call) == t.index })
 	if at < 0 { // a person said something instead of deciding, and the ticket went with it
-		return false, r.answer(ctx, t.index, answer{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
+		return false, r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultCancelled, "cancelled: the user went on without deciding")})
 	}
 	decision, ticket, err := r.decision(ctx, r.head.Tickets[at])
 	if err != nil {
@@ -30,11 +30,11 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		return false, r.answer(ctx, t.index, answer{result: refusal(decision.Decision, ticket.Ticket), hooks: asked(ticket), decision: t.decision})
+		return false, r.conclude(ctx, t.index, conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: asked(ticket), decision: t.decision})
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
-		return false, r.answer(ctx, t.index, answer{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
+		return false, r.conclude(ctx, t.index, conclusion{result: given(decision.Decision), hooks: asked(ticket), decision: t.decision})
 	case core.ResumeAsArguments:
 		t.call.Arguments = decision.Payload // a person's, and checked like the model's
 	}

@@ -60,7 +60,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	case !passing(err):
 		return endWith("model", err)
 	case t.whole():
-		t.draft.warn(ctx, "model call failed behind a whole answer, which stands", "kind", kind, "failed", t.failed, "error", err)
+		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	case asked > maxRetryAfter:
 		return endAt("rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err)
@@ -104,8 +104,8 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether another call of the model may fare better. What nobody
-// knows is taken for permanent: the same request would fail the same way.
+// passing reports whether another call of the model may fare better. An unknown
+// error is taken for permanent: the same request would fail the same way.
 func passing(err error) bool { return model.Transient(err) || errors.Is(err, model.ErrTruncated) }
 
 // classify returns the kind of a failure and the pause that the provider asks

@@ -234,7 +234,7 @@ func TestTheBudgetOfModelCallsSurvivesACrash(t *testing.T) {
 	}
 }
 
-// The delivery that made the last call may fail to store the run's end: who comes
+// The delivery that made the last call may fail to store the run's end: whoever comes
 // next stores it, and calls nobody.
 func TestTheModelIsNotCalledAgainToStoreItsFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

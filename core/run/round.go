@@ -152,9 +152,9 @@ func (r *round) statuses(calls []thread.CallStatus) (left []thread.CallStatus, p
 	return left, progress
 }
 
-// answered reports whether a call has come to a result that the head does not
+// concluded reports whether a call has come to a result that the head does not
 // say it has.
-func (r *round) answered(calls []thread.CallStatus) bool {
+func (r *round) concluded(calls []thread.CallStatus) bool {
 	for i, c := range r.calls {
 		if c.entry != nil && calls[i] != thread.CallDone {
 			return true

@@ -234,7 +234,7 @@ func (s *scheduler) skip(ctx context.Context, i int) error {
 	if i < s.round.blocked() {
 		reason = "not executed: the run was blocked"
 	}
-	return s.answer(ctx, i, answer{result: synthetic(core.ResultNotExecuted, reason)})
+	return s.conclude(ctx, i, conclusion{result: synthetic(core.ResultNotExecuted, reason)})
 }
 
 // launch starts calls that were let through. Their BeforeToolExecute runs first,
@@ -287,7 +287,7 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 	}
 	s.running++
 	s.group.Go(func(ctx context.Context) error {
-		s.news.finish(s.call(ctx, t, call, kept))
+		s.news.ended(s.call(ctx, t, call, kept))
 		return nil // an error would cancel the siblings
 	})
 }
@@ -313,10 +313,10 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 // Calls that have ended while the scheduler was busy are taken in call order, so
 // that what is stored does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
-	done, changed := s.news.take()
+	done, changed := s.news.drain()
 	if len(done) == 0 {
 		_ = s.env.Wait(context.WithoutCancel(ctx), changed)
-		done, _ = s.news.take()
+		done, _ = s.news.drain()
 	}
 	slices.SortFunc(done, func(a, b finished) int { return a.task.index - b.task.index })
 	for _, f := range done {

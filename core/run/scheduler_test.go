@@ -174,7 +174,7 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 					return result, list.Update(&result.Command, "tool"+index)
 				}}
 				w := newWorld(t, options{
-					mode: tt.mode, model: answers(calls("adds", "{}", "adds", "{}"), text("ok")), tools: []tool.Tool{adds},
+					mode: tt.mode, model: replies(calls("adds", "{}", "adds", "{}"), text("ok")), tools: []tool.Tool{adds},
 					plugins: []plugin.Plugin{pluginFunc{"sees", func(r *plugin.Registrar) {
 						r.Key(list.Definition())
 						r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
@@ -218,7 +218,7 @@ func TestSequentialRoundGoesOnOverDeliveries(t *testing.T) {
 				return tool.Result{}, ctx.Err()
 			}
 		}}
-		w := newWorld(t, options{model: answers(calls(turn...), text("ok")), tools: []tool.Tool{takes}})
+		w := newWorld(t, options{model: replies(calls(turn...), text("ok")), tools: []tool.Tool{takes}})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		var done []string
 		for range 3 {
@@ -279,7 +279,7 @@ func TestCallThatNeverStartedIsNotUnknown(t *testing.T) {
 					return tool.Text("second ran"), nil
 				}}
 				o := options{
-					model: answers(calls("first", "{}", "second", "{}"), text("ok")), mode: tt.mode,
+					model: replies(calls("first", "{}", "second", "{}"), text("ok")), mode: tt.mode,
 					tools: []tool.Tool{first, later},
 				}
 				*w = *newWorld(t, o)
@@ -299,7 +299,7 @@ func TestNoPositionPassesAHole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
 		w := newWorld(t, options{
-			model: answers(calls("nap", "{}", "echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("nap", "{}", "echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{nap},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -325,7 +325,7 @@ func TestFailingHookDoesNotCostTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 			plugins: []plugin.Plugin{hooks(core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
 				return state.Command{}, errors.New("no such place")
 			})},
@@ -347,7 +347,7 @@ func TestThrottledResultCancelsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
 		w := newWorld(t, options{
-			model: answers(calls("act", `{"n":0}`, "act", `{"n":1}`, "act", `{"n":2}`), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("act", `{"n":0}`, "act", `{"n":1}`, "act", `{"n":2}`), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{noted("act", &did, nil)},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -374,7 +374,7 @@ func TestBlockBesideACallThatWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran := 0
 				w := newWorld(t, options{
-					model: answers(calls("count", "{}", "ask", "{}", "echo", `{"text":"b"}`, "count", "{}")), mode: mode,
+					model: replies(calls("count", "{}", "ask", "{}", "echo", `{"text":"b"}`, "count", "{}")), mode: mode,
 					tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), toolFunc{name: "ask"}},
 					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
 						if c.Call.Name == "ask" {

@@ -20,7 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// lose makes the nth commit from now on one whose answer is lost, and after which
+// lose makes the nth commit from now on one whose response is lost, and after which
 // another worker has the claim before the holder looks again.
 func (w *world) lose(t *testing.T, n int) {
 	writes := 0
@@ -57,7 +57,7 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ran := 0
 			w := newWorld(t, options{
-				model: answers(calls("count", "{}"), text("ok")),
+				model: replies(calls("count", "{}"), text("ok")),
 				tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 			})
 			w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -97,8 +97,8 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 }
 
 // A cancel that comes after the model's last word and before commit B leaves the
-// answer, which its reader has seen, as the run's last message.
-func TestAnswerThatACancelOvertookIsKept(t *testing.T) {
+// text, which its reader has seen, as the run's last message.
+func TestTextThatACancelOvertookIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -132,7 +132,7 @@ func TestClosingAnnouncesNoResultAgain(t *testing.T) {
 			return tool.Result{}, ctx.Err()
 		}}
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}", "hangs", "{}")),
+			model: replies(calls("count", "{}", "hangs", "{}")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), hangs},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

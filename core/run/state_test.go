@@ -160,7 +160,7 @@ func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
 		var log strings.Builder
 		var values []int
 		o := options{
-			model: answers(calls("add", "{}", "add", "{}"), text("one"), text("two")),
+			model: replies(calls("add", "{}", "add", "{}"), text("one"), text("two")),
 			tools: []tool.Tool{toolFunc{name: "add", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 				result := tool.Text("added")
 				err := full.Update(&result.Command, 1)
@@ -259,7 +259,7 @@ func TestToolsCommandIsCommitted(t *testing.T) {
 			result.Command.Effects = []state.Effect{{Key: "tell", Payload: json.RawMessage(`"y"`)}}
 			return result, inRun.Update(&result.Command, 5)
 		}}
-		w := newWorld(t, options{model: answers(calls("acts", "{}"), text("ok")), tools: []tool.Tool{acts}, plugins: []plugin.Plugin{p}})
+		w := newWorld(t, options{model: replies(calls("acts", "{}"), text("ok")), tools: []tool.Tool{acts}, plugins: []plugin.Plugin{p}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		if diff := cmp.Diff([]string{"after tool at 5", `action "x"`, `effect "y" at 5, <nil>`}, did); diff != "" {

@@ -41,7 +41,7 @@ type step struct {
 func (p *step) fence() uint64 { return p.hold.fence.Load() }
 
 // claims reports whether the head still has the step's claim. A commit whose
-// answer was lost may be found applied under a head that another worker has
+// response was lost may be found applied under a head that another worker has
 // claimed since: what it made visible stands, and who goes on is the other.
 func (p *step) claims() bool { return p.head.Claim.Fence == p.fence() }
 

@@ -37,7 +37,7 @@ func TestAnEndThatWasCutShortSaysSo(t *testing.T) {
 		for _, o := range []options{{}, {plugins: []plugin.Plugin{listens}}} {
 			t.Run(fmt.Sprintf("%s, %d listeners of the end", tt.stop, len(o.plugins)), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o.model = answers([]model.Delta{say("so far"), {Type: model.DeltaStop, Stop: tt.stop}})
+					o.model = replies([]model.Delta{say("so far"), {Type: model.DeltaStop, Stop: tt.stop}})
 					w := newWorld(t, o)
 					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 					var code string
@@ -113,7 +113,7 @@ func TestStopPoliciesSeeEveryTurn(t *testing.T) {
 				runs := 0
 				var seen []string
 				w := newWorld(t, options{
-					model: answers(turns...), tools: []tool.Tool{counted("counts", tool.AtLeastOnce, &runs)}, stop: []run.StopCheck{stopAt(&seen, tt.at)},
+					model: replies(turns...), tools: []tool.Tool{counted("counts", tool.AtLeastOnce, &runs)}, stop: []run.StopCheck{stopAt(&seen, tt.at)},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)

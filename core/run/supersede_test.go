@@ -87,7 +87,7 @@ func TestLastRecordOfTheLogIsTakenBack(t *testing.T) {
 		works := listens(&seen)
 		w := newWorld(t, options{model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 			if r.Messages[len(r.Messages)-1].Text() == "two" {
-				return answers([]model.Delta{{Text: "not that"}})(ctx, model.Request{})
+				return replies([]model.Delta{{Text: "not that"}})(ctx, model.Request{})
 			}
 			return works(ctx, r)
 		})})
@@ -227,7 +227,7 @@ func TestARunThatEndsBeforeItsFirstCommitSupersedes(t *testing.T) {
 				w = newWorld(t, options{plugins: []plugin.Plugin{counters(&saw, inThread)},
 					model: modelFunc(func(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
 						if r.Messages[len(r.Messages)-1].Text() == "fail" {
-							return answers([]model.Delta{{Text: "broken pipe"}}, []model.Delta{{Text: "broken pipe"}})(ctx, r)
+							return replies([]model.Delta{{Text: "broken pipe"}}, []model.Delta{{Text: "broken pipe"}})(ctx, r)
 						}
 						return heard(ctx, r)
 					})})

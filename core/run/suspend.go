@@ -37,7 +37,7 @@ type ticket struct {
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
 // there with the next write, which is the step's last when nothing else runs.
 // What a gate or tool asks for that cannot be waited for is the call's error.
-func (r *round) suspend(ctx context.Context, t *task, s core.Suspend) error {
+func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) error {
 	if s.ID == "" {
 		// The count makes the id another one each time, and the same one in every
 		// claim: a crash between record and head leaves a record to be replaced.
@@ -46,7 +46,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.Suspend) error {
 	// Hooks go with the refusal as with any result: what they asked for counts.
 	refuse := func(why string) error {
 		r.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
-		return r.answer(ctx, t.index, answer{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
+		return r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
 	if err := core.CheckName("suspension id", s.ID); err != nil {
 		return refuse(err.Error())
@@ -57,7 +57,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.Suspend) error {
 		return refuse(fmt.Sprintf("the call waits for %q again, which was decided", s.ID))
 	}
 	k := newTicket(r.id, r.turn.ToolCalls[t.index], s)
-	if r.asked(k.ID, t.index) { // who decides by it could mean either call
+	if r.asked(k.ID, t.index) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended
@@ -95,7 +95,7 @@ func (r *round) asked(id uint64, i int) bool {
 }
 
 // newTicket is the ticket of a suspension, with its defaults filled in.
-func newTicket(run core.ID, call core.ToolCall, s core.Suspend) *ticket {
+func newTicket(run core.ID, call core.ToolCall, s core.TicketRequest) *ticket {
 	k := &ticket{}
 	k.record.Ticket = core.Ticket{Suspension: s.Suspension, Call: call, Mode: s.Mode, Kind: s.Kind}
 	if k.record.Mode == "" {

@@ -89,7 +89,7 @@ func TestResumeModes(t *testing.T) {
 func TestRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
 				Suspension: core.Suspension{Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
 				Kind:       core.TicketClient, Timeout: time.Hour,
 			}}, nil
@@ -151,7 +151,7 @@ func TestInputSupersedesTickets(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
-					model: answers(calls("ask", "{}", "echo", `{"text":"a"}`), text("ok")), mode: mode,
+					model: replies(calls("ask", "{}", "echo", `{"text":"a"}`), text("ok")), mode: mode,
 					tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -188,7 +188,7 @@ func TestNinthSuspensionWaitsForAPlace(t *testing.T) {
 				}
 				var did []string
 				w := newWorld(t, options{
-					model: answers(calls(turn...), text("ok")), mode: mode,
+					model: replies(calls(turn...), text("ok")), mode: mode,
 					tools: []tool.Tool{noted("act", &did, nil)}, plugins: []plugin.Plugin{asking("act")},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -232,7 +232,7 @@ func TestNinthSuspensionWaitsForAPlace(t *testing.T) {
 // The program that goes on with the run may not have the tool any more.
 func TestToolThatIsGoneWhenItsCallGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := options{model: answers(calls("ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")}}
+		o := options{model: replies(calls("ask", "{}"), text("ok")), tools: []tool.Tool{toolFunc{name: "ask"}}, plugins: []plugin.Plugin{asking("ask")}}
 		w := newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
@@ -257,12 +257,12 @@ func TestEachSuspensionOfACallIsDecidedOnce(t *testing.T) {
 			}}
 		}
 		w := newWorld(t, options{
-			model: answers(calls("act", "{}"), text("ok")), plugins: []plugin.Plugin{ask("one"), ask("two"), ask("three")},
+			model: replies(calls("act", "{}"), text("ok")), plugins: []plugin.Plugin{ask("one"), ask("two"), ask("three")},
 			tools: []tool.Tool{noted("act", &did, func(c tool.Call) (tool.Result, error) {
 				if c.Resume.Suspension == "three" {
-					return tool.Suspended(core.Suspend{}), nil
+					return tool.Suspended(core.TicketRequest{}), nil
 				}
-				return tool.Suspended(core.Suspend{Suspension: core.Suspension{ID: "two"}}), nil
+				return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{ID: "two"}}), nil
 			})},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -307,7 +307,7 @@ func TestDecisionThatComesWhileASiblingRuns(t *testing.T) {
 					}}
 				}
 				w := newWorld(t, options{
-					model: answers(calls("ask", "{}", "long", "{}"), text("ok")), mode: tt.mode,
+					model: replies(calls("ask", "{}", "long", "{}"), text("ok")), mode: tt.mode,
 					tools: []tool.Tool{takes("ask", 0), takes("long", 30*time.Second)}, plugins: []plugin.Plugin{asking("ask")},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -330,7 +330,7 @@ func TestBatchWaitsForEveryDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
 		w := newWorld(t, options{
-			model: answers(calls("act", `{"n":0}`, "act", `{"n":1}`, "nap", "{}"), text("ok")), mode: agent.ParallelBatchApproval,
+			model: replies(calls("act", `{"n":0}`, "act", `{"n":1}`, "nap", "{}"), text("ok")), mode: agent.ParallelBatchApproval,
 			tools: []tool.Tool{noted("act", &did, nil), nap}, plugins: []plugin.Plugin{asking("act")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -353,7 +353,7 @@ func TestBatchWaitsForEveryDecision(t *testing.T) {
 func TestDecisionBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
-			model: answers(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{counted("ask", tool.AtLeastOnce, new(int)), nap}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -456,7 +456,7 @@ func TestStoreThatFailsToReadADecision(t *testing.T) {
 func TestCancelOfARunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
-			model: answers(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+			model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
 			tools: []tool.Tool{toolFunc{name: "ask"}, nap}, plugins: []plugin.Plugin{asking("ask")},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -68,7 +68,7 @@ func TestWhatLiesAtAResultsPlaceIsNotAdopted(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, options{model: answers(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
+				w := newWorld(t, options{model: replies(calls("nap", "{}"), text("ok")), tools: []tool.Tool{nap}})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.cut(t, time.Second, false) // commit A, and no time for the tool
 				head := w.head(t, key)
@@ -113,7 +113,7 @@ func TestADoneCallWhoseResultIsLostDoesNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		o := options{
-			model: answers(calls("count", "{}", "nap", "{}"), text("ok")),
+			model: replies(calls("count", "{}", "nap", "{}"), text("ok")),
 			tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), nap},
 		}
 		w := newWorld(t, o)
@@ -143,7 +143,7 @@ func TestWhatAToolIsToldOfItsCall(t *testing.T) {
 			told = append(told, fmt.Sprintf("%s of step %d: %s %s %s in run %s of %s", c.Key, c.Step, c.ID, c.Name, c.Arguments, c.Run, c.Thread))
 			return tool.Text("ok"), nil
 		}}
-		o := options{model: answers(calls("ask", `{"a":1}`), calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
+		o := options{model: replies(calls("ask", `{"a":1}`), calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{ask}}
 		w := newWorld(t, o)
 		id := w.submit(t, key, "hi", mailbox.ModeQueue).RunID.String()
 		w.crash(t, commitB)
@@ -183,7 +183,7 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ran, once := 0, 0
 				w := newWorld(t, options{
-					model: answers(calls(tt.calls...), text("ok")), mode: agent.ParallelStreaming,
+					model: replies(calls(tt.calls...), text("ok")), mode: agent.ParallelStreaming,
 					tools: []tool.Tool{slowly("count", &ran), counted("once", tool.AtMostOnce, &once)},
 					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
 						if string(c.Call.Arguments) == `{"text":"set"}` {
@@ -222,7 +222,7 @@ func TestWatchLetsAStepEndItsOwnRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var had []time.Duration
-				w := newWorld(t, options{model: answers(turn), plugins: []plugin.Plugin{
+				w := newWorld(t, options{model: replies(turn), plugins: []plugin.Plugin{
 					hooks(core.PhaseRunEnd, func(ctx context.Context, _ plugin.Context) (state.Command, error) {
 						until, _ := ctx.Deadline()
 						had = append(had, time.Until(until))
@@ -256,7 +256,7 @@ func TestWorkerThatLostItsClaimGivesNothingBack(t *testing.T) {
 		ran := 0
 		var log strings.Builder
 		w := newWorld(t, options{
-			model: answers(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
+			model: replies(calls("count", "{}"), text("ok")), tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran)},
 			logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		w.submit(t, key, "hi", mailbox.ModeQueue)

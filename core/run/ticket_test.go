@@ -86,7 +86,7 @@ func asking(names ...string) plugin.Plugin {
 }
 
 func suspends(id string) plugin.Verdict {
-	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}}}
+	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}}}
 }
 
 // noted is a tool that notes each of its executions, with the decision that it
@@ -164,12 +164,12 @@ type mishap struct {
 	name   string
 	stored bool // all of it is stored
 	partly bool // of a commit the records are, and the head is not
-	dies   bool // the process dies; otherwise it has no answer
+	dies   bool // the process dies; otherwise it gets no response
 }
 
 var mishaps = []mishap{
 	{name: "crash before", dies: true}, {name: "crash after", stored: true, dies: true}, {name: "crash between records and head", partly: true, dies: true},
-	{name: "lost"}, {name: "no answer", stored: true}, {name: "no answer, and no head", partly: true},
+	{name: "lost"}, {name: "no response", stored: true}, {name: "no response, and no head", partly: true},
 }
 
 // befall lets a mishap happen to the nth write of the store from now on; reached
@@ -280,7 +280,7 @@ func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
-					model: answers(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
+					model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
 					plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return suspends("ask"), nil })},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -20,7 +20,7 @@ import (
 // outlives the inference: what was said is a cancelled run's last message, and how
 // often the model has failed goes into the nack.
 type turnBuilder struct {
-	steered bool // it also answers input of the inbox, which is not in the log before the turn is
+	steered bool // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
 	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
 	number  int
@@ -49,7 +49,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		// An echo (a provider's signature over its reasoning) ends the block that it is
 		// for, and is given back to no other model than the one that made it.
 		if d.Echo != nil {
-			t.close()
+			t.endBlock()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
 			t.blocks[len(t.blocks)-1].Origin = t.draft.agent.ModelName
 		}
@@ -80,7 +80,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 // say appends to the open block, or opens one of the kind.
 func (t *turnBuilder) say(kind core.BlockType, event core.EventType, text string) {
 	if t.kind != kind {
-		t.close()
+		t.endBlock()
 		t.kind = kind
 	}
 	t.text.WriteString(text)
@@ -89,8 +89,8 @@ func (t *turnBuilder) say(kind core.BlockType, event core.EventType, text string
 	}
 }
 
-// close ends the open block: from here on its bytes and its index are fixed.
-func (t *turnBuilder) close() {
+// endBlock ends the open block: from here on its bytes and its index are fixed.
+func (t *turnBuilder) endBlock() {
 	if t.kind != "" {
 		t.blocks = append(t.blocks, core.Block{Type: t.kind, Text: t.text.String()})
 	}
@@ -101,7 +101,7 @@ func (t *turnBuilder) close() {
 // start begins a call. Text after it would shift the calls' positions, so that the
 // open block ends with the first of them.
 func (t *turnBuilder) start(d model.Delta) {
-	t.close()
+	t.endBlock()
 	// A dropped call keeps its number: its id was shown, and must not mean another.
 	id := d.CallID
 	if id == "" || t.taken(id) {
@@ -217,7 +217,7 @@ func (t *turnBuilder) cut() (dropped bool) {
 	last := len(t.blocks) - 1
 	switch {
 	case t.kind == core.BlockReasoning && t.text.Len() > 0:
-		t.close()
+		t.endBlock()
 	case t.kind == core.BlockReasoning:
 		t.kind = ""
 	case t.kind == "" && last >= 0 && t.blocks[last].Type == core.BlockText: // a dropped call had closed it
@@ -261,11 +261,11 @@ func sum(a, b *core.Usage) *core.Usage {
 	return &total
 }
 
-// finish returns the whole turn and announces its calls and usage. Calls are ready
+// complete returns the whole turn and announces its calls and usage. Calls are ready
 // only now: before its stop a model may add to each of them. Usage is that of all
 // calls of the model in this delivery; those of earlier ones are not known.
-func (t *turnBuilder) finish() *core.Message {
-	t.close()
+func (t *turnBuilder) complete() *core.Message {
+	t.endBlock()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.draft.agent.ModelName,

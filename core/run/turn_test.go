@@ -299,7 +299,7 @@ func TestAClaimThatIsLostWhileACallIsCutOff(t *testing.T) {
 // A stop without a reason is one all the same.
 func TestAStopWithoutAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{model: answers([]model.Delta{say("ok"), {Type: model.DeltaStop}})})
+		w := newWorld(t, options{model: replies([]model.Delta{say("ok"), {Type: model.DeltaStop}})})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
 		if got := describe(*w.turnOf(t).Message); got != `text "ok" other` {

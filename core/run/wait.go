@@ -118,7 +118,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 		m.report(ctx, m.record.Run)
 	}
 	m.round = nil
-	m.clear() // all of it is stored: a step that goes on reads it back, as another worker would
+	m.forget() // all of it is stored: a step that goes on reads it back, as another worker would
 	return m.handedOn(result.Outcome), nil
 }
 

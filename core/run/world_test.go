@@ -50,7 +50,7 @@ func newBackend() *backend {
 	return b
 }
 
-func (b *backend) around(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+func (b *backend) around(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 	var err error
 	switch op.Method {
 	case "Commit", "Put":
@@ -83,7 +83,7 @@ func (b *backend) mayRead(what string) error {
 	return b.read(what)
 }
 
-func (b *backend) found(op storetest.Op, r store.Record) store.Record {
+func (b *backend) found(op storetest.Operation, r store.Record) store.Record {
 	if op.Method != "Get" {
 		b.count(1)
 	}
@@ -117,9 +117,9 @@ func (f modelFunc) Stream(ctx context.Context, request model.Request) iter.Seq2[
 	return f(ctx, request)
 }
 
-// answers is a model whose nth inference of a conversation says the nth list of
+// replies is a model whose nth inference of a conversation says the nth list of
 // deltas: assistant turns count. A delta of no type is an error.
-func answers(turns ...[]model.Delta) modelFunc {
+func replies(turns ...[]model.Delta) modelFunc {
 	return func(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 		n := 0
 		messages, _ := model.Continued(request.Messages)

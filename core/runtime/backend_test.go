@@ -70,14 +70,14 @@ func newWay(to store.Backend) *way {
 
 // around is the way's [storetest.Faulty.Around]. A write that has begun is seen
 // through: a context that ends stops the caller, not the store.
-func (w *way) around(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+func (w *way) around(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 	if op.Writes() {
 		ctx = context.WithoutCancel(ctx)
 	}
 	return w.do(cmp.Or(kinds[op.Method], strings.ToLower(op.Method)), func() error { return do(ctx) })
 }
 
-func (w *way) countRecord(op storetest.Op, record store.Record) store.Record {
+func (w *way) countRecord(op storetest.Operation, record store.Record) store.Record {
 	if strings.HasPrefix(op.Method, "Log") {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -39,7 +39,9 @@ func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID s
 	return decided, hidden(err, "thread", threadID)
 }
 
-// hidden makes what belongs to another user look like what does not exist.
+// hidden makes what belongs to another user look like what does not exist, for
+// writes: the mailbox checks the owner in the write itself, where no thread can
+// change hands in between. Reads begin with visible.
 func hidden(err error, what, name string) error {
 	if core.CodeOf(err) == core.CodeForbidden {
 		return core.Errorf(core.CodeNotFound, "%s %s not found", what, name)
@@ -88,7 +90,9 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	return a.decided, f.follow(ctx)
 }
 
-// decisions are those of one request, when they are taken.
+// decisions are those of one request, when they are taken. Of the two heads, last
+// and first, the one says whether the run can go on, the other what the client had
+// been shown when it decided.
 type decisions struct {
 	run     core.ID
 	decided []mailbox.Decided
@@ -149,6 +153,10 @@ func hintOf(key core.ThreadKey, head thread.Head) core.WakeUp {
 // claimInline claims a run for a stream, if its thread's head lets it go on. It is left
 // to the queue, with a nil turn, when it must run alone, a suspect does, or the
 // time is short.
+//
+// The turn is taken before the claim and is the caller's with it. Whatever happens
+// in between, a hint is on its way: the one that the decision holds back comes after
+// the lease, so that a process that dies here delays the run and does not lose it.
 func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID) (thread.Head, *turn) {
 	if head.Run.ID != runID || !head.Ready() || head.Run.AvailableAt > r.env.Millis() {
 		return head, nil // somebody has it, or it waits: for other decisions, or for a model that was asked too often
@@ -162,7 +170,7 @@ func (r *Runtime) claimInline(ctx context.Context, key core.ThreadKey, head thre
 	if err != nil {
 		r.log.WarnContext(ctx, "claim failed, the run is left to the queue", "tenant", key.Tenant, "thread", key.Thread, "run", runID, "error", err)
 	}
-	if err == nil && ok && claimed.Run.ID != runID { // it ended meanwhile, and the next one was open
+	if err == nil && ok && claimed.Run.ID != runID { // it ended meanwhile, and the next one was open: not this stream's
 		_, _, err := r.mailbox.Commit(ctx, key, claimed, thread.Nack{Fence: claimed.Claim.Fence, Kind: thread.NackGiven}, nil)
 		if err != nil {
 			r.log.WarnContext(ctx, "claim could not be given back", "tenant", key.Tenant, "thread", key.Thread, "error", err)
@@ -191,7 +199,9 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	if !ok {
 		return core.Errorf(core.CodeNotFound, "run %s not found", f.run)
 	}
-	var turn uint64 // of the newest decided call: who decides has seen those before it
+	// Turns before the newest decided one are not shown again: the client has them,
+	// or it could not have decided on a call of a later one.
+	var turn uint64
 	for _, d := range a.decided {
 		turn = max(turn, d.Turn)
 	}
@@ -260,7 +270,8 @@ func (f *follower) before(ctx context.Context, a decisions, turn uint64) (shown 
 	return shown, nil
 }
 
-// shownIn is what a head has of its open round.
+// shownIn is what a head has of its open round. Whoever followed the run was shown
+// exactly that, since showEarly shows what the head has, and nothing else.
 func shownIn(head thread.Head) shownBefore {
 	shown := shownBefore{tickets: map[uint64]bool{}}
 	for i, status := range head.Run.Calls {

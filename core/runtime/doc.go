@@ -4,7 +4,7 @@
 // [Runtime.Submit] queues a run for workers, each of which handles a wake-up by
 // [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline and
 // shows the events as they happen, [Runtime.Follow] shows any run from its commits.
-// [Runtime.Sweep], every minute, finds what nobody woke. Reads ask for an identity
+// [Runtime.Sweep], every minute, finds threads whose wake-ups were lost. Reads ask for an identity
 // and return not_found for what belongs to somebody else.
 //
 // # Where to look

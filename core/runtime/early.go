@@ -24,7 +24,9 @@ type sized struct {
 }
 
 // earlyMessages are the messages behind a sequence that are visible before the log
-// comes to them: results in call order, then input in the order in which it came.
+// comes to them: results in call order, then input in the order in which it came,
+// which is about the order that the log will have. A result's place is reserved;
+// the place of input is not known before a step reads it, so it has no sequence.
 // An error is the last that it yields.
 func (r *Runtime) earlyMessages(ctx context.Context, key core.ThreadKey, head thread.Head, after uint64) iter.Seq2[sized, error] {
 	return func(yield func(sized, error) bool) {
@@ -168,9 +170,13 @@ func (r *Runtime) pending(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 }
 
-// inputs reads some inputs, all at once. Of several messages of one input each counts
+// inputs reads some inputs, all at once. One that is missing is an ERROR in the log
+// and no message: the head is all that knows of it, and a thread that could not be
+// read because of it would be worse. Of several messages of one input each counts
 // its share, since they come from one record.
 func (r *Runtime) inputs(ctx context.Context, key core.ThreadKey, inputs []waiting) (messages []sized, err error) {
+	// Each function writes its own places of the two, and Wait comes before they are
+	// read: no lock.
 	texts, sizes := make([]thread.Queued, len(inputs)), make([]int, len(inputs))
 	group, _ := r.env.Group(ctx)
 	for i, in := range inputs {

@@ -50,7 +50,7 @@ func ExampleBuild() {
 		func(e core.Event) error {
 			switch e.Type {
 			case core.EventToolCallDone:
-				fmt.Println(e.Name, "answered", string(e.Result))
+				fmt.Println(e.Name, "returned", string(e.Result))
 			case core.EventRunFinish:
 				fmt.Println(e.Response, "/", e.Termination.Type)
 			}
@@ -61,6 +61,6 @@ func ExampleBuild() {
 		fmt.Println(err)
 	}
 	// Output:
-	// echo answered "hello"
+	// echo returned "hello"
 	// Echo: hello / natural_end
 }

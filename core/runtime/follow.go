@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits. Whatever it is that runs, and wherever,
+// follower feeds a stream from commits. Whatever runs, and wherever,
 // what it shows is a function of the head and of records that the head vouches for:
 // two followers of a run, in two processes, show the same events.
 //
@@ -55,7 +55,7 @@ func (f *follower) follow(ctx context.Context) error {
 	within, cancel := f.beforeReserve(ctx)
 	defer cancel()
 	watch := f.watches.join(f.key)
-	defer watch.leave()
+	defer watch.leave() // after the last event: the last follower waits there for a read under way
 	showing := within
 	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
 		showing = ctx
@@ -88,7 +88,7 @@ func (f *follower) follow(ctx context.Context) error {
 	case within.Err() == nil:
 		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 	}
-	f.audience.end(f.run)
+	f.audience.yield(f.run)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 // begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
 	if f.replayer == nil {
-		f.replayer = run.NewReplayer(record, f.audience.take)
+		f.replayer = run.NewReplayer(record, f.audience.emit)
 	}
 }
 
@@ -136,6 +136,8 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if !ok {
 		return record, false, core.Errorf(core.CodeNotFound, "run %s not found", f.run)
 	}
+	// Kept before anything is shown: a failure below ends the stream, so that no head
+	// is tried twice.
 	f.seen, f.record = head, record
 	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
 	if record.Status == core.RunCreated {
@@ -156,7 +158,9 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 }
 
 // unchanged reports whether a head shows what the last one did. A run that is
-// queued still is as it was, whatever else the thread does meanwhile.
+// queued still is as it was, whatever else the thread does meanwhile: a stream that
+// waits behind a long run costs no read for each of that one's commits. Renewed
+// leases change the version as well, and are looked at; the log has nothing new then.
 func (f *follower) unchanged(head thread.Head) bool {
 	if f.record.ID.IsZero() || head.Incarnation != f.seen.Incarnation {
 		return false
@@ -179,7 +183,7 @@ func (f *follower) replay(ctx context.Context, seq uint64) error {
 			return err
 		}
 		if entry.Run != f.run {
-			return nil // the next run has begun
+			return nil // the next run has begun: this one has written its last record, which was shown
 		}
 		if err := f.ready(ctx); err != nil {
 			return err
@@ -209,8 +213,8 @@ func (f *follower) goOn(head thread.Head) {
 	f.next, f.inside = head.Seq+1, head.Open() && head.Run.ID == f.run && head.Run.Cursor == thread.CursorTools
 }
 
-// pass tells the replayer of the turn whose results come next. Only who really goes
-// on behind it pays for the read: most inline streams end before.
+// pass tells the replayer of the turn whose results come next. Only a follower that really
+// goes on behind it pays for the read: most inline streams end before.
 func (f *follower) pass(ctx context.Context) error {
 	if !f.inside {
 		return nil
@@ -272,7 +276,7 @@ func (f *follower) earlyResults(ctx context.Context, head thread.Head) error {
 }
 
 // openTickets emits the tickets that came since the last look. A ticket that was
-// decided meanwhile is left out: who is shown it could only be refused.
+// decided meanwhile is left out: a decision on it could only be refused.
 func (f *follower) openTickets(ctx context.Context, head thread.Head) error {
 	held := head.Tickets
 	head.Tickets = nil

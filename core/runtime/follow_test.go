@@ -61,7 +61,7 @@ func TestStreamAndItsReplay(t *testing.T) {
 		}
 		repeated, err := process.Stream(t.Context(), s, runtime.ListenerFunc(again.sink))
 		if err != nil || repeated.RunID != receipt.RunID || !repeated.Duplicate {
-			t.Errorf("the same key answers %+v, %v", repeated, err)
+			t.Errorf("the same key gives %+v, %v", repeated, err)
 		}
 		if diff := cmp.Diff(replayed, again.lines); diff != "" {
 			t.Errorf("the same key (-want +got):\n%s", diff)
@@ -212,7 +212,7 @@ func TestStreamYieldsWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// A stream whose deadline passes in the middle of an answer ends with run_yield,
+// A stream whose deadline passes in the middle of a turn ends with run_yield,
 // and its run goes on elsewhere.
 func TestStreamYieldsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

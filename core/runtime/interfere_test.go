@@ -22,11 +22,11 @@ type interference struct {
 	name string
 	act  func(t *testing.T, other *runtime.Runtime, first core.ID)
 	ends []string // of the first run
-	hi   int      // how often the text of the interference must be there and answered
+	hi   int      // how often the text of the interference must be there, with its reply
 	once bool     // no call may run twice
 }
 
-// send submits a text that is answered with "You said: hi".
+// send submits a text whose reply is "You said: hi".
 func send(mode mailbox.Mode) func(t *testing.T, other *runtime.Runtime, first core.ID) {
 	return func(t *testing.T, other *runtime.Runtime, _ core.ID) {
 		s := submission("t1", "hi")

@@ -17,7 +17,9 @@ import (
 // been shown when it decided. The round's own records do, one for each time that the
 // run came to wait in it, for as long as the run is open.
 
-// roundPage is how many records of open rounds are looked through at a time.
+// roundPage is how many records of open rounds are looked through at a time. All of
+// a run's are: the versions in their names are not padded, so that the newest need
+// not be the last of the list.
 const roundPage = 100
 
 // lastWait is what a client had been shown of the round when the run last waited
@@ -38,7 +40,7 @@ func (f *follower) lastWait(ctx context.Context, d mailbox.Decided) (shown shown
 			after = record.Name
 			version, err := strconv.ParseUint(strings.TrimPrefix(record.Name, prefix), 10, 64)
 			if err != nil || version < newest {
-				continue
+				continue // no round's name; or an older wait, which this client has seen past
 			}
 			var r thread.RoundRecord
 			if err := f.records.Decode("round", record.Payload, &r); err != nil {

@@ -15,7 +15,7 @@ type Listener interface {
 	// listens any more; Emit is not called again then.
 	Emit(core.Event) error
 	// Ready returns when the reader has taken nearly all that it was sent, so that
-	// who only shows what is stored does not read ahead of it. An error means that
+	// a caller that only shows what is stored does not read ahead of it. An error means that
 	// nobody listens any more, or that ctx is done.
 	Ready(ctx context.Context) error
 }
@@ -54,9 +54,9 @@ var errOver = core.Errorf(core.CodeInternal, "the stream is over")
 // over reports whether there is nobody to emit to, or nothing more to emit.
 func (a *audience) over() bool { return a.gone != nil }
 
-// take is the run.Sink of whoever emits. Its error is the reason why nobody
+// emit is the run.Sink of whoever emits. Its error is the reason why nobody
 // listens, the same for every event that follows.
-func (a *audience) take(e core.Event) error {
+func (a *audience) emit(e core.Event) error {
 	if a.gone != nil || !a.news(e) {
 		return a.gone
 	}
@@ -95,8 +95,8 @@ func (a *audience) news(e core.Event) bool {
 	return true
 }
 
-// ready waits for a slow listener, which only those may do who show what is
-// stored: a run waits for nobody. The error is take's, or ctx's cause.
+// ready waits for a slow listener, which only callers that show what is stored may
+// do: a run waits for nobody. The error is emit's, or ctx's cause.
 func (a *audience) ready(ctx context.Context) error {
 	if a.gone != nil {
 		return a.gone
@@ -135,11 +135,11 @@ func (a *audience) stored() { a.partial = false }
 // restart tells that the step which was shown in part comes again.
 func (a *audience) restart(run core.ID) {
 	if a.partial {
-		_ = a.take(core.Event{Type: core.EventStepRestarted, RunID: run}) // it remembers who is gone
+		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run}) // it remembers who is gone
 	}
 }
 
-// end emits run_yield, which ends the stream and not the run.
-func (a *audience) end(run core.ID) {
-	_ = a.take(core.Event{Type: core.EventRunYield, RunID: run}) // it remembers who is gone
+// yield emits run_yield, which ends the stream and not the run.
+func (a *audience) yield(run core.ID) {
+	_ = a.emit(core.Event{Type: core.EventRunYield, RunID: run}) // it remembers who is gone
 }

@@ -28,14 +28,14 @@ const (
 //
 // The last page has besides, over its Limit but within its Bytes, what is visible
 // early: the results of a round that is still open, and accepted input that no
-// step has read, marked as pending. No cursor passes an open turn: who asks again
+// step has read, marked as pending. No cursor passes an open turn: a client that asks again
 // with that of the last page is shown what has come since.
 func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID string, q MessageQuery) (MessagePage, error) {
 	q, err := q.complete()
 	if err != nil {
 		return MessagePage{}, err
 	}
-	key, head, err := r.open(ctx, id, threadID)
+	key, head, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return MessagePage{}, err
 	}
@@ -55,7 +55,8 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	return p.page, nil
 }
 
-// complete fills the defaults in, or refuses.
+// complete fills the defaults in, or refuses. The newest messages have no default
+// count: whoever asks for them shows the end of a conversation, as much as fits.
 func (q MessageQuery) complete() (MessageQuery, error) {
 	most := maxPage
 	if q.Limit == 0 && q.Newest {
@@ -96,7 +97,8 @@ type pager struct {
 	page       MessagePage
 }
 
-// fits reports whether a message of so many bytes may go on the page.
+// fits reports whether a message of so many bytes may go on the page. The first one
+// always may: a page without any would have no cursor that leads past it.
 func (p *pager) fits(size int) bool {
 	return len(p.page.Messages) == 0 || p.size+size <= p.query.Bytes
 }
@@ -121,7 +123,7 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 		}
 		room := p.query.Limit - len(p.page.Messages)
 		var err error
-		if seq, full, err = p.take(ctx, from, min(end, seq+uint64(room))); err != nil {
+		if seq, full, err = p.addRange(ctx, from, min(end, seq+uint64(room))); err != nil {
 			return err
 		}
 		if full || len(p.page.Messages) == p.query.Limit {
@@ -135,9 +137,9 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 	return p.early(ctx, seq, passed)
 }
 
-// take adds the messages of a range of the log, and returns the last sequence up to
+// addRange adds the messages of a range of the log, and returns the last sequence up to
 // which the page has them all; full says that the next one does not fit.
-func (p *pager) take(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
+func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full bool, err error) {
 	seq = from - 1
 	for entry, err := range store.Entries(ctx, p.store, p.records, p.key, from, to) {
 		if err != nil {
@@ -155,6 +157,7 @@ func (p *pager) take(ctx context.Context, from, to uint64) (seq uint64, full boo
 }
 
 // early adds what is visible early behind a sequence, but for those that were shown.
+// These have no sequence that a cursor could name, so it counts them: see earlyUnit.
 func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 	n := uint64(0)
 	for m, err := range p.earlyMessages(ctx, p.key, p.head, seq) {
@@ -248,7 +251,8 @@ func (p *pager) trim(before *core.Message) {
 }
 
 // shown is where the log goes on that readers see, at a sequence or behind it, and
-// the last sequence before the next superseded range. Ranges are newest first.
+// the last sequence before the next superseded range. Ranges are newest first, and
+// do not overlap; behind each lies the record that superseded it, which is shown.
 func shown(superseded []thread.Range, from, last uint64) (first, end uint64) {
 	for _, r := range slices.Backward(superseded) {
 		switch {

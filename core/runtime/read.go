@@ -8,11 +8,11 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// open reads a thread on somebody's behalf. A thread of another user is
+// visible reads a thread on somebody's behalf. A thread of another user is
 // like one that does not exist, in the same words, so that nobody learns which ids
 // are taken. It is the one place where a read is refused: every read begins here,
 // or in the mailbox for what it writes.
-func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
+func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
 	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
 	if err := key.Check(); err != nil {
 		return key, thread.Head{}, err
@@ -30,7 +30,7 @@ func (r *Runtime) open(ctx context.Context, id core.Identity, threadID string) (
 }
 
 // locate finds a run on somebody's behalf: by its pointer, which is there before the
-// run is, and then as open does. The dispatch is the one that the pointer names,
+// run is, and then as visible does. The dispatch is the one that the pointer names,
 // with which the mailbox reads a run that has no record yet.
 func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
 	key, dispatch, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
@@ -40,16 +40,18 @@ func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (
 	if !ok {
 		return key, dispatch, thread.Head{}, core.Errorf(core.CodeNotFound, "run %s not found", runID)
 	}
-	_, head, err := r.open(ctx, id, key.Thread)
+	_, head, err := r.visible(ctx, id, key.Thread)
 	if core.CodeOf(err) == core.CodeNotFound {
 		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
 	}
 	return key, dispatch, head, err
 }
 
-// Thread reads what a thread is doing, from its head alone.
+// Thread reads what a thread is doing, from its head alone: the run's record would
+// be a second read, and may be a moment older. A run that closes is over for
+// whoever asks, since nothing can be steered to it any more; so it is not active.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
-	_, head, err := r.open(ctx, id, threadID)
+	_, head, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
@@ -80,7 +82,11 @@ func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (cor
 	return record, nil
 }
 
-// CancelRun ends an open or queued run; core.CodeNotFound when it is neither.
+// CancelRun ends an open or queued run; core.CodeNotFound when it is neither. It
+// returns when the cancel is durable in the head, which nothing can take back. The
+// process that works on the run reads it there within its Poll, and closes the run;
+// where nobody works on it, the hint that the write sends brings somebody to close
+// it. A queued run ends with the write itself.
 func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID) error {
 	key, _, _, err := r.locate(ctx, id, runID)
 	if err != nil {
@@ -93,7 +99,7 @@ func (r *Runtime) CancelRun(ctx context.Context, id core.Identity, runID core.ID
 // CancelThread ends the thread's open run, or the first queued one, and returns
 // which; core.CodeNotFound when there is none.
 func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID string) (core.ID, error) {
-	key, _, err := r.open(ctx, id, threadID)
+	key, _, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return core.ID{}, fmt.Errorf("cancel: %w", err)
 	}
@@ -101,9 +107,11 @@ func (r *Runtime) CancelThread(ctx context.Context, id core.Identity, threadID s
 }
 
 // EditInput replaces input that no step has read, by the dispatch id of its
-// receipt; core.CodeNotFound when it was read, or never submitted.
+// receipt; core.CodeNotFound when it was read, or never submitted. An edit and the
+// step that reads the input race for the head: the step that loses reads the new
+// text, the edit that loses is not_found, and no input is half of each.
 func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID string, input core.ID, messages []core.Message) error {
-	key, _, err := r.open(ctx, id, threadID)
+	key, _, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return fmt.Errorf("edit: %w", err)
 	}

@@ -26,7 +26,7 @@ type readings struct {
 
 func newReadings(of store.Backend) *readings {
 	r := &readings{Faulty: &storetest.Faulty{Backend: of}, count: map[string]int{}}
-	r.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	r.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		switch op.Method {
 		case "Head", "Log":
 			r.note(strings.ToLower(op.Method))

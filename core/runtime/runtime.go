@@ -57,7 +57,9 @@ type Config struct {
 	FollowFor time.Duration
 }
 
-// Runtime is the facade over the core. It is safe for concurrent use.
+// Runtime is the facade over the core. It is safe for concurrent use: its fields are
+// set by Build, and what changes behind them (turns, watches, the stepper's memory)
+// has locks of its own.
 type Runtime struct {
 	env      *env.Env
 	store    store.Backend

@@ -17,9 +17,9 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Input that is steered to a streamed run while it gives its last answer is
-// answered on the same stream, delta by delta: the stream keeps its claim.
-func TestSteeredInputIsAnsweredOnTheRunningStream(t *testing.T) {
+// Input that is steered to a streamed run while it makes its last turn gets
+// its reply on the same stream, delta by delta: the stream keeps its claim.
+func TestSteeredInputGetsItsReplyOnTheRunningStream(t *testing.T) {
 	w := newWorld(t, nil)
 	var got events
 	steered := false

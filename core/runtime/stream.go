@@ -75,7 +75,7 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 // other deltas, and the reader is told so by step_restarted.
 func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
-	sink := f.audience.take // one function value for all steps
+	sink := f.audience.emit // one function value for all steps
 	for {
 		f.goOn(head) // before the step: should it fail, the follower begins where it began
 		stepped, err := f.stepper.Step(ctx, run.Work{Key: f.key, Head: head, Keep: f.timeLeft(ctx)}, sink)

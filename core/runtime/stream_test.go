@@ -141,7 +141,7 @@ func TestPositionsAfterATakeover(t *testing.T) {
 func dying(to store.Backend, at string, die func()) store.Backend {
 	var mu sync.Mutex
 	dead := false
-	over := func(op storetest.Op) bool {
+	over := func(op storetest.Operation) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if slices.ContainsFunc(op.Records, func(r store.Record) bool { return r.Name == at }) {
@@ -150,7 +150,7 @@ func dying(to store.Backend, at string, die func()) store.Backend {
 		}
 		return dead
 	}
-	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		if op.Writes() && over(op) {
 			return errReset
 		}

@@ -24,7 +24,7 @@ func (asking) Register(r *plugin.Registrar) error {
 		if string(c.Call.Arguments) != `{"text":"b"}` {
 			return plugin.Verdict{}, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{Suspension: core.Suspension{Action: "tool:Permission"}}}, nil
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}}, nil
 	})
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 //     it has run for 10 s, runs that never lost a claim may be;
 //   - once a suspect has waited 10 s, nothing new is claimed before it.
 //
-// It only counts; who waits looks again when something has changed.
+// It only counts; whoever waits looks again when something has changed.
 //
 // Nothing is fair about it but what the last rule says: those who wait wake
-// together, and who comes first to the lock has the turn. There are few of them,
+// together, and the first to take the lock has the turn. There are few of them,
 // and what they wait for is a run that has failed before.
 //
 // What is known of a thread when its turn is asked for may be old when it is given.
@@ -161,6 +161,8 @@ func (t *turns) try(n *turn, suspect, lost bool) bool {
 	return true
 }
 
+// unqueue is forget for whoever gives up. It wakes nobody: the next suspect looks
+// again within turnPoll, and giving up is rare.
 func (t *turns) unqueue(n *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +187,9 @@ func (n *turn) settle(suspect bool) {
 	}
 }
 
-// leave ends the turn.
+// leave ends the turn. It settles first, for a turn that ended without a claim or
+// whose step failed: nobody must wait for a suspect that is not there. Between the
+// two locks another may be given a turn beside this one, which holds nothing then.
 func (n *turn) leave() {
 	n.settle(false)
 	n.turns.mu.Lock()

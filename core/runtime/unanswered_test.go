@@ -14,10 +14,10 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
-// unanswered carries the n-th write of a head out, and its answer never comes.
+// unanswered carries the n-th write of a head out, and its response never comes.
 func unanswered(to store.Backend, n int32) store.Backend {
 	var writes atomic.Int32 // the watch writes heads, too
-	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	return &storetest.Faulty{Backend: to, Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		err := do(ctx)
 		if op.Method == "Commit" && writes.Add(1) == n {
 			<-ctx.Done()
@@ -27,9 +27,9 @@ func unanswered(to store.Backend, n int32) store.Backend {
 	}}
 }
 
-// A step whose write was not answered while its lease held finds that the head has
+// A step whose write got no response while its lease held finds that the head has
 // moved on without it. Nobody else is to go on: it is the one who wakes the thread.
-func TestAWriteWithoutAnAnswerIsFollowedByAHint(t *testing.T) {
+func TestAWriteWithoutAResponseIsFollowedByAHint(t *testing.T) {
 	tests := []struct {
 		name string
 		n    int32 // the write

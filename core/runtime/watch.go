@@ -57,7 +57,7 @@ func newWatches(e *env.Env, read func(context.Context, core.ThreadKey) (thread.H
 	return &watches{env: e, read: read, interval: interval, log: log, threads: map[core.ThreadKey]*watch{}}
 }
 
-// join begins to follow a thread, until leave. Who joins reads the head afterwards,
+// join begins to follow a thread, until leave. Whoever joins reads the head afterwards,
 // by newest: what was written before is seen there, what is written later told.
 func (w *watches) join(key core.ThreadKey) *watch {
 	w.mu.Lock()
@@ -77,10 +77,11 @@ func (a *watch) leave() {
 	a.watches.mu.Lock()
 	a.followers--
 	last := a.followers == 0
-	if last { // who joins from here on begins another watch, beside what is left of this one
+	if last { // whoever joins from here on begins another watch, beside what is left of this one
 		delete(a.watches.threads, a.key)
 	}
 	a.watches.mu.Unlock() // poll takes it, and is waited for
+	// Read without the lock: only a follower sets group, and all of them have left.
 	if last && a.group != nil {
 		a.group.Cancel()
 		_ = a.group.Wait() // poll tells its failures to the followers
@@ -123,7 +124,8 @@ func (a *watch) tell() {
 	}
 }
 
-// newest reads the head.
+// newest reads the head. The read is outside the lock, so a write may overtake it;
+// what is returned is the newer of the two.
 func (a *watch) newest(ctx context.Context) (thread.Head, error) {
 	head, err := a.watches.read(ctx, a.key)
 	if err != nil {
@@ -207,8 +209,10 @@ func (a *watch) poll(ctx context.Context) error {
 	return nil
 }
 
-// polled takes a head that was read. One that was not read beside a write is the
-// truth, also when it is no newer one: the thread is gone.
+// polled takes a head that was read; offers is what the watch had counted before the
+// read. When it has not changed since, no write came beside the read, and what was
+// read is the truth, also when it is no newer one: the thread is gone. Otherwise the
+// read may be the older of the two, and only its version can say.
 func (a *watch) polled(head thread.Head, offers uint64) {
 	a.watches.mu.Lock()
 	defer a.watches.mu.Unlock()

@@ -385,7 +385,7 @@ func TestNothingReadsWhenTheLastFollowerHasLeft(t *testing.T) {
 }
 
 // lingers is a store whose heads take a second to read from some time on, even for
-// who gives up.
+// whoever gives up.
 type lingers struct {
 	store.Backend
 	mu           sync.Mutex

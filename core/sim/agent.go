@@ -15,9 +15,9 @@ import (
 
 // work is what a model, a tool or an effect does for a while. Where the fault
 // is a crash it never returns.
-func (h *host) work(ctx context.Context, p Point, d time.Duration) error {
+func (h *host) work(ctx context.Context, p Site, d time.Duration) error {
 	w := h.world
-	fault := w.draw(request{point: p})
+	fault := w.draw(request{site: p})
 	switch fault {
 	case FaultCrashBefore, FaultCrashAfter:
 		w.at(w.random.between(0, d+1), h.kill)
@@ -49,7 +49,7 @@ type script struct {
 	run  core.ID
 }
 
-// read finds out what a request asks for; one that goes on from a cut answer asks
+// read finds out what a request asks for; one that goes on from a cut response asks
 // for the same as the one before.
 func read(request model.Request) script {
 	var s script
@@ -101,7 +101,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		w.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
-		if err := h.work(ctx, PointModel, wait/2); err != nil {
+		if err := h.work(ctx, SiteModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
@@ -198,7 +198,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if t.spec.Name == "slow" {
 		d = w.random.between(4*time.Second, 16*time.Second)
 	}
-	if err := h.work(ctx, PointTool, d); err != nil {
+	if err := h.work(ctx, SiteTool, d); err != nil {
 		return tool.Result{}, err
 	}
 	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // askAgain has every client whose input was accepted make its request again,
-// and look at its run: whatever refused writes have left behind, the answers
+// and look at its run: whatever refused writes have left behind, the responses
 // are the log's.
 func (w *World) askAgain() {
 	for _, th := range w.threads {

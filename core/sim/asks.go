@@ -136,8 +136,8 @@ func waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
 }
 
 // suspension is what a call waits for; some have a deadline.
-func suspension(id, key string, mode core.ResumeMode) *core.Suspend {
-	s := &core.Suspend{Suspension: core.Suspension{ID: id, Action: "ask"}, Mode: mode}
+func suspension(id, key string, mode core.ResumeMode) *core.TicketRequest {
+	s := &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "ask"}, Mode: mode}
 	if trait(key, 22, 8) == 0 {
 		s.Timeout = 40 * time.Second
 	}

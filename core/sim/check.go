@@ -226,7 +226,7 @@ func (th *threadState) checkResult(e thread.Entry, seq uint64) {
 		th.fail("the result at %d is of call %s, %s stands there", seq, m.ToolResult.CallID, call.ID)
 	}
 	th.checkOutcome(string(call.Arguments), m.ToolResult)
-	th.checkAnswer(e, place{th.turnSeq, th.call})
+	th.checkDecided(e, place{th.turnSeq, th.call})
 	th.call++
 	th.turn--
 }

@@ -18,7 +18,7 @@ const (
 	maxTries       = 40
 )
 
-// insist makes a request until it is answered. A crash or a lost answer is a
+// insist makes a request until it has a response. A crash or a lost response is a
 // new try of the same. f reports whether it is over.
 func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host) bool) {
 	over, tries := false, 0
@@ -40,7 +40,7 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 		}
 		w.clients++
 		h.invoke(limit, func(ctx context.Context) {
-			if f(ctx, h) && !w.answerLost() {
+			if f(ctx, h) && !w.responseLost() {
 				over = true
 			}
 		}, func(bool) {
@@ -54,10 +54,10 @@ func (w *World) insist(limit time.Duration, f func(ctx context.Context, h *host)
 	}
 }
 
-// answerLost draws whether the answer to a client is lost.
-func (w *World) answerLost() bool { return w.now < w.stop && w.Faults > 0 && w.random.chance(0.02) }
+// responseLost draws whether the response to a client is lost.
+func (w *World) responseLost() bool { return w.now < w.stop && w.Faults > 0 && w.random.chance(0.02) }
 
-// refused reports whether an error is a client's answer, after which it does
+// refused reports whether an error is a client's response, after which it does
 // not try again.
 func refused(err error) bool {
 	switch core.CodeOf(err) {

@@ -8,37 +8,39 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Point is an operation that reaches out of a process.
-type Point uint8
+// Site is an operation that reaches out of a process, where the world injects
+// faults. The [env.Point] of the code that reaches out is not looked at: a site is
+// seen from the other side.
+type Site uint8
 
-// The points.
+// The sites.
 const (
-	PointHead    Point = iota // a head is read
-	PointLog                  // a page of the log is read
-	PointGet                  // one record is read
-	PointPointer              // a pointer is put or read
-	PointLogPut               // a log record is put
-	PointCreate               // a create-only record is put
-	PointRewrite              // a rewritable record is put
-	PointCommit               // a head is written
-	PointHint                 // a wake-up is sent
-	PointDue                  // overdue threads are listed
-	PointModel                // a model is called
-	PointTool                 // a tool runs
-	PointEffect               // an effect runs
-	PointHost                 // a process runs
-	points
+	SiteHead    Site = iota // a head is read
+	SiteLog                 // a page of the log is read
+	SiteGet                 // one record is read
+	SitePointer             // a pointer is put or read
+	SiteLogPut              // a log record is put
+	SiteCreate              // a create-only record is put
+	SiteRewrite             // a rewritable record is put
+	SiteCommit              // a head is written
+	SiteHint                // a wake-up is sent
+	SiteDue                 // overdue threads are listed
+	SiteModel               // a model is called
+	SiteTool                // a tool runs
+	SiteEffect              // an effect runs
+	SiteHost                // a process runs
+	sites
 )
 
-var pointNames = [points]string{
+var siteNames = [sites]string{
 	"read head", "read log", "read record", "pointer", "put log", "put create-only", "put rewritable",
 	"write head", "send hint", "list due", "model", "tool", "effect", "host",
 }
 
-// String returns the point's name.
-func (p Point) String() string { return pointNames[p] }
+// String returns the site's name.
+func (p Site) String() string { return siteNames[p] }
 
-// Fault is what happens at a point instead of the operation as it should be.
+// Fault is what happens at a site instead of the operation as it should be.
 type Fault uint8
 
 // The faults.
@@ -46,7 +48,7 @@ const (
 	FaultNone         Fault = iota
 	FaultCrashBefore        // the process dies, the operation is not done
 	FaultCrashAfter         // it is done, the process dies
-	FaultLost               // it is done, the answer is lost
+	FaultLost               // it is done, the response is lost
 	FaultThrottled          // it is not done, the process is told so
 	FaultPausedBefore       // it is done longer than a lease later
 	FaultPausedAfter        // it is done, the process hears of it longer than a lease later
@@ -60,14 +62,14 @@ const (
 )
 
 var faultNames = [faults]string{
-	"none", "crash before", "crash after", "answer lost", "throttled", "paused before", "paused after", "late",
+	"none", "crash before", "crash after", "response lost", "throttled", "paused before", "paused after", "late",
 	"doubled", "dropped", "delayed", "stale", "stopped",
 }
 
 // String returns the fault's name.
 func (f Fault) String() string { return faultNames[f] }
 
-// errReset is an answer that did not come.
+// errReset is a response that did not come.
 var errReset = errors.New("connection reset by peer")
 
 // lease is that of every claim.
@@ -75,13 +77,13 @@ const lease = 30 * time.Second
 
 // request is one operation under way. It acts on the world in do.
 type request struct {
-	point Point
-	name  string // for the trace
-	do    func()
-	sure  bool // it is answered, or the process dies
+	site Site
+	name string // for the trace
+	do   func()
+	sure bool // it has a response, or the process dies
 }
 
-// ask makes requests side by side and waits for all their answers. When ctx
+// ask makes requests side by side and waits for all their responses. When ctx
 // ends before, its cause is returned, and what is under way may still happen.
 func (h *host) ask(ctx context.Context, requests ...request) error {
 	w, t := h.world, h.world.current()
@@ -114,7 +116,7 @@ func (h *host) ask(ctx context.Context, requests ...request) error {
 }
 
 // send carries one request out, with the fault that strikes it.
-func (w *World) send(h *host, r request, answer func(error)) {
+func (w *World) send(h *host, r request, done func(error)) {
 	soon := w.random.between(3*time.Millisecond, 15*time.Millisecond)
 	pause := lease + w.random.between(0, 2*lease)
 	whole := w.random.chance(0.5) // the process, or this request alone
@@ -126,26 +128,26 @@ func (w *World) send(h *host, r request, answer func(error)) {
 		return func() {
 			if !h.dead {
 				f()
-			} else if r.point < PointModel && w.random.chance(0.5) {
+			} else if r.site < SiteModel && w.random.chance(0.5) {
 				do() // it was on its way when the process died
 			}
 		}
 	}
 	reply := func(err error) {
 		if !h.dead {
-			answer(err)
+			done(err)
 		}
 	}
 	fault := w.draw(r)
-	if fault != FaultNone && r.point == PointLogPut {
+	if fault != FaultNone && r.site == SiteLogPut {
 		h.unstored = w.now
 	}
 	if fault != FaultNone {
 		h.hindered = max(h.hindered, w.now+pause)
-		if r.point == PointCommit {
+		if r.site == SiteCommit {
 			h.slow = max(h.slow, w.now+pause)
 		}
-		if r.point == PointHead || r.point == PointCommit {
+		if r.site == SiteHead || r.site == SiteCommit {
 			h.blind = max(h.blind, w.now+pause)
 		}
 	}
@@ -157,7 +159,7 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	case FaultLost:
 		w.at(soon, alive(func() {
 			do()
-			if w.Ambiguous && r.point == PointCommit && w.random.chance(0.3) {
+			if w.Ambiguous && r.site == SiteCommit && w.random.chance(0.3) {
 				w.touchAll()
 			}
 			reply(errReset)
@@ -185,12 +187,12 @@ func (w *World) send(h *host, r request, answer func(error)) {
 	}
 }
 
-// allowed are the faults that a point can have by itself.
-func allowed(p Point) []Fault {
+// allowed are the faults that a site can have by itself.
+func allowed(p Site) []Fault {
 	switch p {
-	case PointModel, PointTool, PointEffect: // no requests of ours: what they do cannot be done twice by the world
+	case SiteModel, SiteTool, SiteEffect: // no requests of ours: what they do cannot be done twice by the world
 		return []Fault{FaultCrashBefore, FaultCrashAfter, FaultPausedBefore, FaultPausedAfter}
-	case PointDue, PointHead, PointLog, PointGet:
+	case SiteDue, SiteHead, SiteLog, SiteGet:
 		return []Fault{FaultCrashBefore, FaultLost, FaultThrottled, FaultPausedAfter}
 	}
 	return []Fault{FaultCrashBefore, FaultCrashAfter, FaultLost, FaultThrottled, FaultPausedBefore, FaultPausedAfter, FaultLate}
@@ -198,26 +200,26 @@ func allowed(p Point) []Fault {
 
 // draw decides what happens to a request.
 func (w *World) draw(r request) Fault {
-	p := r.point
+	p := r.site
 	if w.now >= w.stop {
 		return FaultNone
 	}
 	rate := w.Faults
-	if p == PointDue {
+	if p == SiteDue {
 		rate /= 2 // there are many, and nothing hangs on one
 	}
 	fault := FaultNone
 	switch {
 	case w.random.chance(rate):
 		kinds := allowed(p)
-		if fault = kinds[w.random.below(len(kinds))]; w.Unswept && p == PointHint && fault == FaultThrottled {
+		if fault = kinds[w.random.below(len(kinds))]; w.Unswept && p == SiteHint && fault == FaultThrottled {
 			fault = FaultLost // one that was not taken is the sweep's
 		}
-	case w.Unswept && w.Batch && p == PointHead && w.random.chance(0.04):
+	case w.Unswept && w.Batch && p == SiteHead && w.random.chance(0.04):
 		fault = FaultPausedAfter // claims are taken over while a batch is looked at
-	case w.Ambiguous && p == PointCommit && w.random.chance(0.2):
+	case w.Ambiguous && p == SiteCommit && w.random.chance(0.2):
 		fault = FaultLost
-	case w.Late && (p == PointLogPut || p == PointRewrite || p == PointCreate) && w.random.chance(0.1):
+	case w.Late && (p == SiteLogPut || p == SiteRewrite || p == SiteCreate) && w.random.chance(0.1):
 		fault = []Fault{FaultPausedBefore, FaultLate}[w.random.below(2)]
 	}
 	if r.sure && fault != FaultCrashBefore && fault != FaultCrashAfter {
@@ -228,7 +230,7 @@ func (w *World) draw(r request) Fault {
 }
 
 // strike counts a fault.
-func (w *World) strike(p Point, f Fault) {
+func (w *World) strike(p Site, f Fault) {
 	if f == FaultNone {
 		return
 	}

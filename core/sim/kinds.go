@@ -8,7 +8,7 @@ const Kinds = 20
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
 	"local with a poison run", "mixed programs, many faults", "restarts", "late puts", "nobody reads schema 2",
-	"mixed programs, late puts", "ambiguous answers",
+	"mixed programs, late puts", "ambiguous responses",
 	"hints alone", "hints alone, in batches", "spoken to at the end",
 	"asked and decided, calm", "asked and decided, few faults", "asked and decided, mixed programs", "asked and decided, one trouble each",
 }

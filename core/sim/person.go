@@ -88,7 +88,7 @@ func (w *World) decision(k *asked) deciding {
 	return d
 }
 
-// decide insists on a decision until it is answered.
+// decide insists on a decision until it has a response.
 func (w *World) decide(th *threadState, k *asked, d deciding) {
 	w.Stats.Decides++
 	asking := mailbox.Deciding{Target: k.ticket.Suspension.ID, Decision: d.said}
@@ -107,7 +107,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 		before := th.p.head
 		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
 		if w.Trace != nil {
-			w.Trace("%s: decision %s on %s is answered %+v, %v", h.name, d.said.ID, asking.Target, got, err)
+			w.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}
 		if errors.Is(err, store.ErrConflict) { // a client would try again, over what should not be there
 			th.checkRefused(k, d.said, run, &before, err)

@@ -155,7 +155,7 @@ func (p farewell) hook(ctx context.Context, c plugin.Context) (state.Command, er
 	w := p.w
 	h, th := w.current().host, w.partition(c.Thread).state
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
-	if err := h.work(ctx, PointTool, 100*time.Millisecond); err != nil {
+	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {
 		return state.Command{}, err
 	}
 	if c.Termination == nil {
@@ -170,7 +170,7 @@ func (p farewell) hook(ctx context.Context, c plugin.Context) (state.Command, er
 // deliverMail is the effect.
 func (w *World) deliverMail(ctx context.Context, c plugin.Context, name string) error {
 	h, th := w.current().host, w.partition(c.Thread).state
-	if err := h.work(ctx, PointEffect, 20*time.Millisecond); err != nil {
+	if err := h.work(ctx, SiteEffect, 20*time.Millisecond); err != nil {
 		return err
 	}
 	th.effect(c.Run, name)

@@ -16,7 +16,7 @@ type role uint8
 const (
 	roleStep  role = iota // takes hints
 	roleAPI               // takes requests of clients
-	roleSweep             // looks for what nobody woke
+	roleSweep             // looks for threads whose wake-ups were lost
 	roleLocal             // all three
 )
 
@@ -169,7 +169,7 @@ func (h *host) terminate() {
 	}
 	h.ending = true
 	w.Stats.Stops++
-	w.strike(PointHost, FaultStopped)
+	w.strike(SiteHost, FaultStopped)
 	h.cancel(errStopping)
 	h.poll()
 	w.at(killAfter, func() {

@@ -33,7 +33,7 @@ var _ mailbox.Waker = waker{}
 func (q waker) Wake(ctx context.Context, hint core.WakeUp, delay time.Duration) error {
 	h := q.host
 	h.tended(hint.Key())
-	return h.ask(ctx, request{point: PointHint, name: hint.Thread, do: func() { h.world.enqueue(h, hint, delay) }})
+	return h.ask(ctx, request{site: SiteHint, name: hint.Thread, do: func() { h.world.enqueue(h, hint, delay) }})
 }
 
 // enqueue takes a hint; the queue may double, delay or lose it.
@@ -51,13 +51,13 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 		switch {
 		case w.random.chance(w.doubled()):
 			copies = 2
-			w.strike(PointHint, FaultDoubled)
+			w.strike(SiteHint, FaultDoubled)
 		case !w.Unswept && w.random.chance(0.01):
 			copies = 0
-			w.strike(PointHint, FaultDropped)
+			w.strike(SiteHint, FaultDropped)
 		case w.random.chance(0.02):
 			delay += w.random.between(time.Second, 90*time.Second)
-			w.strike(PointHint, FaultDelayed)
+			w.strike(SiteHint, FaultDelayed)
 		}
 	}
 	for range copies {

@@ -8,7 +8,7 @@ import (
 // Stats is what happened in a world, or in many.
 type Stats struct {
 	Worlds, Runs, Threads, Faults      int
-	Struck                             [points][faults]int
+	Struck                             [sites][faults]int
 	Operations, Commits, Inferences    int
 	Executions, Effects, Hints         int
 	Takeovers, Steers, Interrupts      int
@@ -47,15 +47,15 @@ func (s *Stats) Add(o *Stats) {
 	} {
 		*n.to += *n.from
 	}
-	for p := range points {
+	for p := range sites {
 		for f := range faults {
 			s.Struck[p][f] += o.Struck[p][f]
 		}
 	}
 }
 
-// close notes what happened at all.
-func (s *Stats) close() {
+// countWorld notes what happened at all.
+func (s *Stats) countWorld() {
 	s.Worlds = 1
 	for _, n := range []struct {
 		with *int
@@ -72,14 +72,14 @@ func (s *Stats) close() {
 	}
 }
 
-// Print writes a table of faults by point and kind, and the shares of worlds.
+// Print writes a table of faults by site and kind, and the shares of worlds.
 func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "%-18s", "faults")
 	for f := Fault(1); f < faults; f++ {
 		fmt.Fprintf(out, " %13s", f)
 	}
 	fmt.Fprintln(out)
-	for p := range points {
+	for p := range sites {
 		fmt.Fprintf(out, "%-18s", p)
 		for f := Fault(1); f < faults; f++ {
 			if n := s.Struck[p][f]; n > 0 {

@@ -66,14 +66,14 @@ type backend struct{ host *host }
 
 var _ store.Backend = backend{}
 
-func (b backend) one(ctx context.Context, p Point, name string, do func()) error {
-	return b.host.ask(ctx, request{point: p, name: name, do: do})
+func (b backend) one(ctx context.Context, p Site, name string, do func()) error {
+	return b.host.ask(ctx, request{site: p, name: name, do: do})
 }
 
 // Head implements [store.Threads].
 func (b backend) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	var encoded []byte
-	err := b.one(ctx, PointHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded })
+	err := b.one(ctx, SiteHead, key.Thread, func() { encoded = b.host.world.partition(key).encoded })
 	b.host.looked()
 	if err != nil {
 		return thread.Head{}, err
@@ -112,8 +112,8 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	var refused []byte
 	written := false
 	err = b.host.ask(ctx, request{
-		point: PointCommit, name: key.Thread,
-		// A claim whose answer is lost stands when its hint has come again: then the thread is the sweep's.
+		site: SiteCommit, name: key.Thread,
+		// A claim whose response is lost stands when its hint has come again: then the thread is the sweep's.
 		sure: w.Unswept && c.Head.Claim.Fence > w.partition(key).head.Claim.Fence,
 		do: func() {
 			was := w.partition(key).head
@@ -142,7 +142,7 @@ func (b backend) putPointers(ctx context.Context, tenant string, pointers []stor
 	var taken []store.Pointer
 	requests := make([]request, len(pointers))
 	for i, p := range pointers {
-		requests[i] = request{point: PointPointer, name: p.Name, do: func() {
+		requests[i] = request{site: SitePointer, name: p.Name, do: func() {
 			id := tenant + "#" + p.Name
 			switch was, ok := w.pointers[id]; {
 			case !ok:
@@ -172,14 +172,14 @@ func (b backend) putRecords(ctx context.Context, key core.ThreadKey, records []s
 }
 
 func (b backend) putting(key core.ThreadKey, r store.Record, refusal *error) request {
-	point := PointRewrite
+	site := SiteRewrite
 	switch r.Kind() {
 	case store.KindLog:
-		point = PointLogPut
+		site = SiteLogPut
 	case store.KindCreate:
-		point = PointCreate
+		site = SiteCreate
 	}
-	return request{point: point, name: r.Name, do: func() {
+	return request{site: site, name: r.Name, do: func() {
 		if err := b.host.world.put(key, r); err != nil && *refusal == nil {
 			*refusal = err
 		}
@@ -200,7 +200,7 @@ func tooLarge(r store.Record) error {
 
 // Get implements [store.Threads].
 func (b backend) Get(ctx context.Context, key core.ThreadKey, name string) (r store.Record, ok bool, err error) {
-	err = b.one(ctx, PointGet, name, func() { r, ok = b.host.world.partition(key).record(name) })
+	err = b.one(ctx, SiteGet, name, func() { r, ok = b.host.world.partition(key).record(name) })
 	if err != nil {
 		return store.Record{}, false, err
 	}
@@ -255,7 +255,7 @@ func (b backend) LogBackwards(ctx context.Context, key core.ThreadKey, from, to 
 }
 
 func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) (records []store.Record, more bool, err error) {
-	err = b.one(ctx, PointLog, key.Thread, func() {
+	err = b.one(ctx, SiteLog, key.Thread, func() {
 		log := b.host.world.partition(key).log
 		end := min(to, uint64(len(log)))
 		if from <= end {
@@ -268,7 +268,7 @@ func (b backend) page(ctx context.Context, key core.ThreadKey, from, to uint64) 
 
 // Pointer implements [store.Pointers].
 func (b backend) Pointer(ctx context.Context, tenant, name string) (value []byte, ok bool, err error) {
-	err = b.one(ctx, PointPointer, name, func() { value, ok = b.host.world.pointers[tenant+"#"+name] })
+	err = b.one(ctx, SitePointer, name, func() { value, ok = b.host.world.pointers[tenant+"#"+name] })
 	return value, ok && err == nil, err
 }
 
@@ -281,7 +281,7 @@ func (b backend) Overdue(ctx context.Context, shard int, until int64, after *sto
 	if !slices.ContainsFunc(b.host.world.partitions, ours) {
 		return nil, nil // most shards are empty: there is nothing to go wrong
 	}
-	err = b.one(ctx, PointDue, "", func() {
+	err = b.one(ctx, SiteDue, "", func() {
 		for _, p := range b.host.world.partitions {
 			if !ours(p) {
 				continue
@@ -305,7 +305,7 @@ func later(a, b store.Overdue) int {
 
 // Records implements [store.Lists].
 func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (found []store.Record, err error) {
-	err = b.one(ctx, PointGet, prefix, func() {
+	err = b.one(ctx, SiteGet, prefix, func() {
 		p := b.host.world.partition(key)
 		for _, r := range p.log {
 			if r.Name > after && strings.HasPrefix(r.Name, prefix) {
@@ -370,7 +370,7 @@ func (w *World) dueOf(p *partition) int64 {
 	if w.now >= p.lag || p.listed == p.head.DueAt {
 		return p.head.DueAt
 	}
-	w.strike(PointDue, FaultStale)
+	w.strike(SiteDue, FaultStale)
 	return p.listed
 }
 

@@ -34,7 +34,7 @@ func (w *World) speakUp(ctx context.Context, key core.ThreadKey, next *thread.He
 func (h *host) dieAtTheEnd(a, b *thread.Head) {
 	w := h.world
 	if w.Talkative && w.now < w.stop && ends(a, b) && b.Open() && w.random.chance(0.4) {
-		w.strike(PointCommit, FaultCrashAfter)
+		w.strike(SiteCommit, FaultCrashAfter)
 		w.at(0, h.kill)
 	}
 }

@@ -327,9 +327,9 @@ func (th *threadState) checkGate(h *host, c plugin.Context) {
 	}
 }
 
-// checkAnswer looks at a committed result: it follows from the decision that was
+// checkDecided looks at a committed result: it follows from the decision that was
 // accepted on its call, and from no other.
-func (th *threadState) checkAnswer(e thread.Entry, at place) {
+func (th *threadState) checkDecided(e thread.Entry, at place) {
 	r, text := e.Message.ToolResult, e.Message.ToolResult.Text()
 	var last *asked
 	if all := th.asks.calls[at]; len(all) > 0 {

@@ -29,7 +29,7 @@ type Config struct {
 	Slow      time.Duration // of an inference, at least
 	Restarts  bool          // most hosts are told to stop while they work
 	Late      bool          // many puts come late
-	Ambiguous bool          // many answers of head writes are lost
+	Ambiguous bool          // many responses to head writes are lost
 	Unswept   bool          // nobody sweeps: what is lost is what a delivery or a client repeats
 	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool          // calls wait for people, who decide
@@ -158,7 +158,7 @@ func (w *World) Run() string {
 	}
 	w.over = true
 	w.unwind()
-	w.Stats.close()
+	w.Stats.countWorld()
 	return w.violation
 }
 
@@ -193,12 +193,12 @@ func (w *World) failPanic(e any) {
 
 // note takes an operation into the hash.
 func (w *World) note(h *host, r request) {
-	w.fold(uint64(r.point)<<56 ^ uint64(w.now))
+	w.fold(uint64(r.site)<<56 ^ uint64(w.now))
 	for i := range len(r.name) {
 		w.trace = (w.trace ^ uint64(r.name[i])) * 1099511628211
 	}
 	if w.Trace != nil {
-		w.Trace("%s: %s %s", h.name, r.point, r.name)
+		w.Trace("%s: %s %s", h.name, r.site, r.name)
 	}
 }
 

@@ -67,14 +67,16 @@ type Mutation struct {
 	Update json.RawMessage `json:"update,omitempty"`
 }
 
-// Action is scheduled work for a phase of the same run.
+// Action is scheduled work for a phase of the same run, with its payload encoded.
+// Plugins make one by a plugin.Action, which declares the payload's type.
 type Action struct {
 	Phase   core.Phase      `json:"phase"`
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Effect is something to do in the world after the commit, at most once.
+// Effect is something to do in the world after the commit, at most once, with its
+// payload encoded. Plugins make one by a plugin.Effect.
 type Effect struct {
 	Key     string          `json:"key"`
 	Payload json.RawMessage `json:"payload,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Op is what an operation does.
+// Op is what an operation of a patch does.
 type Op string
 
 // The operations of RFC 6902 that patches use.

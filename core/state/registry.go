@@ -14,7 +14,8 @@ import (
 // owns it is not part of the agent. Folds never return it.
 var ErrUnknownKey = errors.New("unknown state key")
 
-// Registry is the set of keys that commands may change. It never changes and is
+// Registry is the set of keys that the commands of one agent may change; agents
+// themselves are in an agent.Registry. It never changes and is
 // safe for concurrent use.
 type Registry struct {
 	definitions map[string]Definition

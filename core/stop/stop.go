@@ -15,11 +15,11 @@ type Turn struct {
 
 // Policy judges a turn. It keeps no state and is safe for concurrent use.
 type Policy interface {
-	// Check answers how the run ends, or nil when it goes on.
+	// Check returns how the run ends, or nil when it goes on.
 	Check(turn Turn) *core.Termination
 }
 
-// First returns the answer of the first policy that ends the run, else nil.
+// First returns what the first policy that ends the run says, else nil.
 func First(policies []Policy, turn Turn) *core.Termination {
 	for _, p := range policies {
 		if t := p.Check(turn); t != nil {

@@ -25,7 +25,7 @@ func TestMaxRoundsStopsATurnThatStillAsksForTools(t *testing.T) {
 		{"before the limit", 3, 2, calls, nil},
 		{"at the limit", 3, 3, calls, stopped("step 3 of at most 3 still asked for tools")},
 		{"after a limit that was lowered", 3, 5, calls, stopped("step 5 of at most 3 still asked for tools")},
-		{"a last answer", 3, 3, nil, nil},
+		{"a last turn", 3, 3, nil, nil},
 		{"no limit", 0, 1000, calls, nil},
 		{"one step", 1, 1, calls, stopped("step 1 of at most 1 still asked for tools")},
 	}
@@ -49,7 +49,7 @@ func (b budget) Check(turn stop.Turn) *core.Termination {
 	return &core.Termination{Type: core.TerminationStopped, Code: "budget"}
 }
 
-func TestFirstAnswersInOrder(t *testing.T) {
+func TestFirstAsksInOrder(t *testing.T) {
 	turn := stop.Turn{Step: 4, Message: core.Message{ToolCalls: []core.ToolCall{{ID: "c1"}}}, Usage: core.Usage{Output: 50}}
 	tests := []struct {
 		name     string

@@ -63,7 +63,8 @@ type Pointer struct {
 	TTL   time.Duration
 }
 
-// Outcome is what a Commit came to, when it is known.
+// Outcome is what a Commit came to, when it is known. It says nothing about the
+// run: how a step ended is a [thread.Outcome].
 type Outcome struct {
 	// Written: everything is stored.
 	Written bool

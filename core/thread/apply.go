@@ -42,7 +42,7 @@ type Change interface {
 
 // ByHolder reports whether the change is a commit by the holder of a claim: the
 // head then keeps its commit id until a holder's next one, whoever writes in
-// between. So a holder whose answer was lost finds out whether it was applied.
+// between. So a holder that got no response finds out whether its write was applied.
 // Claims and renewed leases do not count: each would hide the commit before it.
 func ByHolder(c Change) bool {
 	switch c.(type) {
@@ -89,7 +89,8 @@ type Audit struct {
 	Status core.DispatchStatus
 }
 
-// Outcome is how a step ended.
+// Outcome is how a step ended, as the head has it. What became of the write itself
+// is a store.Outcome.
 type Outcome uint8
 
 // The outcomes. Continue is a Yield that keeps the claim; Close keeps it too.

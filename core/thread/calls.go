@@ -6,7 +6,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Suspend makes known how far the open round is, while calls of it still run:
+// Suspend is the transition that makes known how far the open round is, while calls of it still run:
 // results that are stored, at_most_once tools that are about to start, tickets
 // that a person can decide at once. Which of the tickets got a place is in the
 // new head: see [CommitStep].
@@ -156,7 +156,7 @@ func (h *Head) outcome(c CommitStep) (Outcome, error) {
 		case h.Run.OpenCalls() && h.goesOn(), len(h.Inbox) > 0 && !h.Run.OpenCalls():
 			return Yield, nil
 		case slices.Contains(h.Run.Calls, CallSuspended):
-			return Wait, nil // internal input waits along: no step could read it before the calls are answered
+			return Wait, nil // internal input waits along: no step could read it before the calls have results
 		}
 		return 0, invalid("commit step: nothing to wait for")
 	case Done:

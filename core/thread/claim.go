@@ -43,16 +43,16 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		if i < 0 {
 			return h.early(t), nil
 		}
-		h.open(i)
+		h.openRun(i)
 	}
 	var before []Audit
 	switch {
 	case h.overdue(t.Now):
-		before = h.end(ReasonExpired)
+		before = h.beginClosing(ReasonExpired)
 	case !h.Ready() || h.Run.AvailableAt > t.Now:
 		return h.early(t), nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
-		before = h.end(ReasonDeadLetter)
+		before = h.beginClosing(ReasonDeadLetter)
 	}
 	if h.Schema > t.Schemas.Reads {
 		return Result{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, t.Schemas.Reads, ErrSchema)
@@ -72,8 +72,8 @@ func (h *Head) early(t Transition) Result {
 	return Result{Unchanged: !late, Hint: h.wake(t.Now)}
 }
 
-// open takes the run of pending dispatch i out of the queue.
-func (h *Head) open(i int) {
+// openRun takes the run of pending dispatch i out of the queue.
+func (h *Head) openRun(i int) {
 	d := h.Pending[i]
 	h.Pending = without(h.Pending, i)
 	h.Run = Run{ID: d.Run, Dispatch: d.ID, Revision: d.Revision, Parent: d.Parent}
@@ -249,7 +249,7 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	}
 	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
-		before = h.end(ReasonDeadLetter)
+		before = h.beginClosing(ReasonDeadLetter)
 	}
 	return Result{Before: before, Hint: h.wake(t.Now)}, nil
 }
@@ -273,11 +273,11 @@ func (h *Head) working(fence uint64) error {
 	return nil
 }
 
-// end sets the open run to closing: its holder closes it, or whoever claims it
+// beginClosing sets the open run to closing: its holder closes it, or whoever claims it
 // next. Its tickets end with it. Input that no step has read ends too when a
-// person ended the run; otherwise it is kept for the dispatch that finish makes
+// person ended the run; otherwise it is kept for the dispatch that removeRun makes
 // of it.
-func (h *Head) end(reason Reason) []Audit {
+func (h *Head) beginClosing(reason Reason) []Audit {
 	h.Run.Status, h.Run.Reason, h.Closing = Closing, reason, h.next()
 	h.Run.AvailableAt = 0
 	h.progress() // closing counts its own attempts

@@ -148,12 +148,12 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	case Wait:
 		h.Claim, h.Run.Status = Claim{}, Waiting
 	case Done:
-		h.end(ReasonOwn)
+		h.beginClosing(ReasonOwn)
 		if c.Listens || h.Run.OpenCalls() {
 			r.Outcome = Close
 			return r, nil
 		}
-		r.Opened = h.finish(t.Now)
+		r.Opened = h.removeRun(t.Now)
 	}
 	r.Hint = h.wake(t.Now)
 	return r, nil
@@ -192,14 +192,14 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	opened := h.finish(t.Now)
+	opened := h.removeRun(t.Now)
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }
 
-// finish takes the run out of the head. Input that was steered to it and that
+// removeRun takes the run out of the head. Input that was steered to it and that
 // no step has read becomes a dispatch, which opens next and needs no free place:
 // the first entry gives its id to dispatch and run, the rest is the run's inbox.
-func (h *Head) finish(now int64) (opened core.ID) {
+func (h *Head) removeRun(now int64) (opened core.ID) {
 	h.tell(h.Run.Parent, h.Run.ID, now)
 	if len(h.Inbox) > 0 {
 		first := h.Inbox[0]

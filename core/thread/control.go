@@ -17,7 +17,7 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 		if h.Run.Status == Closing {
 			return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 		}
-		return Result{Before: h.end(ReasonCancelled), Hint: h.wake(t.Now)}, nil
+		return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil
 	}
 	i := slices.IndexFunc(h.Pending, func(d Dispatch) bool { return c.Run.IsZero() || d.Run == c.Run })
 	if i < 0 {
@@ -55,7 +55,7 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	}
 	switch {
 	case h.Open() && h.Run.Status != Closing:
-		before = append(before, h.end(ReasonSuperseded)...)
+		before = append(before, h.beginClosing(ReasonSuperseded)...)
 	case h.Open():
 		before = append(before, h.dropInbox()...) // it would open before what interrupts
 	}

@@ -35,8 +35,8 @@
 // # What no clock decides
 //
 // A fence tells a holder from an older one; leases, deadlines and AvailableAt say
-// only when somebody else may or should look. A holder whose lease is over but
-// whom nobody has replaced may still commit.
+// only when somebody else may or should look. A holder whose lease is over may
+// still commit, until another claim has replaced it.
 //
 // # Programs of two releases
 //

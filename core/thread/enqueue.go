@@ -92,7 +92,7 @@ func (c EnqueueAndClaim) apply(h *Head, t Transition) (Result, error) {
 	if err != nil || result.Unchanged || !free || c.AvailableAt > t.Now || h.Schema > t.Schemas.Reads {
 		return result, err
 	}
-	h.open(0)
+	h.openRun(0)
 	if err := h.hold(c.Worker, c.Lease, t); err != nil {
 		return Result{}, err
 	}

@@ -39,7 +39,7 @@ var (
 	// claimed; it must have a process to itself.
 	ErrSuspect = core.Errorf(core.CodeSuspect, "run brought no progress and must run alone")
 	// ErrApplied: the holder's own commit was applied before, by a write whose
-	// answer was lost. The holder stops; the lease decides who goes on.
+	// response was lost. The holder stops; the lease decides who goes on.
 	ErrApplied = core.Errorf(core.CodeApplied, "commit was applied before")
 )
 

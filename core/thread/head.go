@@ -32,7 +32,7 @@ type Head struct {
 	Layout         uint8   // of its encoded form
 	Schema         uint16  // highest schema of a record that it covers, queues or names; never falls
 	Version        uint64  // +1 with every write
-	CommitID       core.ID // of the last write: tells whether a write whose answer was lost was applied
+	CommitID       core.ID // of the last write: tells whether a write whose response was lost was applied
 	HolderCommitID core.ID // of the last commit by a claim's holder: see [ByHolder]; no other write hides it
 	Incarnation    uint64  // part of cache keys; fixed at creation
 	Owner          string  // user that made the thread, for good; empty: anyone of the tenant
@@ -101,7 +101,8 @@ const (
 	ReasonDeadLetter // MaxAttempts claims without progress
 )
 
-// Run is the open run. Exactly one holds of it: a claim stands, it is ready (see
+// Run is what a head holds of the open run; the run's record, which readers get,
+// is a [core.Run]. Exactly one holds of it: a claim stands, it is ready (see
 // [Head.Ready]), or it is Waiting, for a ticket that nobody has decided.
 type Run struct {
 	ID        core.ID
@@ -123,15 +124,15 @@ type Run struct {
 	AvailableAt int64 // 0: at once
 	//
 	// Attempts are counted when a claim is taken and nowhere else. Progress resets
-	// them: a turn, a step, a newly done call, a new ticket, an answer, and the
+	// them: a turn, a step, a newly done call, a new ticket, a decision, and the
 	// begin of closing, which counts its own.
 	Attempts    uint8 // claims since the last progress, the standing one included
 	Lost        uint8 // claims lost in the whole run; progress does not reset it
 	ModelFailed uint8 // model calls that failed since the last progress
-	ModelLost   uint8 // claims lost before an answer of the model was committed, since the last progress
+	ModelLost   uint8 // claims lost before a turn of the model was committed, since the last progress
 }
 
-// Parent names the call of another thread's run that a child run answers.
+// Parent names the call of another thread's run that waits for a child run.
 type Parent struct {
 	Thread string
 	Run    core.ID
@@ -173,7 +174,9 @@ type Dispatch struct {
 	Rest    []InboxEntry
 }
 
-// Ticket is a suspended call that waits for a decision.
+// Ticket is the place in a head of a suspended call that waits for a decision. What
+// is asked and decided lies in the records that [TicketKey] and [DecisionKey] name;
+// a [core.Ticket] is made of them.
 type Ticket struct {
 	Call     uint8
 	Kind     TicketKind
@@ -182,7 +185,7 @@ type Ticket struct {
 	Deadline int64  // 0: none
 }
 
-// TicketKind says who decides.
+// TicketKind says who decides: [core.TicketKind] as one byte.
 type TicketKind uint8
 
 // The ticket kinds.
@@ -268,7 +271,7 @@ func (r *Run) OpenCalls() bool {
 
 // owned checks that a transition comes from the thread's owner. The transitions that
 // name a run, a call or an entry of the inbox (Cancel, Decide, Edit, Retract)
-// do not ask: who knows the head has checked Owner, which never changes, and
+// do not ask: whoever knows the head has checked Owner, which never changes, and
 // the sweep ends runs on nobody's behalf.
 func (h *Head) owned(owner string) error {
 	if h.Owner != "" && h.Owner != owner {

@@ -279,8 +279,8 @@ func checkTickets(check checker, h thread.Head) {
 	}
 	if h.Run.Status == thread.Waiting {
 		check(slices.Contains(h.Run.Calls, thread.CallSuspended), "the run waits for nobody")
-		answered := slices.Contains(h.Run.Calls, thread.CallResuming) || slices.Contains(h.Run.Calls, thread.CallCancelling)
-		check(!answered || h.Run.Batch, "the run waits though it was answered")
+		decided := slices.Contains(h.Run.Calls, thread.CallResuming) || slices.Contains(h.Run.Calls, thread.CallCancelling)
+		check(!decided || h.Run.Batch, "the run waits though it was decided")
 		check(!slices.ContainsFunc(h.Inbox, func(e thread.InboxEntry) bool { return e.Kind == thread.InboxPerson }), "the run waits though a person spoke")
 	}
 }

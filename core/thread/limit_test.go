@@ -88,7 +88,7 @@ func fullest(t *testing.T) thread.Head {
 	return h
 }
 
-// Whoever ends or answers something is not refused, however full the head is.
+// Whoever ends or decides something is not refused, however full the head is.
 func TestNothingOutgrowsTheHead(t *testing.T) {
 	h := fullest(t)
 	fence := h.Claim.Fence
@@ -260,7 +260,7 @@ func TestEndOfARunHasAReasonThatReadersKnow(t *testing.T) {
 	}
 }
 
-// A holder whose answer was lost looks for its own commit id, whoever has written
+// A holder that got no response looks for its own commit id, whoever has written
 // since.
 func TestCommitOfAHolderIsNotHiddenByOthersWrites(t *testing.T) {
 	var h thread.Head

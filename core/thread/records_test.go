@@ -30,7 +30,7 @@ type form struct {
 func storedForms() []form {
 	var records thread.Records
 	user := core.UserMessage("m1", "is 1 < 2?")
-	answer := core.Message{ID: "m2", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c1", Name: "sum", Arguments: json.RawMessage(`{"a":1}`)}}}
+	turn := core.Message{ID: "m2", Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "c1", Name: "sum", Arguments: json.RawMessage(`{"a":1}`)}}}
 	result := core.Message{ID: "m3", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "c1", Name: "sum", Data: json.RawMessage(`3`)}}
 	patch := state.Patch{{Op: "add", Path: "/thread/mood", Value: json.RawMessage(`"calm"`)}}
 	entry := func(e thread.Entry) func() ([]byte, error) {
@@ -44,7 +44,7 @@ func storedForms() []form {
 		{
 			"a turn",
 			entry(thread.Entry{
-				Run: core.ID{1}, Step: 2, Message: &answer, Patch: patch, Revision: 4, Attempt: 5,
+				Run: core.ID{1}, Step: 2, Message: &turn, Patch: patch, Revision: 4, Attempt: 5,
 				Totals: &thread.Totals{Usage: core.Usage{Input: 9}, Steps: 2, Failures: 1, Calls: []byte{1, 2, 3, 4}},
 			}),
 			`{"schema":1,"run":"` + one + `","step":2,"message":{"id":"m2","role":"assistant","tool_calls":[{"id":"c1","name":"sum","arguments":{"a":1}}]},` +

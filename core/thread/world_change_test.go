@@ -223,7 +223,7 @@ func (w *world) fence() uint64 {
 	return w.head.Claim.Fence
 }
 
-// from is where the log ends, or where it ended before a commit whose answer was lost.
+// from is where the log ends, or where it ended before a commit whose response was lost.
 func (w *world) from() uint64 {
 	if w.head.Seq > 0 && w.rand.IntN(12) == 0 {
 		return w.head.Seq - 1

@@ -17,7 +17,7 @@ func Client(spec Spec) (Tool, error) {
 	}
 	return Typed(spec, func(_ context.Context, call Call, _ map[string]any) (Result, error) {
 		parameters := orEmpty(call.Arguments) // as the model wrote them: a map would round large numbers
-		return Suspended(core.Suspend{
+		return Suspended(core.TicketRequest{
 			Suspension: core.Suspension{Action: "tool:" + spec.Name, Parameters: parameters},
 			Mode:       core.ResumeAsResult, Kind: core.TicketClient,
 		}), nil

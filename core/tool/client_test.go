@@ -40,9 +40,9 @@ func TestClientToolWaitsForItsClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want *core.Suspend
+			var want *core.TicketRequest
 			if test.parameters != "" {
-				want = &core.Suspend{
+				want = &core.TicketRequest{
 					Suspension: core.Suspension{Action: "tool:where", Parameters: json.RawMessage(test.parameters)},
 					Mode:       core.ResumeAsResult, Kind: core.TicketClient,
 				}

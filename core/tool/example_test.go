@@ -44,7 +44,7 @@ func ExampleSuspended() {
 	}
 	tools, err := tool.Typed(tool.Spec{Name: "deploy"}, func(_ context.Context, call tool.Call, args deploy) (tool.Result, error) {
 		if call.Resume == nil {
-			return tool.Suspended(core.Suspend{Suspension: core.Suspension{
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{
 				Action: "tool:deploy", Message: "Deploy to " + args.To + "?",
 			}}), nil
 		}

@@ -48,7 +48,7 @@ func Execute(ctx context.Context, t Tool, c Call) (Result, error) {
 	default:
 		return failed(c, "execution failed: ", err), nil
 	}
-	return finish(c, result), nil
+	return storable(c, result), nil
 }
 
 // check bounds the arguments before a tool sees them.
@@ -59,8 +59,8 @@ func check(t Tool, arguments json.RawMessage) error {
 	return env.Protect(func() error { return t.Check(arguments) })
 }
 
-// finish makes what a tool returned fit to be stored.
-func finish(c Call, r Result) Result {
+// storable makes what a tool returned fit to be stored.
+func storable(c Call, r Result) Result {
 	if r.Suspend != nil {
 		return suspended(c, r)
 	}
@@ -86,7 +86,7 @@ func suspended(c Call, r Result) Result {
 	if r.Data != nil || r.Message != "" || r.IsError || r.Status != "" || !r.Command.IsZero() {
 		return failed(c, "execution failed: ", errors.New("a result that suspends the call has something else besides"))
 	}
-	if err := CheckSuspend(*r.Suspend); err != nil {
+	if err := CheckTicketRequest(*r.Suspend); err != nil {
 		return failed(c, "execution failed: ", err)
 	}
 	return Result{ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name}, Suspend: r.Suspend}

@@ -7,9 +7,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// Parts keeps the results of a call's parts, so that a call that runs again does
+// PartStore keeps the results of a call's parts, so that a call that runs again does
 // not repeat those that were finished.
-type Parts interface {
+type PartStore interface {
 	// Part returns what Keep has stored under the name; ok is false when nothing is.
 	Part(ctx context.Context, name string) (value json.RawMessage, ok bool, err error)
 	// Keep stores a part's result unless one is stored, and returns the stored one.

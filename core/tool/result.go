@@ -16,7 +16,7 @@ type Result struct {
 
 	// Suspend makes the call wait for a decision instead; everything else of the
 	// result must be empty. It is not stored with a result.
-	Suspend *core.Suspend `json:"-"`
+	Suspend *core.TicketRequest `json:"-"`
 
 	// Err is why [Execute] made an error result, for the log. It is not stored.
 	Err error `json:"-"`
@@ -47,8 +47,8 @@ type fatalError struct{ err error }
 func (f *fatalError) Error() string { return f.err.Error() }
 func (f *fatalError) Unwrap() error { return f.err }
 
-// Fatal marks an error of a tool as the end of the run, for what no answer of
-// the model can mend (a revoked credential, say). Fatal(nil) is nil.
+// Fatal marks an error of a tool as the end of the run, for what nothing
+// that the model says can mend (a revoked credential, say). Fatal(nil) is nil.
 func Fatal(err error) error {
 	if err == nil {
 		return nil

@@ -11,14 +11,14 @@ import (
 
 // Suspended returns what makes a call wait for a decision. When one resumes it,
 // the tool runs again with [Call.Resume], unless the mode says otherwise. The
-// result must have nothing else; [CheckSuspend] says what s must be.
-func Suspended(s core.Suspend) Result { return Result{Suspend: &s} }
+// result must have nothing else; [CheckTicketRequest] says what s must be.
+func Suspended(s core.TicketRequest) Result { return Result{Suspend: &s} }
 
-// CheckSuspend returns an error with code [core.CodeInvalid] that says what is
+// CheckTicketRequest returns an error with code [core.CodeInvalid] that says what is
 // wrong with a suspension, or [ErrResultTooLarge] when its texts are larger than
 // a result may be. What cannot be stored, or what no payload could satisfy
 // because its response schema is none, is found here, before anybody is asked.
-func CheckSuspend(s core.Suspend) error {
+func CheckTicketRequest(s core.TicketRequest) error {
 	if s.ID != "" {
 		if err := core.CheckName("suspension id", s.ID); err != nil {
 			return err

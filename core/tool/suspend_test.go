@@ -14,7 +14,7 @@ import (
 )
 
 func TestExecuteReturnsASuspension(t *testing.T) {
-	suspend := core.Suspend{
+	suspend := core.TicketRequest{
 		Suspension: core.Suspension{ID: "s1", Action: "tool:ask", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
 		Mode:       core.ResumeAsResult, Kind: core.TicketPerson, Timeout: time.Minute,
 	}
@@ -31,7 +31,7 @@ func TestExecuteReturnsASuspension(t *testing.T) {
 func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 	const besides = "execution failed: a result that suspends the call has something else besides"
 	with := func(change func(r *tool.Result)) tool.Result {
-		r := tool.Suspended(core.Suspend{})
+		r := tool.Suspended(core.TicketRequest{})
 		change(&r)
 		return r
 	}
@@ -72,12 +72,12 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 	}
 }
 
-func TestCheckSuspendRefusesASchemaThatCannotBeResolved(t *testing.T) {
-	err := tool.CheckSuspend(core.Suspend{Suspension: core.Suspension{ResponseSchema: json.RawMessage(`{"$ref":"#/$defs/none"}`)}})
+func TestCheckTicketRequestRefusesASchemaThatCannotBeResolved(t *testing.T) {
+	err := tool.CheckTicketRequest(core.TicketRequest{Suspension: core.Suspension{ResponseSchema: json.RawMessage(`{"$ref":"#/$defs/none"}`)}})
 	if core.CodeOf(err) != core.CodeInvalid {
 		t.Errorf("got %v, want an error with code invalid", err)
 	}
-	if err := tool.CheckSuspend(core.Suspend{}); err != nil {
+	if err := tool.CheckTicketRequest(core.TicketRequest{}); err != nil {
 		t.Errorf("a suspension that says nothing is refused: %v", err)
 	}
 }

@@ -69,15 +69,15 @@ type Call struct {
 	// not suspended.
 	Resume *core.Resume
 	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
-	Parts Parts
+	Parts PartStore
 }
 
 // Tool is something that a model can call. Implementations are safe for
 // concurrent use.
 type Tool interface {
-	// Spec describes the tool. It answers the same each time.
+	// Spec describes the tool. It returns the same each time.
 	Spec() Spec
-	// Check answers an error that names what is wrong with the arguments. It
+	// Check returns an error that names what is wrong with the arguments. It
 	// must not act: gates run between Check and Run.
 	Check(arguments json.RawMessage) error
 	// Run executes a call whose arguments passed Check. An error becomes an

@@ -111,7 +111,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// infer answers the schema of Args, and its JSON form for the model.
+// infer returns the schema of Args, and its JSON form for the model.
 func infer[Args any]() (*jsonschema.Schema, json.RawMessage, error) {
 	schema, err := jsonschema.For[Args](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes

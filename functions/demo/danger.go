@@ -55,7 +55,7 @@ func (p Confirm) Register(r *plugin.Registrar) error {
 		if err != nil {
 			return plugin.Verdict{}, err
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
 			Suspension: core.Suspension{
 				Action: "tool:PermissionConfirm", Message: "May the agent use the tool " + c.Call.Name + "?", Parameters: parameters,
 			},

@@ -46,7 +46,7 @@ func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
 		t.Errorf("echo: verdict %d, want allow", got.Kind)
 	}
 	asked := verdict("danger", nil)
-	want := &core.Suspend{
+	want := &core.TicketRequest{
 		Suspension: core.Suspension{
 			ID: "00000000-0000-0000-0000-000000000001.1.0.confirm", Action: "tool:PermissionConfirm",
 			Message: "May the agent use the tool danger?", Parameters: []byte(`{"tool":"danger","arguments":{"text":"x"}}`),
@@ -71,7 +71,7 @@ func TestAskUserWaitsForTheClient(t *testing.T) {
 	if err != nil || got.Suspend == nil {
 		t.Fatalf("%+v, %v; want it suspended", got, err)
 	}
-	want := &core.Suspend{
+	want := &core.TicketRequest{
 		Suspension: core.Suspension{Action: "tool:ask_user", Parameters: []byte(`{"question":"when?"}`)},
 		Mode:       core.ResumeAsResult, Kind: core.TicketClient,
 	}

@@ -106,7 +106,7 @@ func (p place) runs(run core.ID) error {
 	return fmt.Errorf("no tool of run %s has begun after 5 s", run)
 }
 
-// expect sends a request and compares what it is answered with.
+// expect sends a request and compares the response.
 func (l *process) expect(method, path string, status int, want string) error {
 	request, err := http.NewRequest(method, l.url+path, http.NoBody)
 	if err != nil {

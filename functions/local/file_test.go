@@ -122,7 +122,7 @@ func TestAFileThatIsTakenAwayIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.close()
+	defer h.shutDown()
 	if err := os.Remove(data); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 //   - A page whose name resolves to this machine (DNS rebinding) is of the same
 //     origin as the host for its browser, and could read everything. Its name
 //     stands in Host, so only known names pass.
-//   - A page of another site can send requests whose answers it may not read. What
+//   - A page of another site can send requests whose responses it may not read. What
 //     changes something must therefore come from the host's own pages, from
 //     configured origins, or from a program, which says nothing of a site.
 //   - A browser that says nothing of a site either is old; it still asks first

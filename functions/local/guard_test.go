@@ -190,7 +190,7 @@ func TestAnEmptyPostOfAnotherSiteCancelsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listen(t, h.handler)
-	t.Cleanup(h.close)
+	t.Cleanup(h.shutDown)
 	url := "http://" + address
 	status, body := post(t, url+"/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"approve: x"}]}`)
 	if status != http.StatusAccepted {

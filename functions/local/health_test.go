@@ -54,7 +54,7 @@ func quietHost(t *testing.T, data string) (string, *host) {
 	server := httptest.NewServer(h.handler)
 	t.Cleanup(func() {
 		server.Close()
-		h.close()
+		h.shutDown()
 	})
 	return server.URL, h
 }

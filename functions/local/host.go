@@ -53,16 +53,16 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		return nil, err
 	}
 	if err := h.build(e, s, backend, log, d); err != nil {
-		h.close()
+		h.shutDown()
 		return nil, err
 	}
 	h.handler = newGuard(s, h.watchFile(h.count(h.handler)))
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
-		h.close()
+		h.shutDown()
 		return nil, err
 	}
 	if err := h.repair(ctx); err != nil {
-		h.close()
+		h.shutDown()
 		return nil, err
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -85,7 +85,7 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 	h.file = file
 	claimed, err := file.Claimed(ctx)
 	if err != nil {
-		h.close()
+		h.shutDown()
 		return nil, nil, fmt.Errorf("list open claims: %w", err)
 	}
 	return file, claimed, nil
@@ -194,8 +194,8 @@ func (h *host) endWorkers() {
 	}
 }
 
-// close stops the workers and closes the store.
-func (h *host) close() {
+// shutDown stops the workers and closes the store.
+func (h *host) shutDown() {
 	h.rest()
 	if h.file == nil {
 		return

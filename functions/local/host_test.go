@@ -52,7 +52,7 @@ func serveOpenHost(tb testing.TB, data string) (string, *host) {
 	server := httptest.NewServer(h.handler)
 	tb.Cleanup(func() {
 		server.Close()
-		h.close()
+		h.shutDown()
 	})
 	return server.URL, h
 }
@@ -164,7 +164,7 @@ func TestTheSameChatRequestRunsOnce(t *testing.T) {
 	firstLine, _, _ := strings.Cut(first, "\n")
 	secondLine, _, _ := strings.Cut(second, "\n")
 	if firstLine != secondLine || !strings.HasSuffix(second, "data: [DONE]\n\n") {
-		t.Errorf("the second request did not replay the first answer:\n%s", second)
+		t.Errorf("the second request did not replay the first response:\n%s", second)
 	}
 	if diff := cmp.Diff(echoed, said(t, url, "t1")); diff != "" {
 		t.Error(diff)

@@ -21,11 +21,11 @@ import (
 )
 
 // person sends the message whose second and third call wait, and approves both,
-// one after the other. Whatever the host did not answer is sent again.
+// one after the other. What the host did not respond to is sent again.
 type person struct {
 	agent string
 	run   string // empty: not acknowledged
-	asked string // the call whose decision was sent; empty: none, or it was answered
+	asked string // the call whose decision was sent; empty: none, or the host responded
 }
 
 // talk goes on until the run is over, or until the host has died.
@@ -88,7 +88,7 @@ func (l *process) undecided(t *testing.T, run string) (call string, ok bool) {
 }
 
 // approve sends the decision on a call; the same each time.
-func (l *process) approve(t *testing.T, run, call string) (answered bool) {
+func (l *process) approve(t *testing.T, run, call string) (responded bool) {
 	t.Helper()
 	body := fmt.Sprintf(`{"tool_call_id":%q,"decision_id":"approve-%s","action":"resume"}`, call, call)
 	response, err := client.Post(l.url+"/v1/runs/"+run+"/decision", "application/json", strings.NewReader(body))

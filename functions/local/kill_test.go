@@ -115,8 +115,8 @@ func (l *process) stop(t *testing.T) {
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
-// submit posts the input under its idempotency key; it answers the run id, or
-// "" when the host died before it answered.
+// submit posts the input under its idempotency key; it returns the run id, or
+// "" when the host died before it responded.
 func (l *process) submit(t *testing.T) string {
 	t.Helper()
 	return l.submitTo(t, "demo", "parallel: a, b")
@@ -217,7 +217,7 @@ var passed = []struct {
 	point env.Point
 	times int
 }{
-	{env.PointEnqueue, 1}, {env.PointHint, 1}, {env.PointAnswer, 1},
+	{env.PointEnqueue, 1}, {env.PointHint, 1}, {env.PointRespond, 1},
 	{env.PointReceive, 2}, {env.PointClaim, 2}, {env.PointReadLog, 1}, {env.PointModel, 2},
 	{env.PointCommitTurn, 1}, {env.PointTool, 2}, {env.PointPutResult, 1},
 	{env.PointCommitStep, 2}, {env.PointContinue, 1}, {env.PointDeleteMessage, 2},

@@ -100,7 +100,7 @@ func start(ctx context.Context, environ []string, d wiring.Deployment) error {
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.shutDown()
 	return serve(ctx, listener, h, shutdownTime)
 }
 
@@ -111,7 +111,7 @@ const (
 	lastWords = 3 * time.Second
 )
 
-// serve answers requests until ctx is done, or the host's file can be used no
+// serve handles requests until ctx is done, or the host's file can be used no
 // more, which is its error then. Streams that outlast the grace are
 // told that their run goes on, as it does at the next start.
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {

@@ -96,7 +96,7 @@ func (q *queue) notify() {
 	}
 }
 
-// take answers the next batch; nil when nothing is ready.
+// take returns the next batch; nil when nothing is ready.
 func (q *queue) take() []message {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -162,7 +162,7 @@ func (q *queue) deliver(ctx context.Context, batch []message, step, dead batchHa
 	q.env.Reach(env.PointDeleteMessage, env.After)
 }
 
-// invoke answers the ids of the messages that failed.
+// invoke returns the ids of the messages that failed.
 func (q *queue) invoke(ctx context.Context, handler batchHandler, event events.SQSEvent) map[string]bool {
 	failed := make(map[string]bool)
 	response, err := handler(ctx, event)

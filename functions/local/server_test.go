@@ -30,11 +30,11 @@ func leave(t *testing.T, address, request string) string {
 	if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(connection)
+	response, err := io.ReadAll(connection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, _, _ := strings.Cut(string(answer), "\r\n")
+	line, _, _ := strings.Cut(string(response), "\r\n")
 	return line
 }
 

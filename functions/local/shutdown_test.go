@@ -54,13 +54,13 @@ func serveLogged(t *testing.T, s settings.Settings, log *slog.Logger) served {
 	running := served{url: "http://" + listener.Addr().String(), host: h, stop: stop, ended: make(chan error, 1)}
 	go func() {
 		err := serve(ctx, listener, h, time.Millisecond)
-		h.close()
+		h.shutDown()
 		running.ended <- err
 	}()
 	return running
 }
 
-// open starts a request and reads its answer up to a line with the text.
+// open starts a request and reads its response up to a line with the text.
 func open(t *testing.T, request *http.Request, until string) *bufio.Reader {
 	t.Helper()
 	request.Header.Set("Content-Type", "application/json")
@@ -112,7 +112,7 @@ func TestStoppingHostEndsItsStreams(t *testing.T) {
 	second := serveUntilStopped(t, data)
 	_, again := post(t, second.url+"/v1/ai-sdk/chat", slow)
 	if !strings.HasSuffix(again, "data: [DONE]\n\n") {
-		t.Errorf("the next host answers\n%s", again)
+		t.Errorf("the next host responds\n%s", again)
 	}
 	want := []string{"user: slow: 10", "assistant: w1 w2 w3 w4 w5 w6 w7 w8 w9 w10"}
 	if diff := cmp.Diff(want, said(t, second.url, "t1")); diff != "" {
@@ -204,7 +204,7 @@ func TestAHostEndsWithoutCodeThatDoesNotStop(t *testing.T) {
 		h.wait.Go(func() { <-release })
 		began := time.Now()
 		h.rest()
-		h.close()
+		h.shutDown()
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("the host took %s to end, want 5s", took)
 		}

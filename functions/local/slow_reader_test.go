@@ -15,7 +15,7 @@ import (
 )
 
 // A client that opens a stream and reads nothing delays nobody: its run can be
-// cancelled, and the thread's next message is answered.
+// cancelled, and the thread's next message gets its turn.
 func TestADeafClientDelaysNobody(t *testing.T) {
 	_, h := serveOpenHost(t, filepath.Join(t.TempDir(), "data.db"))
 	others := httptest.NewServer(h.handler)
@@ -48,12 +48,12 @@ func TestADeafClientDelaysNobody(t *testing.T) {
 	}
 	for !slices.Contains(said(t, others.URL, "t1"), "assistant: You said: hello") {
 		if time.Since(began) > 60*time.Second {
-			t.Fatalf("the next message is not answered:\n%s", strings.Join(said(t, others.URL, "t1"), "\n"))
+			t.Fatalf("the next message gets no reply:\n%s", strings.Join(said(t, others.URL, "t1"), "\n"))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	took := time.Since(began)
-	if t.Logf("the next message was answered %s after the cancel", took); took > 5*time.Second {
+	if t.Logf("the next message got its reply %s after the cancel", took); took > 5*time.Second {
 		t.Error("want at most 5 s")
 	}
 }

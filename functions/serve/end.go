@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
-// EndAbandoned returns what a function calls when it has answered an invocation:
+// EndAbandoned returns what a function calls when it has responded to an invocation:
 // it ends the process when a tool was left behind that still runs. Lambda freezes a
 // process between invocations, so the tool would go on inside one that comes later,
 // with its time and memory. The next invocation gets a process of its own.

@@ -30,7 +30,7 @@ func Step(parts wiring.Parts, models wiring.Models) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
 	})
 	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
-	lambda.Start(awslambda.Answered(handler, EndAbandoned(rt, c.Logger)))
+	lambda.Start(awslambda.AfterResponse(handler, EndAbandoned(rt, c.Logger)))
 }
 
 // Start opens a function and builds its runtime of the agents, or ends the

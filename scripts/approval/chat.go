@@ -32,7 +32,7 @@ type call struct{ id, name, approval string }
 type want struct {
 	state      string // of the tool part: output-available, output-denied
 	executions int    // in its output
-	text       string // of the answer
+	text       string // of the response
 }
 
 // chunk is one item of the stream, as far as it is looked at.
@@ -75,7 +75,7 @@ func (c *chat) ask(ctx context.Context) error {
 	return nil
 }
 
-// decide answers the request for approval and reads what follows.
+// decide sends the decision on a request for approval and reads what follows.
 func (c *chat) decide(ctx context.Context, approved bool, w want) error {
 	c.last.approved, c.last.want = approved, w
 	part := map[string]any{

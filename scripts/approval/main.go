@@ -94,7 +94,7 @@ func again(ctx context.Context, shipped, dropped *chat) error {
 		if before != after {
 			return fmt.Errorf("%s: the same decision again changed the thread from\n%s\nto\n%s", c.id, before, after)
 		}
-		say("%s: the same decision again was answered the same and changed nothing", c.id)
+		say("%s: the same decision again got the same response and changed nothing", c.id)
 	}
 	// The tool counts its executions by text: what these two read is one more than
 	// what ran before them.

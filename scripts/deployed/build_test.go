@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds a function as `sam build` does, once per test run, and answers
+// build builds a function as `sam build` does, once per test run, and returns
 // the path of its binary. The target is a folder of this module, or an absolute
 // path into another. Tags are added to those of the deployment.
 func build(tb testing.TB, target, tags string) string {

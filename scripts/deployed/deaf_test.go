@@ -98,7 +98,7 @@ func TestADeafToolOfAStepEndsWithItsProcess(t *testing.T) {
 		t.Errorf("the invocation ended %s after the cancel, want at most 5 s", took)
 	}
 	if got := strings.TrimSpace(string(result.Payload)); got != `{"batchItemFailures":null}` && got != `{"batchItemFailures":[]}` {
-		t.Errorf("the batch answered %s", got)
+		t.Errorf("the batch returned %s", got)
 	}
 	w.submit(t, "t2", "hello")
 	w.finish(t, "t2")

@@ -60,7 +60,7 @@ func TestAnEventAdvancesARunByOneStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.TrimSpace(string(result.Payload)); got != `{"batchItemFailures":null}` && got != `{"batchItemFailures":[]}` {
-		t.Errorf("the batch answered %s", got)
+		t.Errorf("the batch returned %s", got)
 	}
 	h := w.head(t, "t1")
 	if h.Run.ID != receipt.RunID || h.Run.Step != 1 || h.Run.Cursor != thread.CursorInfer || !h.Ready() || h.Claim.Fence != 0 {
@@ -195,7 +195,7 @@ func TestAStepFunctionStopsSteppingNearItsDeadline(t *testing.T) {
 	}
 }
 
-func TestTheBufferedFunctionQueuesAndTheSweepAnswers(t *testing.T) {
+func TestTheBufferedFunctionQueuesAndTheSweepReturnsItsCounts(t *testing.T) {
 	w := newWorld(t)
 	w.run(t,
 		w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second),
@@ -216,6 +216,6 @@ func TestTheBufferedFunctionQueuesAndTheSweepAnswers(t *testing.T) {
 		t.Error(diff)
 	}
 	if got := w.sweep(t); got != `{"woken":0}` {
-		t.Errorf("the sweep answered %s", got)
+		t.Errorf("the sweep returned %s", got)
 	}
 }

@@ -25,7 +25,7 @@ import (
 )
 
 // A process dies while it takes a decision, at each point; the client, which was
-// not answered, sends it again. The decision counts once and the tool runs once.
+// got no response, sends it again. The decision counts once and the tool runs once.
 // Where the records of a decision are stored and its head is not, no point is
 // passed: there the store does what the death would leave.
 func TestAKilledDecisionIsSentAgain(t *testing.T) {

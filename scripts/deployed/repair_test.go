@@ -31,8 +31,8 @@ func (w *world) lose(tb testing.TB, ago time.Duration) {
 	w.box = box
 }
 
-// sweep invokes the sweep function as its schedule does, and answers what it
-// answered.
+// sweep invokes the sweep function as its schedule does, and returns its
+// response.
 func (w *world) sweep(tb testing.TB) string {
 	tb.Helper()
 	event, err := os.ReadFile("../../events/sweep.json")
@@ -71,7 +71,7 @@ func TestTheSweepFindsWhatNobodyWoke(t *testing.T) {
 			w.submit(t, "t1", "parallel: a, b")
 			tt.prepare(t, w)
 			if got := w.sweep(t); got != tt.woken {
-				t.Fatalf("the sweep answered %s, want %s; the head is %+v", got, tt.woken, w.head(t, "t1"))
+				t.Fatalf("the sweep returned %s, want %s; the head is %+v", got, tt.woken, w.head(t, "t1"))
 			}
 			if tt.woken == `{"woken":0}` {
 				return
@@ -82,7 +82,7 @@ func TestTheSweepFindsWhatNobodyWoke(t *testing.T) {
 				t.Error(diff)
 			}
 			if got := w.sweep(t); got != `{"woken":0}` {
-				t.Errorf("when all is done the sweep answered %s", got)
+				t.Errorf("when all is done the sweep returned %s", got)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestADeadLetterOfUnfinishedWorkIsWokenAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := strings.TrimSpace(string(result.Payload)); got != `{"batchItemFailures":[]}` {
-				t.Errorf("the batch answered %s", got)
+				t.Errorf("the batch returned %s", got)
 			}
 			if visible, delayed := w.waiting(t); visible != "0" || delayed != tt.delayed {
 				t.Errorf("%s messages are on the queue and %s come later, want 0 and %s", visible, delayed, tt.delayed)

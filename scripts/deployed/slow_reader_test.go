@@ -17,7 +17,7 @@ import (
 
 // A client that opens a stream and reads nothing delays nobody, though Lambda does
 // not tell of it: what its run says is more than all buffers on the way hold, and
-// still the run is over, or cancelled, and the thread's next message is answered
+// still the run is over, or cancelled, and the thread's next message gets its turn
 // within 5 s. Nothing runs beside this test: it is about time.
 func TestADeafClientDelaysNobody(t *testing.T) {
 	w := newWorld(t)
@@ -54,10 +54,10 @@ func TestADeafClientDelaysNobody(t *testing.T) {
 	w.submit(t, "t1", "hello")
 	w.finish(t, "t1")
 	took := time.Since(began)
-	if t.Logf("the next message was answered %s after the cancel (%d)", took, response.StatusCode); took > 5*time.Second {
+	if t.Logf("the next message got its reply %s after the cancel (%d)", took, response.StatusCode); took > 5*time.Second {
 		t.Error("want at most 5 s")
 	}
 	if got := w.messages(t, "t1"); !slices.Contains(got, "assistant: You said: hello") {
-		t.Errorf("%d messages, none answers the last", len(got))
+		t.Errorf("%d messages, none follows the last", len(got))
 	}
 }

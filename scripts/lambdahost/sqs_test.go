@@ -14,9 +14,9 @@ import (
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )
 
-// newWire returns a queue whose server records the calls and answers what the
+// newWire returns a queue whose server records the calls and replies what the
 // operation's name maps to.
-func newWire(t *testing.T, answers map[string]string) (queue, func() []string) {
+func newWire(t *testing.T, replies map[string]string) (queue, func() []string) {
 	t.Helper()
 	var calls []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -24,7 +24,7 @@ func newWire(t *testing.T, answers map[string]string) (queue, func() []string) {
 		operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "AmazonSQS.")
 		calls = append(calls, operation+" "+string(body))
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		_, _ = io.WriteString(w, answers[operation])
+		_, _ = io.WriteString(w, replies[operation])
 	}))
 	t.Cleanup(server.Close)
 	environ := []string{"AWS_ENDPOINT_URL_SQS=" + server.URL, "AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b"}

@@ -29,7 +29,7 @@ var storeMutants = []mutant{
 // mailboxMutants are errors of the service over thread, store and queue.
 var mailboxMutants = []mutant{
 	{
-		Name: "the commit id of an answer that was lost is not looked at",
+		Name: "the commit id of a lost response is not looked at",
 		File: "core/mailbox/commit.go",
 		Old:  "		if head.CommitID == c.id || c.holder && head.HolderCommitID == c.id {",
 		New:  "		if c.holder && head.HolderCommitID == c.id {",
@@ -224,7 +224,7 @@ var headMutants = []mutant{
 	hintMutant("a claim that came too early", "core/thread/claim.go", "return Result{Unchanged: !late, Hint: h.wake(t.Now)}", "return Result{Unchanged: !late}"),
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
-	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.end(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.end(ReasonCancelled)}, nil"),
+	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.beginClosing(ReasonCancelled)}, nil"),
 	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now)}, nil"),
 	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
 }

@@ -80,7 +80,7 @@ var roundMutants = []mutant{
 		New:  "	if c.Parts != nil && name == \"\" {\n		if value",
 	},
 	{
-		Name: "the answer of a tool that was left behind is kept",
+		Name: "the result of a tool that was left behind is kept",
 		File: "core/run/execute.go",
 		Old:  "const abandonAfter = 2 * time.Second",
 		New:  "const abandonAfter = 20 * time.Second",

@@ -107,7 +107,7 @@ func TestEachViolationIsFound(t *testing.T) {
 		}, nil},
 		{"a run in two pieces", func(v *view) { v.Messages[3].Run, v.Messages[5].Run = "r2", "r1" }, []kind{kindDoubled, kindLost, kindStream}},
 		{"a turn twice", func(v *view) { v.Messages = slices.Insert(v.Messages, 6, v.Messages[5]) }, []kind{kindDoubled}},
-		{"an answer to something else", func(v *view) { v.Messages[5].Content[0].Text = "You said: x" }, []kind{kindDoubled}},
+		{"a response to something else", func(v *view) { v.Messages[5].Content[0].Text = "You said: x" }, []kind{kindDoubled}},
 		{"a call without a result", func(v *view) { v.Messages = slices.Delete(v.Messages, 2, 3) }, []kind{kindDoubled, kindResult, kindStream}},
 		{"two results of a call", func(v *view) {
 			again := v.Messages[2]
@@ -116,7 +116,7 @@ func TestEachViolationIsFound(t *testing.T) {
 		}, []kind{kindResult}},
 		{"another result than the call's", func(v *view) { v.Messages[2].Result.Data = json.RawMessage(`{"text":"y"}`) }, []kind{kindResult, kindStream}},
 		{"a run that goes on", func(v *view) { v.Runs["r2"] = record{Status: "running"} }, []kind{kindUnfinished}},
-		{"a natural end without an answer", func(v *view) { v.end("r3", "natural_end", "") }, []kind{kindLost}},
+		{"a natural end without a response", func(v *view) { v.end("r3", "natural_end", "") }, []kind{kindLost}},
 		{"dead letter after 4 SIGKILLs", func(v *view) { v.end("r2", "error", "dead_letter") }, []kind{kindEnded}},
 		{"timeout", func(v *view) { v.end("r3", "error", "timeout") }, []kind{kindEnded}},
 		{"a cancel without effect", func(v *view) { v.cancels = []*cancellation{{Run: "r1", Sent: time.UnixMilli(1500), Done: true}} }, []kind{kindEnded}},

@@ -49,7 +49,7 @@ func (v *view) checkTurns() {
 func (v *view) checkTurn(i int, user string, called bool) {
 	m := v.Messages[i]
 	if before := v.Messages[max(i-1, 0)]; i > 0 && before.Role == "assistant" {
-		v.violated(kindDoubled, "message %d (%s) is a second answer after %s", i, m.ID, before.ID)
+		v.violated(kindDoubled, "message %d (%s) is a second response after %s", i, m.ID, before.ID)
 		return
 	}
 	want, ok := scripted(user, called)
@@ -61,7 +61,7 @@ func (v *view) checkTurn(i int, user string, called bool) {
 	if ok && last && v.Runs[m.Run].dropped() && len(got.Calls) == 0 && strings.HasPrefix(want.Text, got.Text) {
 		return // it was cut short
 	}
-	v.violated(kindDoubled, "message %d (%s) answers %q with %s, want %s", i, m.ID, user, got, want)
+	v.violated(kindDoubled, "message %d (%s) replies to %q with %s, want %s", i, m.ID, user, got, want)
 }
 
 func (v *view) checkResult(m message, want string) {
@@ -96,7 +96,7 @@ func (v *view) checkEnd(run string) {
 		v.violated(kindUnfinished, "run %s has status %q", run, r.Status)
 	case how == "natural_end":
 		if last.Role != "assistant" || len(last.Calls) > 0 {
-			v.violated(kindLost, "%s without an answer; its last message is %s %s", lived, last.Role, last.ID)
+			v.violated(kindLost, "%s without a response; its last message is %s %s", lived, last.Role, last.ID)
 		}
 	case how == "cancelled":
 		if !slices.ContainsFunc(v.cancels, func(c *cancellation) bool {

@@ -22,8 +22,8 @@ type client struct {
 	host *host
 
 	requests atomic.Int64
-	lost     atomic.Int64 // answers that never came
-	errors   atomic.Int64 // answers 5xx
+	lost     atomic.Int64 // responses that never came
+	errors   atomic.Int64 // responses 5xx
 }
 
 func newClient(h *host) *client {
@@ -59,50 +59,50 @@ func (c *client) send(ctx context.Context, r request) (*http.Response, error) {
 	return response, err
 }
 
-// answer is a whole answer.
-type answer struct {
+// reply is a whole response.
+type reply struct {
 	status int
 	body   []byte
 }
 
 // code is the stable name of a refusal.
-func (a answer) code() string {
+func (a reply) code() string {
 	var p struct{ Code string }
 	_ = json.Unmarshal(a.body, &p) // what is no JSON has no code
 	return p.Code
 }
 
-// passing reports an answer that says to try again.
-func (a answer) passing() bool {
+// passing reports a response that says to try again.
+func (a reply) passing() bool {
 	return a.status >= 500 || a.status == http.StatusTooManyRequests && a.code() == "throttled"
 }
 
-func (a answer) String() string {
+func (a reply) String() string {
 	return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(string(a.body[:min(len(a.body), 300)])))
 }
 
 // try sends a request once.
-func (c *client) try(ctx context.Context, r request) (answer, error) {
+func (c *client) try(ctx context.Context, r request) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	response, err := c.send(ctx, r)
 	if err != nil {
-		return answer{}, err
+		return reply{}, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		c.lost.Add(1)
-		return answer{}, err
+		return reply{}, err
 	}
 	if response.StatusCode >= 500 {
 		c.errors.Add(1)
 	}
-	return answer{response.StatusCode, body}, nil
+	return reply{response.StatusCode, body}, nil
 }
 
-// ask sends a request until it has a definite answer.
-func (c *client) ask(ctx context.Context, r request) (answer, error) {
+// ask sends a request until it has a definite response.
+func (c *client) ask(ctx context.Context, r request) (reply, error) {
 	for {
 		a, err := c.try(ctx, r)
 		if err == nil && !a.passing() {
@@ -119,7 +119,7 @@ const retryPause = 80 * time.Millisecond
 
 // stream is an open stream, or the refusal that came instead.
 type stream struct {
-	answer
+	reply
 	frames *bufio.Reader // nil: a refusal, or nothing to show
 	close  func()
 }
@@ -132,7 +132,7 @@ func (c *client) open(ctx context.Context, r request) (*stream, error) {
 		cancel()
 		return nil, err
 	}
-	s := &stream{answer: answer{status: response.StatusCode}, close: func() { cancel(); _ = response.Body.Close() }}
+	s := &stream{reply: reply{status: response.StatusCode}, close: func() { cancel(); _ = response.Body.Close() }}
 	if response.StatusCode == http.StatusOK && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		s.frames = bufio.NewReader(response.Body)
 		return s, nil

@@ -9,7 +9,7 @@
 //
 // Each thread has one client, which sends one request after the other in every
 // input mode and over every door (native messages, native runs, AI SDK chats),
-// gives up waiting at times, repeats what had no answer, repeats some of what
+// gives up waiting at times, repeats what had no response, repeats some of what
 // had one, and cancels. Others follow runs, lose their connection, and resume.
 // Meanwhile the host gets SIGKILLs and SIGTERMs: alone, in bursts, while it
 // starts, while it stops, and within a round of tools. A thread
@@ -19,7 +19,7 @@
 //   - lost: every acknowledged input is in the log, unless the run that was to
 //     read it was cancelled or superseded, by somebody;
 //   - doubled: no input and no run is there twice, and each turn is the scripted
-//     model's answer to what precedes it;
+//     model's response to what precedes it;
 //   - order: queued input stands in the order of its acknowledgement;
 //   - result: every call has exactly one result, at its place;
 //   - unfinished: every run has ended;
@@ -29,7 +29,7 @@
 //     byte twice and none left out;
 //   - executed: no tool ran twice in one life of the host, nor again after its
 //     result had been shown;
-//   - refused: no repetition, cancel or read was answered as it must not be;
+//   - refused: no repetition, cancel or read got a response that it must not get;
 //   - host: it starts, it stops when told, it never ends by itself.
 //
 // The last line says what was done and what was found; any violation makes the

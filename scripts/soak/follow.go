@@ -16,7 +16,7 @@ func (s *session) tryStream(ctx context.Context, in *input) (done bool) {
 	case st.frames == nil && st.passing():
 		return false
 	case st.frames == nil:
-		return s.refused(in, st.answer)
+		return s.refused(in, st.reply)
 	}
 	chat := in.Door == doorChat
 	got := &shown{Chat: chat}
@@ -87,7 +87,7 @@ func (s *session) resume(ctx context.Context, got *shown, r *rand.Rand) {
 		case err != nil || st.frames == nil && st.passing():
 			_ = pause(ctx, retryPause) // the loop looks at the context
 		case st.frames == nil:
-			s.fault(kindStream, "run %s is to go on after %q and is answered %s", got.Run, got.Last, st.answer)
+			s.fault(kindStream, "run %s is to go on after %q and gets %s", got.Run, got.Last, st.reply)
 			return
 		default:
 			if got.Last != "" {
@@ -107,7 +107,7 @@ func (s *session) watch(ctx context.Context, run string) {
 }
 
 // resumeChat does what a chat's page does when it is opened: it asks for the
-// running answer, again when its connection is lost.
+// running response, again when its connection is lost.
 func (s *session) resumeChat(ctx context.Context) {
 	own := s.fork()
 	s.wait.Go(func() {
@@ -120,7 +120,7 @@ func (s *session) resumeChat(ctx context.Context) {
 			case st.status == http.StatusNoContent:
 				return
 			case st.frames == nil:
-				s.fault(kindStream, "the chat's stream is answered %s", st.answer)
+				s.fault(kindStream, "the chat's stream gets %s", st.reply)
 				return
 			default:
 				s.tally.resumed.Add(1)

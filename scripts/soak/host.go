@@ -97,7 +97,7 @@ func (h *host) start() error {
 // errHost is a host that did not do what a host must.
 var errHost = errors.New("host")
 
-// ready waits until the current life answers.
+// ready waits until the current life responds.
 func (h *host) ready(ctx context.Context) error {
 	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); {
@@ -116,7 +116,7 @@ func (h *host) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: life %d did not answer within %s of its start", errHost, h.life, startTime)
+	return fmt.Errorf("%w: life %d did not respond within %s of its start", errHost, h.life, startTime)
 }
 
 // end ends the current life as the strike says and waits until it is over.
@@ -209,7 +209,7 @@ func (h *host) collect() error {
 	return h.executions.read(h.life)
 }
 
-// current is the number of the life that answers now, at the latest.
+// current is the number of the life that serves now, at the latest.
 func (h *host) current() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// turn is one answer of a model, as a log or a stream shows it.
+// turn is one response of a model, as a log or a stream shows it.
 type turn struct {
 	Text      string
 	Reasoning string

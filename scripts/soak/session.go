@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// session is the use of one thread, from its first input to its last answer.
+// session is the use of one thread, from its first input to its last response.
 type session struct {
 	*ledger
 	*client
@@ -151,7 +151,7 @@ func (s *session) request(in *input) request {
 	return r
 }
 
-// submit sends an input until it has a definite answer. At times the client
+// submit sends an input until it has a definite response. At times the client
 // loses its patience at once, or sends everything twice at the same time.
 func (s *session) submit(ctx context.Context, in *input) {
 	in.Sent = time.Now()
@@ -172,7 +172,7 @@ func (s *session) submit(ctx context.Context, in *input) {
 	}
 }
 
-// impatient sends an input and does not wait for the answer.
+// impatient sends an input and does not wait for the response.
 func (s *session) impatient(ctx context.Context, in *input) {
 	s.tally.repeated.Add(1)
 	short, cancel := context.WithTimeout(ctx, milliseconds(s.r, 1, 15))
@@ -195,8 +195,8 @@ func (s *session) repeat(ctx context.Context, in *input) {
 	}
 }
 
-// try sends an input once; done is false when there was no definite answer. The
-// answer to a try that is not judged matters only when it is a receipt.
+// try sends an input once; done is false when there was no definite response. The
+// response to a try that is not judged matters only when it is a receipt.
 func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 	if in.Door != doorMessages {
 		return s.tryStream(ctx, in)
@@ -232,10 +232,10 @@ func (s *session) try(ctx context.Context, in *input, judge bool) (done bool) {
 
 // refused takes a definite refusal. A client whose input came at the wrong time
 // may queue it instead, under the same key: a refusal has used nothing up.
-func (s *session) refused(in *input, a answer) bool {
+func (s *session) refused(in *input, a reply) bool {
 	code, acked := a.code(), s.known(in)
 	if acked || (code != "busy" || in.Mode != modeReject) && code != "full" {
-		s.fault(kindRefused, "input %s (%s, %s, acknowledged: %v) is answered %s", in.Key, in.Door, in.Mode, acked, a)
+		s.fault(kindRefused, "input %s (%s, %s, acknowledged: %v) gets %s", in.Key, in.Door, in.Mode, acked, a)
 		return true
 	}
 	s.tally.refused.Add(1)
@@ -269,7 +269,7 @@ func (s *session) cancel(ctx context.Context, run string) {
 			c.Done = true
 			s.tally.cancels.Add(1)
 		case a.status != http.StatusNotFound:
-			s.fault(kindRefused, "the cancel of %q is answered %s", run, a)
+			s.fault(kindRefused, "the cancel of %q gets %s", run, a)
 		}
 		s.note("cancel %q: %d", run, a.status)
 		return

@@ -60,7 +60,7 @@ func (s *session) log(ctx context.Context, v *view) error {
 			Next     *string `json:"next_cursor"`
 		}
 		if a.status != http.StatusOK || json.Unmarshal(a.body, &page) != nil {
-			s.fault(kindLost, "the messages are answered %s", a)
+			s.fault(kindLost, "the messages are %s", a)
 			return nil
 		}
 		v.Messages = append(v.Messages, page.Messages...)

@@ -68,15 +68,15 @@ func TestStreamedRequests(t *testing.T) {
 	tests := []struct {
 		file  string
 		check func(t *testing.T) // that the sample is of its type
-		parts func(answer any) (int, string, io.Reader)
+		parts func(response any) (int, string, io.Reader)
 		holds []string
 		last  string
 	}{
 		{
 			file:  "stream-url.json",
 			check: func(t *testing.T) { sample[events.APIGatewayV2HTTPRequest](t, "stream-url.json") }, // that of function URLs lacks routeKey
-			parts: func(answer any) (int, string, io.Reader) {
-				r := answer.(*events.LambdaFunctionURLStreamingResponse)
+			parts: func(response any) (int, string, io.Reader) {
+				r := response.(*events.LambdaFunctionURLStreamingResponse)
 				return r.StatusCode, r.Headers["Content-Type"], r.Body
 			},
 			holds: []string{`"toolName":"echo"`, `"delta":"hello"`},
@@ -85,8 +85,8 @@ func TestStreamedRequests(t *testing.T) {
 		{
 			file:  "stream-rest.json",
 			check: func(t *testing.T) { sample[events.APIGatewayProxyRequest](t, "stream-rest.json") },
-			parts: func(answer any) (int, string, io.Reader) {
-				r := answer.(*events.APIGatewayProxyStreamingResponse)
+			parts: func(response any) (int, string, io.Reader) {
+				r := response.(*events.APIGatewayProxyStreamingResponse)
 				return r.StatusCode, r.Headers["Content-Type"], r.Body
 			},
 			holds: []string{`"event_type":"run_start"`, `"event_type":"tool_call_done"`},
@@ -97,18 +97,18 @@ func TestStreamedRequests(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			tt.check(t)
 			h, asked := deployed(t, false)
-			answer, err := awslambda.Stream(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
+			got, err := awslambda.Stream(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", tt.file)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			status, contentType, body := tt.parts(answer)
-			defer answer.(io.Closer).Close()
+			status, contentType, body := tt.parts(got)
+			defer got.(io.Closer).Close()
 			text, err := io.ReadAll(body)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if status != 200 || contentType != "text/event-stream" {
-				t.Errorf("answer %d %s", status, contentType)
+				t.Errorf("response %d %s", status, contentType)
 			}
 			for _, part := range tt.holds {
 				if !strings.Contains(string(text), part) {
@@ -129,19 +129,19 @@ func TestStreamedRequests(t *testing.T) {
 func TestBufferedRequest(t *testing.T) {
 	sample[events.APIGatewayV2HTTPRequest](t, "api.json")
 	h, asked := deployed(t, true)
-	answer, err := awslambda.Buffered(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", "api.json")))
+	got, err := awslambda.Buffered(h, awslambda.HTTPOptions{Logger: quiet})(t.Context(), json.RawMessage(readText(t, "events", "api.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	response := answer.(events.APIGatewayV2HTTPResponse)
+	response := got.(events.APIGatewayV2HTTPResponse)
 	if response.StatusCode != 202 {
-		t.Errorf("answer %d %s", response.StatusCode, response.Body)
+		t.Errorf("response %d %s", response.StatusCode, response.Body)
 	}
 	queued := decode[struct {
 		ThreadID string `json:"thread_id"`
 	}](t, []byte(response.Body))
 	if queued.ThreadID != "t2" {
-		t.Errorf("answer %s", response.Body)
+		t.Errorf("response %s", response.Body)
 	}
 	if diff := cmp.Diff(core.Identity{Tenant: "default", User: "iam:AIDACKCEVSQ6C2EXAMPLE"}, *asked); diff != "" {
 		t.Error(diff)

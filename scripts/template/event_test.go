@@ -117,7 +117,7 @@ func TestBatches(t *testing.T) {
 			worked := make(chan core.WakeUp, len(event.Records))
 			response, err := tt.handler(func(w core.WakeUp) { worked <- w })(t.Context(), event)
 			if err != nil || len(response.BatchItemFailures) > 0 {
-				t.Errorf("answer %v, %v", response, err)
+				t.Errorf("response %v, %v", response, err)
 			}
 			close(worked)
 			var got []core.WakeUp
@@ -149,6 +149,6 @@ func TestScheduledSweep(t *testing.T) {
 	handle := awslambda.SweepHandler(awslambda.SweepOptions{Logger: quiet, Sweeper: sweepFunc(func() (int, error) { return 2, nil })})
 	got, err := handle(t.Context(), json.RawMessage(readText(t, "events", "sweep.json")))
 	if err != nil || got.Woken != 2 {
-		t.Errorf("answer %+v, %v", got, err)
+		t.Errorf("response %+v, %v", got, err)
 	}
 }

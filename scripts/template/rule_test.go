@@ -66,7 +66,7 @@ func batches(t *testing.T, of template) (found []string) {
 			found = append(found, fmt.Sprintf("%s: batch of %d with a window of %d s", where, p.BatchSize, p.MaximumBatchingWindowInSeconds))
 		}
 		if !slices.Equal(p.FunctionResponseTypes, []string{"ReportBatchItemFailures"}) {
-			found = append(found, fmt.Sprintf("%s: answers %v", where, p.FunctionResponseTypes))
+			found = append(found, fmt.Sprintf("%s: response types %v", where, p.FunctionResponseTypes))
 		}
 	})
 	return found
@@ -187,7 +187,7 @@ func TestRulesFindSeededFaults(t *testing.T) {
 	text := readText(t, "template.yaml")
 	tests := []struct{ name, old, new, want string }{
 		{"batch without window", "BatchSize: 10", "BatchSize: 11", "StepFunction.WakeUps: batch of 11 with a window of 0 s"},
-		{"no partial answer", "FunctionResponseTypes: [ReportBatchItemFailures]", "FunctionResponseTypes: []", "StepFunction.WakeUps: answers []"},
+		{"no partial response", "FunctionResponseTypes: [ReportBatchItemFailures]", "FunctionResponseTypes: []", "StepFunction.WakeUps: response types []"},
 		{"short visibility", "Visibility: 720", "Visibility: 719", "StepFunction.WakeUps: Queue hides messages for 719 s, six times the timeout is 720 s"},
 		{"a time without visibility", "[60, 120, 300, 600, 900]", "[60, 120, 300, 700, 900]", "StepFunction.WakeUps: Queue hides messages for 0 s, six times the timeout is 4200 s"},
 		{"longer function", "Timeout: 60", "Timeout: 61", "SweepFunction.DeadWakeUps: DeadLetterQueue hides messages for 360 s, six times the timeout is 366 s"},

@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 )
 
-// wire answers like DynamoDB and keeps what it was asked, by operation.
+// wire responds like DynamoDB and keeps what it was asked, by operation.
 type wire map[string]map[string]any
 
 // RoundTrip implements http.RoundTripper.
@@ -25,13 +25,13 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w[operation] = body
-	answer := `{}`
+	response := `{}`
 	if operation == "DescribeTable" {
-		answer = `{"Table":{"TableStatus":"ACTIVE"}}`
+		response = `{"Table":{"TableStatus":"ACTIVE"}}`
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(answer)),
+		Body: io.NopCloser(strings.NewReader(response)),
 	}, nil
 }
 

@@ -29,7 +29,7 @@ import (
 //   - A read costs one unit per started 4 KB of what it returns (a query: of the
 //     sum of a page), at least one; half of that when eventually consistent.
 //
-// Refused requests (throttled, invalid) cost nothing. A try without an answer is
+// Refused requests (throttled, invalid) cost nothing. A try without a response is
 // not counted, although it may have been billed.
 //
 // It also counts the sequential round trips, since they are the latency of what
@@ -78,7 +78,7 @@ func NewMeter(next http.RoundTripper) *Meter {
 
 // Rounds is the number of sequential round trips since the last Reset: the
 // length of the longest chain of requests, each of which began after the one
-// before it had ended. Tries without an answer count. Requests that are meant to
+// before it had ended. Tries without a response count. Requests that are meant to
 // be side by side count one by one when a busy machine sends them so: take the
 // least of several measurements. Reset only while no request is on its way.
 func (m *Meter) Rounds() int {
@@ -134,14 +134,14 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
 	if err != nil {
 		return nil, fmt.Errorf("meter: read response: %w", err)
 	}
-	response.Body = io.NopCloser(bytes.NewReader(answer))
+	response.Body = io.NopCloser(bytes.NewReader(content))
 	_, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
-	m.count(operation, body, response.StatusCode, answer)
+	m.count(operation, body, response.StatusCode, content)
 	return response, nil
 }
 
@@ -172,10 +172,10 @@ type got struct {
 	Items []wireItem
 }
 
-func (m *Meter) count(operation string, request []byte, status int, answer []byte) {
+func (m *Meter) count(operation string, request []byte, status int, content []byte) {
 	var in sent
 	var out got
-	if json.Unmarshal(request, &in) != nil || json.Unmarshal(answer, &out) != nil {
+	if json.Unmarshal(request, &in) != nil || json.Unmarshal(content, &out) != nil {
 		operation = ""
 	}
 	failed := strings.HasSuffix(out.Type, "ConditionalCheckFailedException")

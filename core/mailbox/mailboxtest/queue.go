@@ -31,18 +31,18 @@ type Queue struct {
 
 	mu       sync.Mutex
 	asked    int
-	messages []Message // as they were sent
+	messages []SentHint // as they were sent
 }
 
-// Message is a hint on its way.
-type Message struct {
+// SentHint is a hint on its way.
+type SentHint struct {
 	Hint  core.WakeUp
 	Delay time.Duration // as the sender asked
 	At    time.Time     // when it is due
 }
 
 // String returns the thread and the delay, such as "t1 1m30s".
-func (m Message) String() string { return fmt.Sprint(m.Hint.Thread, " ", m.Delay) }
+func (h SentHint) String() string { return fmt.Sprint(h.Hint.Thread, " ", h.Delay) }
 
 // Wake implements mailbox.Waker.
 func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) error {
@@ -62,7 +62,7 @@ func (q *Queue) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) e
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.messages = append(q.messages, Message{hint, delay, q.now().Add(kept)})
+	q.messages = append(q.messages, SentHint{hint, delay, q.now().Add(kept)})
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (q *Queue) Next() (at time.Time, ok bool) {
 }
 
 // Messages returns what was sent and not taken, in the order of sending.
-func (q *Queue) Messages() []Message {
+func (q *Queue) Messages() []SentHint {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.messages)

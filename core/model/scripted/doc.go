@@ -1,4 +1,4 @@
-// Package scripted is a model without a network: each answer follows from the
+// Package scripted is a model without a network: each turn follows from the
 // request alone, so that a resumed, retried or duplicated inference gets the
 // same one. Demos, tests and load runs use it.
 //
@@ -6,7 +6,7 @@
 //
 //	echo: X         calls the tool echo with {"text": X}, then says X
 //	parallel: A, B  calls echo once per item in one step, then says all
-//	think: X        reasons X, then answers
+//	think: X        reasons X, then says it
 //	slow: N         says w1 to wN, one word per 100 ms, 1 <= N <= 600
 //	fail            fails with "scripted model failure", for good
 //	approve: X      calls the tool danger with {"text": X}, then says X
@@ -14,6 +14,6 @@
 //	call: TOOL J    calls the tool with the arguments J, {} when left out, then says its result
 //	anything else   says it back
 //
-// After a call that was denied or cancelled the answer says that it was denied.
-// Asked to go on from a cut answer (model.ContinueNote), the model says the rest.
+// After a call that was denied or cancelled the model says that it was denied.
+// Asked to go on from a cut turn (model.ContinueNote), the model says the rest.
 package scripted

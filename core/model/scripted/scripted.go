@@ -38,7 +38,7 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 		s.user, s.results = lastTurn(messages)
 		s.said = len(said)
 		s.usage.Input = countWords(request.Messages)
-		if err := s.answer(); err != nil && !s.left {
+		if err := s.play(); err != nil && !s.left {
 			yield(model.Delta{}, err)
 		}
 	}
@@ -59,7 +59,7 @@ func lastTurn(messages []core.Message) (user string, results []core.ToolResult) 
 	return "", results
 }
 
-// script is one answer in the making.
+// script is one turn in the making.
 type script struct {
 	ctx     context.Context
 	env     *env.Env
@@ -67,17 +67,17 @@ type script struct {
 	left    bool // the reader has stopped listening
 	user    string
 	results []core.ToolResult
-	said    int // bytes of the answer's text that an earlier call has said
+	said    int // bytes of the turn's text that an earlier call has said
 	usage   core.Usage
 }
 
-// rest answers what follows a rule's prefix.
+// rest returns what follows a rule's prefix.
 func (s *script) rest(prefix string) (string, bool) {
 	rest, ok := strings.CutPrefix(s.user, prefix+":")
 	return strings.TrimSpace(rest), ok
 }
 
-func (s *script) answer() error {
+func (s *script) play() error {
 	if s.user == "fail" {
 		return &model.Error{Kind: model.KindInvalid, Message: Failure, Public: Failure}
 	}
@@ -194,7 +194,7 @@ func (s *script) slow(count string) error {
 	return s.stop(core.StopEndTurn)
 }
 
-// unsaid returns what of the answer's next text no earlier call has said.
+// unsaid returns what of the turn's next text no earlier call has said.
 func (s *script) unsaid(text string) string {
 	n := min(s.said, len(text))
 	s.said -= n

@@ -316,7 +316,7 @@ func (o Options) overtakenDecision(t *testing.T) {
 // The decision stands when its stream fails before the first event: the run is
 // left to the queue at once.
 func (o Options) brokenStream(t *testing.T) {
-	broken := core.Errorf(core.CodeUnavailable, "no answer")
+	broken := core.Errorf(core.CodeUnavailable, "no response")
 	for _, tt := range []struct {
 		prefix    string
 		duplicate bool

@@ -54,7 +54,7 @@ func (s *stage) takeHints() string {
 // reading makes the stage's reads of records fail with what fails says of the
 // name of the record, or of what it begins with.
 func (s *stage) reading(fails func(name string) error) {
-	s.store.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	s.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		switch op.Method {
 		case "Get", "Log", "Records":
 			if err := fails(op.Name); err != nil {

@@ -158,7 +158,7 @@ func (o Options) failingReads(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
 	s.submit("next")
-	broken := core.Errorf(core.CodeUnavailable, "no answer")
+	broken := core.Errorf(core.CodeUnavailable, "no response")
 	for _, prefix := range []string{"M#000000000001", "M#000000000003", "Q#"} {
 		s.reading(func(name string) error {
 			if strings.HasPrefix(name, prefix) {

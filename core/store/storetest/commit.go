@@ -154,7 +154,7 @@ func aRecordWithoutAKindStopsACommit(p *probe) {
 	p.wantNoRecord(key, "X#1")
 }
 
-// aRepeatedCommitMeetsItself is how a caller learns that a Commit whose answer
+// aRepeatedCommitMeetsItself is how a caller learns that a Commit whose response
 // was lost has happened: equal bytes are no refusal, and the stored head has its
 // own commit id.
 func aRepeatedCommitMeetsItself(p *probe) {

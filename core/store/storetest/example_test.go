@@ -45,11 +45,11 @@ func ExampleOptions_Run() {
 	}
 }
 
-// The first commit is applied and its answer is lost: who wrote must find out.
+// The first commit is applied and its response is lost: the writer must find out.
 func ExampleFaulty() {
 	commits := 0
 	backend := &storetest.Faulty{Backend: memory.New()}
-	backend.Around = func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	backend.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		err := do(ctx)
 		if op.Method == "Commit" {
 			if commits++; commits == 1 {

@@ -13,7 +13,7 @@ import (
 // what goes by. Without a hook it is the backend itself.
 //
 // Around is for what concerns any operation: a fault before it (an error without
-// calling do), a lost answer (do, then an error), throttling, a pause, a count, a
+// calling do), a lost response (do, then an error), throttling, a pause, a count, a
 // record of the calls, the end of the process (an error from then on). The
 // functions named On... are for what concerns one of them: each takes the place
 // of the backend's method, which it may call on Backend.
@@ -28,10 +28,10 @@ type Faulty struct {
 	// Its error is the operation's, and what was found is then withheld. For Log
 	// and LogBackwards it is called when the caller begins to range, and do only
 	// says that the log may be read: what is read comes to the caller afterwards.
-	Around func(ctx context.Context, op Op, do func(context.Context) error) error
+	Around func(ctx context.Context, op Operation, do func(context.Context) error) error
 	// OnRecord is given every record that Get, Log, LogBackwards and Records have
 	// found, and returns what the caller finds.
-	OnRecord func(op Op, found store.Record) store.Record
+	OnRecord func(op Operation, found store.Record) store.Record
 
 	OnHead         func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
 	OnCommit       func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
@@ -44,8 +44,8 @@ type Faulty struct {
 	OnOverdue      func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
 }
 
-// Op is one operation, as Around sees it.
-type Op struct {
+// Operation is one call of a store, as Around sees it.
+type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
 	Key    core.ThreadKey // of a pointer the tenant alone; of Overdue nothing
 	// Name is that of the record or pointer, the prefix of Records, and for a log
@@ -56,10 +56,10 @@ type Op struct {
 }
 
 // Writes reports whether the operation is a Put or a Commit.
-func (o Op) Writes() bool { return o.Method == "Put" || o.Method == "Commit" }
+func (o Operation) Writes() bool { return o.Method == "Put" || o.Method == "Commit" }
 
 // around carries an operation out by way of the hook.
-func (f *Faulty) around(ctx context.Context, op Op, do func(context.Context) error) error {
+func (f *Faulty) around(ctx context.Context, op Operation, do func(context.Context) error) error {
 	if f.Around == nil {
 		return do(ctx)
 	}
@@ -72,7 +72,7 @@ func (f *Faulty) Head(ctx context.Context, key core.ThreadKey) (head thread.Head
 	if method == nil {
 		method = f.Backend.Head
 	}
-	err = f.around(ctx, Op{Method: "Head", Key: key}, func(ctx context.Context) (err error) {
+	err = f.around(ctx, Operation{Method: "Head", Key: key}, func(ctx context.Context) (err error) {
 		head, err = method(ctx, key)
 		return err
 	})
@@ -88,7 +88,7 @@ func (f *Faulty) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	if method == nil {
 		method = f.Backend.Commit
 	}
-	err = f.around(ctx, Op{Method: "Commit", Key: key, Records: c.Records, Head: c.Head}, func(ctx context.Context) (err error) {
+	err = f.around(ctx, Operation{Method: "Commit", Key: key, Records: c.Records, Head: c.Head}, func(ctx context.Context) (err error) {
 		outcome, err = method(ctx, key, c)
 		return err
 	})
@@ -104,7 +104,7 @@ func (f *Faulty) Put(ctx context.Context, key core.ThreadKey, record store.Recor
 	if method == nil {
 		method = f.Backend.Put
 	}
-	op := Op{Method: "Put", Key: key, Name: record.Name, Records: []store.Record{record}}
+	op := Operation{Method: "Put", Key: key, Name: record.Name, Records: []store.Record{record}}
 	return f.around(ctx, op, func(ctx context.Context) error { return method(ctx, key, record) })
 }
 
@@ -115,7 +115,7 @@ func (f *Faulty) Get(ctx context.Context, key core.ThreadKey, name string) (reco
 	if method == nil {
 		method = f.Backend.Get
 	}
-	op := Op{Method: "Get", Key: key, Name: name}
+	op := Operation{Method: "Get", Key: key, Name: name}
 	err = f.around(ctx, op, func(ctx context.Context) (err error) {
 		record, ok, err = method(ctx, key, name)
 		return err
@@ -135,7 +135,7 @@ func (f *Faulty) Log(ctx context.Context, key core.ThreadKey, from, to uint64) i
 	if method == nil {
 		method = f.Backend.Log
 	}
-	return f.log(ctx, Op{Method: "Log", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
+	return f.log(ctx, Operation{Method: "Log", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
 }
 
 // LogBackwards implements [store.Threads].
@@ -144,10 +144,10 @@ func (f *Faulty) LogBackwards(ctx context.Context, key core.ThreadKey, from, to 
 	if method == nil {
 		method = f.Backend.LogBackwards
 	}
-	return f.log(ctx, Op{Method: "LogBackwards", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
+	return f.log(ctx, Operation{Method: "LogBackwards", Key: key, Name: store.LogName(from)}, method(ctx, key, from, to))
 }
 
-func (f *Faulty) log(ctx context.Context, op Op, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+func (f *Faulty) log(ctx context.Context, op Operation, records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := f.around(ctx, op, func(context.Context) error { return nil }); err != nil {
 			yield(store.Record{}, err)
@@ -171,7 +171,7 @@ func (f *Faulty) Pointer(ctx context.Context, tenant, name string) (value []byte
 	if method == nil {
 		method = f.Backend.Pointer
 	}
-	op := Op{Method: "Pointer", Key: core.ThreadKey{Tenant: tenant}, Name: name}
+	op := Operation{Method: "Pointer", Key: core.ThreadKey{Tenant: tenant}, Name: name}
 	err = f.around(ctx, op, func(ctx context.Context) (err error) {
 		value, ok, err = method(ctx, tenant, name)
 		return err
@@ -188,7 +188,7 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	if method == nil {
 		method = f.Backend.Records
 	}
-	op := Op{Method: "Records", Key: key, Name: prefix}
+	op := Operation{Method: "Records", Key: key, Name: prefix}
 	err = f.around(ctx, op, func(ctx context.Context) (err error) {
 		list, err = method(ctx, key, prefix, after, limit)
 		return err
@@ -208,7 +208,7 @@ func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *sto
 	if method == nil {
 		method = f.Backend.Overdue
 	}
-	err = f.around(ctx, Op{Method: "Overdue"}, func(ctx context.Context) (err error) {
+	err = f.around(ctx, Operation{Method: "Overdue"}, func(ctx context.Context) (err error) {
 		due, err = method(ctx, shard, until, after, limit)
 		return err
 	})
@@ -218,7 +218,7 @@ func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *sto
 	return due, nil
 }
 
-func (f *Faulty) found(op Op, record store.Record) store.Record {
+func (f *Faulty) found(op Operation, record store.Record) store.Record {
 	if f.OnRecord == nil {
 		return record
 	}

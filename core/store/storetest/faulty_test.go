@@ -22,8 +22,8 @@ func TestFaultyWithoutAFaultIsItsBackend(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Backend {
 		return &storetest.Faulty{
 			Backend:  memory.New(),
-			Around:   func(ctx context.Context, _ storetest.Op, do func(context.Context) error) error { return do(ctx) },
-			OnRecord: func(_ storetest.Op, r store.Record) store.Record { return r },
+			Around:   func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error { return do(ctx) },
+			OnRecord: func(_ storetest.Operation, r store.Record) store.Record { return r },
 		}
 	})
 }
@@ -65,7 +65,7 @@ func calls(ctx context.Context, b store.Backend) (errs []error) {
 
 func TestAroundSeesEveryOperation(t *testing.T) {
 	var seen []string
-	f := &storetest.Faulty{Backend: memory.New(), Around: func(ctx context.Context, op storetest.Op, do func(context.Context) error) error {
+	f := &storetest.Faulty{Backend: memory.New(), Around: func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
 		seen = append(seen, fmt.Sprint(op.Method, " ", op.Key, " ", op.Name, " ", len(op.Records), " ", op.Head.Version, " ", op.Writes()))
 		return do(ctx)
 	}}
@@ -85,11 +85,11 @@ func TestAroundSeesEveryOperation(t *testing.T) {
 }
 
 // An error before an operation keeps it from the backend, one after it does not:
-// the answer is lost and the write stands.
+// the response is lost and the write stands.
 func TestAroundsErrorIsTheOperations(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		backend := memory.New()
-		f := &storetest.Faulty{Backend: backend, Around: func(ctx context.Context, _ storetest.Op, do func(context.Context) error) error {
+		f := &storetest.Faulty{Backend: backend, Around: func(ctx context.Context, _ storetest.Operation, do func(context.Context) error) error {
 			if lost {
 				_ = do(ctx)
 			}
@@ -108,7 +108,7 @@ func TestAroundsErrorIsTheOperations(t *testing.T) {
 }
 
 func TestOnRecordChangesWhatIsRead(t *testing.T) {
-	f := &storetest.Faulty{Backend: memory.New(), OnRecord: func(_ storetest.Op, r store.Record) store.Record {
+	f := &storetest.Faulty{Backend: memory.New(), OnRecord: func(_ storetest.Operation, r store.Record) store.Record {
 		r.Payload = []byte("damaged")
 		return r
 	}}

@@ -60,9 +60,9 @@ func Example() {
 	}
 	handler := site(web.Options{Runtime: rt, Env: e, Authenticate: httpapi.Anonymous("acme"), Logger: quiet})
 	for _, path := range []string{"/hello", "/v1/threads/t9"} {
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-		fmt.Println(answer.Code, answer.Body)
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		fmt.Println(response.Code, response.Body)
 	}
 	// Output:
 	// 200 Hello, acme. Ask demo something.

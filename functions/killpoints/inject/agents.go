@@ -53,7 +53,7 @@ func (asking) Register(r *plugin.Registrar) error {
 		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &arguments) != nil || !strings.HasPrefix(arguments.Text, "wait") {
 			return plugin.Verdict{}, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.Suspend{
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
 			Suspension: core.Suspension{Action: "tool:PermissionConfirm"},
 		}}, nil
 	})

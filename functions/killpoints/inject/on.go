@@ -58,7 +58,7 @@ func appendLine(path, line string) error {
 	return f.Close()
 }
 
-// panicking panics in the middle of its answer to a message that begins with
+// panicking panics in the middle of its response to a message that begins with
 // "panic".
 type panicking struct{ model.Model }
 
@@ -78,33 +78,33 @@ func (p panicking) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 	}
 }
 
-// Handler passes the point of the answer: before its first byte, after its last.
+// Handler passes the point of the response: before its first byte, after its last.
 func Handler(e *env.Env, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			h.ServeHTTP(w, r)
 			return
 		}
-		h.ServeHTTP(&answering{ResponseWriter: w, env: e}, r)
+		h.ServeHTTP(&responding{ResponseWriter: w, env: e}, r)
 		_ = http.NewResponseController(w).Flush()
-		e.Reach(env.PointAnswer, env.After)
+		e.Reach(env.PointRespond, env.After)
 	})
 }
 
-type answering struct {
+type responding struct {
 	http.ResponseWriter
 	env  *env.Env
 	once bool
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *answering) WriteHeader(status int) {
+func (a *responding) WriteHeader(status int) {
 	if !a.once {
 		a.once = true
-		a.env.Reach(env.PointAnswer, env.Before)
+		a.env.Reach(env.PointRespond, env.Before)
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap lets http.ResponseController reach the writer below.
-func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *responding) Unwrap() http.ResponseWriter { return a.ResponseWriter }

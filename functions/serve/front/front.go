@@ -30,7 +30,7 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	})
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger}))
 	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
-	lambda.Start(awslambda.Answered(stream, serve.EndAbandoned(rt, c.Logger)))
+	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
 }
 
 // API serves every route buffered, behind API Gateway: a route that starts a run

@@ -7,7 +7,7 @@
 // frozen (SIGSTOP) in between, and is replaced after a crash or a timeout. Three
 // front ends reach it: [Host.Invoke] and [Host.Stream] with an event,
 // [Host.Handler] for HTTP (Function URL, REST API or HTTP API events, buffered or
-// streamed as the function answers), and [Poller] for SQS batches with partial
+// streamed as the function writes), and [Poller] for SQS batches with partial
 // failures.
 //
 // It does what AWS documents and what the Go runtime client needs. It does not

@@ -65,9 +65,9 @@ func New(o Options, functions ...Function) (*Host, error) {
 	return h, nil
 }
 
-// Stream invokes a function and returns as soon as it starts to answer. The
+// Stream invokes a function and returns as soon as it starts to respond. The
 // caller must read the response's body to its end or close it. Errors: a
-// [*FunctionError] when the function fails before it answers,
+// [*FunctionError] when the function fails before it responds,
 // [ErrUnknownFunction], [ErrClosed], the context's. Lambda cannot cancel an
 // invocation: when ctx ends first, the function goes on.
 func (h *Host) Stream(ctx context.Context, function string, payload []byte) (*Response, error) {
@@ -83,7 +83,7 @@ func (h *Host) stream(ctx context.Context, function string, inv *invocation) (*R
 		return nil, err
 	}
 	select {
-	case <-inv.answered:
+	case <-inv.responded:
 		return inv.response, inv.err
 	case <-ctx.Done():
 		inv.abandon()
@@ -91,16 +91,16 @@ func (h *Host) stream(ctx context.Context, function string, inv *invocation) (*R
 	}
 }
 
-// Result is the whole answer to an invocation.
+// Result is the whole response to an invocation.
 type Result struct {
 	RequestID string
-	Prelude   *Prelude // nil unless the function streamed an HTTP answer
-	Payload   []byte   // the JSON, or the body of the HTTP answer
+	Prelude   *Prelude // nil unless the function streamed an HTTP response
+	Payload   []byte   // the JSON, or the body of the HTTP response
 }
 
 // Invoke invokes a function with an event and waits until it is done with it: it
-// has answered and asked for the next event. Errors are those of
-// [Host.Stream]; when the answer breaks off, the result holds what came before
+// has responded and asked for the next event. Errors are those of
+// [Host.Stream]; when the response breaks off, the result holds what came before
 // the [*FunctionError].
 func (h *Host) Invoke(ctx context.Context, function string, payload []byte) (Result, error) {
 	inv := newInvocation(payload)
@@ -146,7 +146,7 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// track runs f and lets Close wait for it. It answers false once the host is
+// track runs f and lets Close wait for it. It returns false once the host is
 // closed.
 func (h *Host) track(f func()) bool {
 	h.mu.Lock()

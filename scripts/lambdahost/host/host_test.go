@@ -106,7 +106,7 @@ func TestInvocationsShareASandbox(t *testing.T) {
 	}
 	second, err := invoke(t, h, "event", `{"do":"pid"}`)
 	if err != nil || first != second {
-		t.Errorf("answers %s and %s, %v", first, second, err)
+		t.Errorf("responses %s and %s, %v", first, second, err)
 	}
 	starts := h.Starts()
 	if len(starts) != 1 || starts[0].Function != "event" || starts[0].PID <= 0 || starts[0].Init <= 0 {
@@ -130,7 +130,7 @@ func TestFailuresOfAFunction(t *testing.T) {
 		{"an error", "event", `{"do":"error"}`, "errorString", "as ordered", false},
 		{"a panic", "event", `{"do":"panic"}`, "string", "as ordered", true},
 		{"an exit", "event", `{"do":"exit"}`, "Runtime.ExitError", "Runtime exited: exit status 3", true},
-		{"an answer over 6 MB", "event", `{"do":"large"}`, "Function.ResponseSizeTooLarge", "6291456", true},
+		{"a response over 6 MB", "event", `{"do":"large"}`, "Function.ResponseSizeTooLarge", "6291456", true},
 		{"a timeout", "slow", `{"do":"hang"}`, "Sandbox.Timedout", "Task timed out after 0.30 seconds", true},
 		{"an exit at start", "exit", `{}`, "Runtime.ExitError", "Runtime exited: exit status 7", false},
 		{"no sign of life at start", "hang", `{}`, "Sandbox.Timedout", "initialisation took more than 300ms", false},
@@ -191,12 +191,12 @@ func TestEnvironment(t *testing.T) {
 	f.MemoryMB = 512
 	f.Env = append(f.Env, "AWS_REGION=eu-central-1", "AWS_LAMBDA_FUNCTION_NAME=other")
 	h := newHost(t, f)
-	answer, err := invoke(t, h, "event", `{"do":"env"}`)
+	response, err := invoke(t, h, "event", `{"do":"env"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var env []string
-	if err := json.Unmarshal([]byte(answer), &env); err != nil {
+	if err := json.Unmarshal([]byte(response), &env); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -217,10 +217,10 @@ func TestDeadlineIsAnnounced(t *testing.T) {
 	f.Timeout = time.Minute
 	h := newHost(t, f)
 	before := time.Now().Add(time.Minute).UnixMilli()
-	answer, err := invoke(t, h, "event", `{"do":"deadline"}`)
+	response, err := invoke(t, h, "event", `{"do":"deadline"}`)
 	after := time.Now().Add(time.Minute).UnixMilli()
 	var deadline int64
-	if err := errors.Join(err, json.Unmarshal([]byte(answer), &deadline)); err != nil {
+	if err := errors.Join(err, json.Unmarshal([]byte(response), &deadline)); err != nil {
 		t.Fatal(err)
 	}
 	if deadline < before || deadline > after {

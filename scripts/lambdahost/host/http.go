@@ -21,9 +21,9 @@ type Front struct {
 	Authorizer json.RawMessage
 }
 
-// Handler answers HTTP requests by invoking a function. What the function
+// Handler serves HTTP requests by invoking a function. What the function
 // streams arrives as it comes; when a stream breaks off, so does the response,
-// and the client's read fails. A function that fails before it answers is a 502,
+// and the client's read fails. A function that fails before it responds is a 502,
 // or a 504 after its timeout.
 func (h *Host) Handler(f Front) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,52 +104,52 @@ func (h *Host) forward(w http.ResponseWriter, body io.Reader, function string) {
 			return
 		}
 		if err != nil {
-			h.log.Warn("streamed answer broke off", "function", function, "error", err)
+			h.log.Warn("streamed response broke off", "function", function, "error", err)
 			panic(http.ErrAbortHandler) // net/http closes the connection without the last chunk
 		}
 	}
 }
 
-// bufferedAnswer is what a function answers API Gateway as JSON.
-type bufferedAnswer struct {
+// bufferedResponse is what a function returns to API Gateway as JSON.
+type bufferedResponse struct {
 	Prelude
 	Body            string `json:"body"`
 	IsBase64Encoded bool   `json:"isBase64Encoded"`
 }
 
 func (h *Host) writeBuffered(w http.ResponseWriter, payload io.Reader, f Front) {
-	answer, body, err := readBuffered(payload, f.Shape)
+	response, body, err := readBuffered(payload, f.Shape)
 	if err != nil {
-		h.log.Warn("malformed answer", "function", f.Function, "error", err)
+		h.log.Warn("malformed response", "function", f.Function, "error", err)
 		message(w, http.StatusBadGateway, "Internal Server Error")
 		return
 	}
-	writePrelude(w, &answer.Prelude)
+	writePrelude(w, &response.Prelude)
 	_, _ = w.Write(body)
 }
 
-func readBuffered(payload io.Reader, shape Shape) (bufferedAnswer, []byte, error) {
+func readBuffered(payload io.Reader, shape Shape) (bufferedResponse, []byte, error) {
 	data, err := io.ReadAll(payload)
 	if err != nil {
-		return bufferedAnswer{}, nil, err
+		return bufferedResponse{}, nil, err
 	}
-	var answer bufferedAnswer
-	err = json.Unmarshal(data, &answer)
-	if (err != nil || answer.StatusCode == 0) && shape != ShapeREST {
+	var response bufferedResponse
+	err = json.Unmarshal(data, &response)
+	if (err != nil || response.StatusCode == 0) && shape != ShapeREST {
 		// Payload format 2.0 takes anything else for the body of a 200.
-		return bufferedAnswer{Prelude: Prelude{StatusCode: 200, Headers: map[string]string{"Content-Type": "application/json"}}}, data, nil
+		return bufferedResponse{Prelude: Prelude{StatusCode: 200, Headers: map[string]string{"Content-Type": "application/json"}}}, data, nil
 	}
 	if err != nil {
-		return bufferedAnswer{}, nil, err
+		return bufferedResponse{}, nil, err
 	}
-	if answer.StatusCode == 0 {
-		return bufferedAnswer{}, nil, errors.New("the answer has no statusCode")
+	if response.StatusCode == 0 {
+		return bufferedResponse{}, nil, errors.New("the response has no statusCode")
 	}
-	body := []byte(answer.Body)
-	if answer.IsBase64Encoded {
-		if body, err = base64.StdEncoding.DecodeString(answer.Body); err != nil {
-			return bufferedAnswer{}, nil, fmt.Errorf("body: %w", err)
+	body := []byte(response.Body)
+	if response.IsBase64Encoded {
+		if body, err = base64.StdEncoding.DecodeString(response.Body); err != nil {
+			return bufferedResponse{}, nil, fmt.Errorf("body: %w", err)
 		}
 	}
-	return answer, body, nil
+	return response, body, nil
 }

@@ -121,7 +121,7 @@ func TestBrokenStreamIsSeenAsBroken(t *testing.T) {
 	url := serve(t, h, Front{Function: "stream"})
 	tests := []struct{ name, path, want string }{
 		{"a panic", "/panic", "data: 1\n\nevent: error\ndata: {\"error\":\"internal error\",\"code\":\"internal\"}\n\n"},
-		{"a handler that ignores its deadline", "/stuck", "data: 1\n\nevent: error\ndata: {\"error\":\"no answer in time\",\"code\":\"unavailable\"}\n\n"},
+		{"a handler that ignores its deadline", "/stuck", "data: 1\n\nevent: error\ndata: {\"error\":\"no response in time\",\"code\":\"unavailable\"}\n\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -177,11 +177,11 @@ func TestFailedInvocationsOverHTTP(t *testing.T) {
 		t.Errorf("unknown function: status %d", response.StatusCode)
 	}
 	if response := get(t, serve(t, h, Front{Function: "event", Shape: ShapeREST})); response.StatusCode != 502 {
-		t.Errorf("an answer without statusCode to a REST API: status %d", response.StatusCode)
+		t.Errorf("a response without statusCode to a REST API: status %d", response.StatusCode)
 	}
 	response := get(t, serve(t, h, Front{Function: "event"}))
 	if body, _ := io.ReadAll(response.Body); response.StatusCode != 200 || string(body) != `""` {
-		t.Errorf("an answer without statusCode to a Function URL: status %d, body %q", response.StatusCode, body)
+		t.Errorf("a response without statusCode to a Function URL: status %d, body %q", response.StatusCode, body)
 	}
 	if err := Shape("x").Check(); err == nil || err.Error() != `shape "x" is unknown, allowed are url, rest, http` {
 		t.Error(err)

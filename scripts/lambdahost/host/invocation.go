@@ -11,7 +11,7 @@ import (
 type FunctionError struct {
 	// Type is what the function reported, or one of Lambda's own:
 	// "Runtime.ExitError" (the process ended), "Sandbox.Timedout",
-	// "Runtime.NoResponse" (it asked for the next event without answering),
+	// "Runtime.NoResponse" (it asked for the next event without responding),
 	// "Runtime.InvalidPrelude", "Function.ResponseSizeTooLarge"; or
 	// "Host.Closed".
 	Type    string `json:"errorType"`
@@ -21,12 +21,12 @@ type FunctionError struct {
 // Error implements error.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 
-// Response is an answer on its way.
+// Response is a response on its way.
 type Response struct {
 	RequestID   string
 	ContentType string   // as the function named it to the Runtime API
-	Prelude     *Prelude // nil unless the function streams an HTTP answer
-	// Body is the JSON, or the HTTP body. It ends with io.EOF or, when the answer
+	Prelude     *Prelude // nil unless the function streams an HTTP response
+	// Body is the JSON, or the HTTP body. It ends with io.EOF or, when the response
 	// breaks off, a [*FunctionError]. A function that streams waits for its
 	// reader; closing it throws the rest away.
 	Body io.ReadCloser
@@ -38,9 +38,9 @@ type invocation struct {
 	payload []byte
 
 	mu        sync.Mutex
-	claimed   bool          // somebody is answering; the first one counts
-	abandoned bool          // nobody wants the answer
-	answered  chan struct{} // closed when response or err is set
+	claimed   bool          // somebody is responding; the first one counts
+	abandoned bool          // nobody wants the response
+	responded chan struct{} // closed when response or err is set
 	response  *Response
 	err       error
 	left      chan struct{} // closed when its sandbox is done with it
@@ -51,11 +51,11 @@ type invocation struct {
 func newInvocation(payload []byte) *invocation {
 	return &invocation{
 		id: newRequestID(), payload: payload,
-		answered: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}),
+		responded: make(chan struct{}), left: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
-// claim answers whether the caller is the one to answer.
+// claim reports whether the caller is the one to respond.
 func (i *invocation) claim() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -66,8 +66,8 @@ func (i *invocation) claim() bool {
 	return true
 }
 
-// answer must be called at most once, by who has claimed.
-func (i *invocation) answer(r *Response, err error) {
+// respond must be called at most once, by whoever has claimed.
+func (i *invocation) respond(r *Response, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if r != nil {
@@ -77,17 +77,17 @@ func (i *invocation) answer(r *Response, err error) {
 		}
 	}
 	i.response, i.err = r, err
-	close(i.answered)
+	close(i.responded)
 }
 
-// fail answers an error unless somebody is already answering.
+// fail responds with an error unless somebody is already responding.
 func (i *invocation) fail(err error) {
 	if i.claim() {
-		i.answer(nil, err)
+		i.respond(nil, err)
 	}
 }
 
-// abandon throws the answer away, now or when it comes.
+// abandon throws the response away, now or when it comes.
 func (i *invocation) abandon() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -79,7 +79,7 @@ func (p *pool) putBack(s *sandbox) {
 	}
 }
 
-// add answers false when the sandbox came too late and must go.
+// add returns false when the sandbox came too late and must go.
 func (p *pool) add(s *sandbox) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// Prelude is the metadata in front of a streamed HTTP answer.
+// Prelude is the metadata in front of a streamed HTTP response.
 type Prelude struct {
 	StatusCode        int                 `json:"statusCode"`
 	Headers           map[string]string   `json:"headers"`
@@ -35,7 +35,7 @@ func readPrelude(r *bufio.Reader) (*Prelude, error) {
 		}
 		c, err := r.ReadByte()
 		if err == io.EOF {
-			return nil, fmt.Errorf("%w: the answer ends inside", errPrelude)
+			return nil, fmt.Errorf("%w: the response ends inside", errPrelude)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("prelude: %w", err)

@@ -24,11 +24,11 @@ const (
 	headerErrorType   = "Lambda-Runtime-Function-Error-Type" // also a trailer
 	trailerErrorBody  = "Lambda-Runtime-Function-Error-Body" // base64 of JSON
 
-	// contentTypeHTTP marks an HTTP answer that is streamed. The Go client never
+	// contentTypeHTTP marks an HTTP response that is streamed. The Go client never
 	// sends Lambda-Runtime-Function-Response-Mode, so the type decides.
 	contentTypeHTTP = "application/vnd.awslambda.http-integration-response"
 
-	maxPayload = 6 << 20 // of a buffered answer
+	maxPayload = 6 << 20 // of a buffered response
 )
 
 func (s *sandbox) routes() http.Handler {
@@ -67,7 +67,7 @@ func traceID(requestID string) string {
 func (s *sandbox) handleResponse(w http.ResponseWriter, r *http.Request) {
 	inv := s.running(r.PathValue("id"))
 	if inv == nil || !inv.claim() {
-		refuse(w, "InvalidRequestID", "no such invocation waits for an answer")
+		refuse(w, "InvalidRequestID", "no such invocation waits for a response")
 		return
 	}
 	contentType := r.Header.Get("Content-Type")
@@ -78,23 +78,23 @@ func (s *sandbox) handleResponse(w http.ResponseWriter, r *http.Request) {
 	}
 	payload, err := io.ReadAll(io.LimitReader(r.Body, maxPayload+1))
 	if err != nil {
-		inv.answer(nil, s.brokenOff())
+		inv.respond(nil, s.brokenOff())
 		return
 	}
 	if len(payload) > maxPayload {
-		inv.answer(nil, &FunctionError{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf("the answer is over %d bytes", maxPayload)})
-		refuse(w, "RequestEntityTooLarge", "the answer is too large")
+		inv.respond(nil, &FunctionError{Type: "Function.ResponseSizeTooLarge", Message: fmt.Sprintf("the response is over %d bytes", maxPayload)})
+		refuse(w, "RequestEntityTooLarge", "the response is too large")
 		return
 	}
 	if failure := trailerError(r.Trailer); failure != nil {
-		inv.answer(nil, failure)
+		inv.respond(nil, failure)
 	} else {
-		inv.answer(&Response{ContentType: contentType, Body: io.NopCloser(strings.NewReader(string(payload)))}, nil)
+		inv.respond(&Response{ContentType: contentType, Body: io.NopCloser(strings.NewReader(string(payload)))}, nil)
 	}
 	accept(w)
 }
 
-// streamResponse passes an HTTP answer on as it comes. When nobody reads, it
+// streamResponse passes an HTTP response on as it comes. When nobody reads, it
 // goes on reading: a function does not notice that its client is gone.
 func (s *sandbox) streamResponse(inv *invocation, contentType string, r *http.Request) {
 	body := bufio.NewReaderSize(r.Body, 32<<10)
@@ -105,15 +105,15 @@ func (s *sandbox) streamResponse(inv *invocation, contentType string, r *http.Re
 		if failure == nil {
 			failure = &FunctionError{Type: "Runtime.InvalidPrelude", Message: err.Error()}
 		}
-		inv.answer(nil, failure)
+		inv.respond(nil, failure)
 		return
 	}
 	if err != nil {
-		inv.answer(nil, s.brokenOff())
+		inv.respond(nil, s.brokenOff())
 		return
 	}
 	reader, writer := io.Pipe()
-	inv.answer(&Response{ContentType: contentType, Prelude: prelude, Body: reader}, nil)
+	inv.respond(&Response{ContentType: contentType, Prelude: prelude, Body: reader}, nil)
 	if _, err = io.Copy(tolerant{writer}, body); err != nil {
 		_ = writer.CloseWithError(s.brokenOff())
 		return
@@ -133,7 +133,7 @@ func (t tolerant) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// brokenOff says why an answer stopped in the middle: the process has ended, or
+// brokenOff says why a response stopped in the middle: the process has ended, or
 // will be killed at its deadline.
 func (s *sandbox) brokenOff() *FunctionError {
 	<-s.exited
@@ -155,10 +155,10 @@ func trailerError(trailer http.Header) *FunctionError {
 func (s *sandbox) handleError(w http.ResponseWriter, r *http.Request) {
 	inv := s.running(r.PathValue("id"))
 	if inv == nil || !inv.claim() {
-		refuse(w, "InvalidRequestID", "no such invocation waits for an answer")
+		refuse(w, "InvalidRequestID", "no such invocation waits for a response")
 		return
 	}
-	inv.answer(nil, reportedError(r))
+	inv.respond(nil, reportedError(r))
 	accept(w)
 }
 

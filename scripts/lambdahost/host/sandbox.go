@@ -130,7 +130,7 @@ func (s *sandbox) arrived() {
 	if inv == nil {
 		return
 	}
-	inv.fail(&FunctionError{Type: "Runtime.NoResponse", Message: "the runtime asked for the next event without answering"})
+	inv.fail(&FunctionError{Type: "Runtime.NoResponse", Message: "the runtime asked for the next event without responding"})
 	if !s.function.NoFreeze {
 		freeze(s.cmd.Process.Pid)
 	}

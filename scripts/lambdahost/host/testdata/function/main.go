@@ -134,7 +134,7 @@ func routes() http.Handler {
 	return mux
 }
 
-// event answers one event and goes on.
+// event responds to one event and goes on.
 func event(then func(io.Writer, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

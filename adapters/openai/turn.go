@@ -8,8 +8,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// answer turns the chunks of one stream into deltas.
-type answer struct {
+// turn makes deltas of the chunks of one stream.
+type turn struct {
 	deltas  []model.Delta // of the last chunk
 	calls   []call        // by the index of our deltas
 	byWire  map[int]int   // the server's index -> ours
@@ -26,43 +26,43 @@ type call struct {
 }
 
 // add takes a chunk and returns its deltas, valid until the next call.
-func (a *answer) add(c *chunk) []model.Delta {
-	a.deltas = a.deltas[:0]
+func (t *turn) add(c *chunk) []model.Delta {
+	t.deltas = t.deltas[:0]
 	for i := range c.Choices {
 		if c.Choices[i].Index == 0 { // one choice was asked for
-			a.addChoice(&c.Choices[i])
+			t.addChoice(&c.Choices[i])
 		}
 	}
 	if c.Usage != nil {
-		a.deltas = append(a.deltas, model.Delta{Type: model.DeltaUsage, Usage: c.Usage.core()})
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: c.Usage.core()})
 	}
-	a.began = a.began || len(a.deltas) > 0
-	return a.deltas
+	t.began = t.began || len(t.deltas) > 0
+	return t.deltas
 }
 
-func (a *answer) addChoice(c *choice) {
-	a.addText(model.DeltaReasoning, c.Delta.reasoning())
-	a.addText(model.DeltaText, c.Delta.Content)
-	a.addText(model.DeltaText, c.Delta.Refusal)
-	a.refused = a.refused || c.Delta.Refusal != ""
+func (t *turn) addChoice(c *choice) {
+	t.addText(model.DeltaReasoning, c.Delta.reasoning())
+	t.addText(model.DeltaText, c.Delta.Content)
+	t.addText(model.DeltaText, c.Delta.Refusal)
+	t.refused = t.refused || c.Delta.Refusal != ""
 	for i := range c.Delta.ToolCalls {
-		a.addCall(&c.Delta.ToolCalls[i])
+		t.addCall(&c.Delta.ToolCalls[i])
 	}
 	if c.FinishReason != "" {
-		a.finish = c.FinishReason
+		t.finish = c.FinishReason
 	}
 }
 
-func (a *answer) addText(t model.DeltaType, text string) {
+func (t *turn) addText(kind model.DeltaType, text string) {
 	if text != "" {
-		a.deltas = append(a.deltas, model.Delta{Type: t, Text: text})
+		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
 	}
 }
 
 // addCall takes a piece of a tool call. A call starts when its name is known.
-func (a *answer) addCall(d *callDelta) {
-	i := a.find(d)
-	c := &a.calls[i]
+func (t *turn) addCall(d *callDelta) {
+	i := t.find(d)
+	c := &t.calls[i]
 	text := c.pending + string(d.Function.Arguments)
 	if !c.started {
 		if d.ID != "" {
@@ -73,57 +73,57 @@ func (a *answer) addCall(d *callDelta) {
 			return
 		}
 		c.started, c.pending = true, ""
-		a.deltas = append(a.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
 	}
 	if text != "" {
-		a.deltas = append(a.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
 	}
 }
 
 // find returns our index of the call that d belongs to, new if need be. The
 // server's index decides, unless a name comes with an id that is not the one of
 // the call at that index: servers that always say 0 mean another call then.
-func (a *answer) find(d *callDelta) int {
-	last := len(a.calls) - 1
+func (t *turn) find(d *callDelta) int {
+	last := len(t.calls) - 1
 	at, known := last, last >= 0
 	if d.Index != nil {
-		at, known = a.byWire[*d.Index]
+		at, known = t.byWire[*d.Index]
 	}
-	other := known && d.ID != "" && d.Function.Name != "" && a.calls[at].started && a.calls[at].id != d.ID
+	other := known && d.ID != "" && d.Function.Name != "" && t.calls[at].started && t.calls[at].id != d.ID
 	if known && !other {
 		return at
 	}
-	a.calls = append(a.calls, call{})
+	t.calls = append(t.calls, call{})
 	if d.Index != nil {
-		if a.byWire == nil {
-			a.byWire = make(map[int]int)
+		if t.byWire == nil {
+			t.byWire = make(map[int]int)
 		}
-		a.byWire[*d.Index] = last + 1
+		t.byWire[*d.Index] = last + 1
 	}
 	return last + 1
 }
 
 // end returns the last delta of a stream that ended as the protocol says, or
-// the *model.Error of an answer that is broken all the same.
-func (a *answer) end() (model.Delta, error) {
-	for i := range a.calls {
-		if !a.calls[i].started {
+// the *model.Error of a turn that is broken all the same.
+func (t *turn) end() (model.Delta, error) {
+	for i := range t.calls {
+		if !t.calls[i].started {
 			return model.Delta{}, interrupted(fmt.Sprintf("tool call %d has no name", i))
 		}
 	}
-	stop, err := a.stop()
+	stop, err := t.stop()
 	return model.Delta{Type: model.DeltaStop, Stop: stop}, err
 }
 
 // stop maps the finish reason. Calls that are there count, whatever it says;
 // but a limit, a filter or an unknown reason may have cut them.
-func (a *answer) stop() (core.StopReason, error) {
-	switch a.finish {
+func (t *turn) stop() (core.StopReason, error) {
+	switch t.finish {
 	case "", "stop", "tool_calls", "function_call", "eos", "eos_token":
 		switch {
-		case len(a.calls) > 0:
+		case len(t.calls) > 0:
 			return core.StopToolUse, nil
-		case a.refused:
+		case t.refused:
 			return core.StopContentFilter, nil
 		}
 		return core.StopEndTurn, nil
@@ -134,7 +134,7 @@ func (a *answer) stop() (core.StopReason, error) {
 	case "stop_sequence":
 		return core.StopSequence, nil
 	case "error", "abort", "insufficient_system_resource": // OpenRouter, vLLM, DeepSeek
-		return "", interrupted("the server gave up: finish reason " + a.finish)
+		return "", interrupted("the server gave up: finish reason " + t.finish)
 	}
 	return core.StopOther, nil
 }

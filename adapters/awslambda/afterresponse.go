@@ -7,27 +7,27 @@ import (
 	"io"
 )
 
-// Answered returns handler with a function that is called when the response of
+// AfterResponse returns handler with a function that is called when the response of
 // an invocation has been posted, before the process asks for the next one: the
 // only time at which a process may end by itself and harm nobody. It is not called
 // for an invocation whose handler returns an error. The handlers of this package
 // return theirs in the response, but for events that are not theirs.
 //
 // What handler started has ended by then: a streamed response is closed first.
-func Answered[E, R any](handler func(context.Context, E) (R, error), answered func()) func(context.Context, E) (any, error) {
+func AfterResponse[E, R any](handler func(context.Context, E) (R, error), done func()) func(context.Context, E) (any, error) {
 	return func(ctx context.Context, event E) (any, error) {
 		response, err := handler(ctx, event)
 		if err != nil {
 			return nil, err
 		}
 		if r, ok := any(response).(io.Reader); ok {
-			return &posted{reader: r, contentType: typeOf(r), answered: answered}, nil
+			return &posted{reader: r, contentType: typeOf(r), done: done}, nil
 		}
 		body, err := json.Marshal(response)
 		if err != nil {
 			return nil, err
 		}
-		return &posted{reader: bytes.NewReader(body), contentType: "application/json", answered: answered}, nil
+		return &posted{reader: bytes.NewReader(body), contentType: "application/json", done: done}, nil
 	}
 }
 
@@ -37,7 +37,7 @@ func Answered[E, R any](handler func(context.Context, E) (R, error), answered fu
 type posted struct {
 	reader      io.Reader
 	contentType string
-	answered    func()
+	done        func()
 }
 
 func typeOf(r io.Reader) string {
@@ -58,6 +58,6 @@ func (p *posted) Close() (err error) {
 	if c, ok := p.reader.(io.Closer); ok {
 		err = c.Close()
 	}
-	p.answered()
+	p.done()
 	return err
 }

@@ -24,12 +24,12 @@ func post(t *testing.T, response any) (body, contentType string, closed func() e
 	return string(b), response.(interface{ ContentType() string }).ContentType(), response.(io.Closer).Close
 }
 
-func TestAnsweredIsCalledOnceTheResponseIsPosted(t *testing.T) {
+func TestAfterResponseIsCalledOnceTheResponseIsPosted(t *testing.T) {
 	batch := func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 		return events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{{ItemIdentifier: "m1"}}}, nil
 	}
 	calls := 0
-	response, err := Answered(batch, func() { calls++ })(t.Context(), events.SQSEvent{})
+	response, err := AfterResponse(batch, func() { calls++ })(t.Context(), events.SQSEvent{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAnsweredIsCalledOnceTheResponseIsPosted(t *testing.T) {
 	}
 }
 
-func TestAnsweredIsCalledWhenAStreamsHandlerHasEnded(t *testing.T) {
+func TestAfterResponseIsCalledWhenAStreamsHandlerHasEnded(t *testing.T) {
 	ended, calls := false, 0
 	release := make(chan struct{})
 	handler := Stream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -50,7 +50,7 @@ func TestAnsweredIsCalledWhenAStreamsHandlerHasEnded(t *testing.T) {
 		<-release
 		ended = true
 	}), HTTPOptions{Logger: quiet})
-	response, err := Answered(handler, func() {
+	response, err := AfterResponse(handler, func() {
 		if calls++; !ended {
 			t.Error("the handler goes on")
 		}
@@ -68,16 +68,16 @@ func TestAnsweredIsCalledWhenAStreamsHandlerHasEnded(t *testing.T) {
 	}
 }
 
-func TestAnsweredPassesFailuresOn(t *testing.T) {
+func TestAfterResponsePassesFailuresOn(t *testing.T) {
 	broken := errors.New("broken")
 	failing := func(context.Context, json.RawMessage) (any, error) { return nil, broken }
-	answered := func() { t.Error("called without a response") }
-	if response, err := Answered(failing, answered)(t.Context(), nil); response != nil || !errors.Is(err, broken) {
+	done := func() { t.Error("called without a response") }
+	if response, err := AfterResponse(failing, done)(t.Context(), nil); response != nil || !errors.Is(err, broken) {
 		t.Errorf("%v, %v; want the handler's error", response, err)
 	}
 	unencodable := func(context.Context, json.RawMessage) (any, error) { return func() {}, nil }
 	var unsupported *json.UnsupportedTypeError
-	if response, err := Answered(unencodable, answered)(t.Context(), nil); response != nil || !errors.As(err, &unsupported) {
+	if response, err := AfterResponse(unencodable, done)(t.Context(), nil); response != nil || !errors.As(err, &unsupported) {
 		t.Errorf("%v, %v; want that it cannot be encoded", response, err)
 	}
 }
