@@ -75,6 +75,9 @@ func (d *database) open(timeout time.Duration) error {
 			return nil, err
 		}
 		if err = lock(file, timeout); err == nil {
+			err = emptyUnfinished(file)
+		}
+		if err == nil {
 			err = inspect(file)
 		}
 		if err != nil {
