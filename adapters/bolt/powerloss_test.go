@@ -432,3 +432,27 @@ func TestFirstPagesAreThoseOfBbolt(t *testing.T) {
 		t.Error("bbolt makes a file with other pages")
 	}
 }
+
+// What is upgraded is the old file or the new one.
+func TestPowerLossWhileAFileOfTheSchemaBeforeIsTaken(t *testing.T) {
+	w := newWorld(t, 1)
+	s := w.open(w.path, nil)
+	for range 20 {
+		if err := w.together(500)(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.states = [][32]byte{state(t, s)}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	makeSchemaBefore(t, w.path)
+	w.s = w.open(w.path, w.disk.attach)
+	w.disk.settleDebt()
+	if err := w.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w.syncs < 2 {
+		t.Errorf("the power was cut at %d syncs, want those of the pages and of the meta page", w.syncs)
+	}
+}
