@@ -65,7 +65,7 @@ const (
 // (CRC-32C) covers the frame before it, so that frames hold together, and that of
 // the first one the journal's header and the meta page in force: frames say what
 // to do with the state that they were written for, and with no other. A frame
-// that does not match is where the journal ends. An operation is a byte for
+// that does not match, and that no other goes on from, is where the journal ends. An operation is a byte for
 // its bucket, with a bit for a deletion; then key and value, each behind its
 // length as a varint.
 const (
@@ -159,20 +159,51 @@ func (j *journal) replay(tx *bbolt.Tx, limit int64) error {
 	if _, err := j.file.ReadAt(content, j.begin); err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	for j.end+frameHeader <= limit {
-		frame := content[j.end:]
-		end := frameHeader + int64(binary.BigEndian.Uint32(frame))
-		if end == frameHeader || end > int64(len(frame)) || binary.BigEndian.Uint64(frame[8:]) != j.transaction {
+	for {
+		frame := j.cut(content[j.end:])
+		if frame == nil {
 			return nil
 		}
-		sum := frameSum(j.sum, frame[:end])
-		if binary.BigEndian.Uint32(frame[4:]) != sum {
-			return nil
+		sum := frameSum(j.sum, frame)
+		if stored := binary.BigEndian.Uint32(frame[4:]); stored != sum || j.foreign(frame) {
+			return j.last(content[j.end+int64(len(frame)):], stored, sum)
 		}
-		if err := redo(tx, frame[frameHeader:end]); err != nil {
+		if err := redo(tx, frame[frameHeader:]); err != nil {
 			return fmt.Errorf("journal at %d: %w", j.end, err)
 		}
-		j.end, j.sum = j.end+end, sum
+		j.end, j.sum = j.end+int64(len(frame)), sum
+	}
+}
+
+// cut takes what may be a frame off content; nil: nothing there can be one.
+func (j *journal) cut(content []byte) []byte {
+	if len(content) < frameHeader {
+		return nil
+	}
+	end := frameHeader + int64(binary.BigEndian.Uint32(content))
+	if end == frameHeader || end > int64(len(content)) {
+		return nil
+	}
+	return content[:end]
+}
+
+// foreign reports whether a frame belongs to another transaction.
+func (j *journal) foreign(frame []byte) bool {
+	return binary.BigEndian.Uint64(frame[8:]) != j.transaction
+}
+
+// last returns an error when what stands behind a frame that does not match goes
+// on from it, by the checksum that it has or should have. A frame is written when
+// the one before it is on the disk: that one was whole once, and is damaged.
+func (j *journal) last(behind []byte, sums ...uint32) error {
+	next := j.cut(behind)
+	if next == nil || j.foreign(next) {
+		return nil
+	}
+	for _, sum := range sums {
+		if frameSum(sum, next) == binary.BigEndian.Uint32(next[4:]) {
+			return core.Errorf(core.CodeCorrupt, "the journal is damaged at %d, and goes on behind it", j.end)
+		}
 	}
 	return nil
 }
