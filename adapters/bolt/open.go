@@ -44,10 +44,10 @@ type opening struct {
 
 func openDatabase(path string, how opening) (*database, error) {
 	folder := filepath.Dir(path)
+	entered := changedFolders(folder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	_, statErr := os.Stat(path)
 	d := &database{path: path}
 	err := d.open(how.timeout)
 	if err == nil {
@@ -57,8 +57,10 @@ func openDatabase(path string, how opening) (*database, error) {
 		}
 		err = d.prepare(cmp.Or(how.journal, journalSize))
 	}
-	if err == nil && errors.Is(statErr, fs.ErrNotExist) {
-		err = syncFolder(folder)
+	for _, folder := range entered {
+		if err == nil {
+			err = syncFolder(folder)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.giveUp())
@@ -218,6 +220,22 @@ func schemaOf(tx *bbolt.Tx) (number int, err error) {
 		}
 	}
 	return number, nil
+}
+
+// changedFolders lists the folders with an entry that the disk may lack: the
+// file's own, whose process may have been killed before it synced it, and of the
+// folders that do not exist yet the one around each.
+func changedFolders(folder string) []string {
+	folders := []string{folder}
+	for {
+		_, err := os.Stat(folder)
+		parent := filepath.Dir(folder)
+		if !errors.Is(err, fs.ErrNotExist) || parent == folder {
+			return folders
+		}
+		folder = parent
+		folders = append(folders, folder)
+	}
 }
 
 // syncFolder makes the entry of a new file as durable as its content.

@@ -39,6 +39,7 @@ func (d *database) settle() error {
 			return d.refused(err)
 		}
 	}
+	d.syncs.Add(1)
 	_, err = d.disk.WriteAt(page[:], at)
 	if err == nil {
 		err = d.disk.Sync()
