@@ -35,7 +35,7 @@ type database struct {
 	journal    *journal   // the writer's, and of resume where no write is under way
 	operations []byte     // the writer's: room for those of a write
 
-	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit
+	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit and settle
 	tx      *bbolt.Tx                   // the transaction under way, which all reads and writes share; nil: it must be begun again
 	syncing *syncing                    // a write that is in tx and not yet on the disk; nil: there is none
 	meta    [pageHeader + metaSize]byte // the meta page in force, and where it is

@@ -48,6 +48,7 @@ func openDatabase(path string, how opening) (*database, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
+	_, statErr := os.Stat(path)
 	d := &database{path: path}
 	err := d.open(how.timeout)
 	if err == nil {
@@ -58,8 +59,8 @@ func openDatabase(path string, how opening) (*database, error) {
 		err = d.prepare(cmp.Or(how.journal, journalSize))
 	}
 	for _, folder := range entered {
-		if err == nil {
-			err = syncFolder(folder)
+		if syncErr := syncFolder(folder); err == nil && errors.Is(statErr, fs.ErrNotExist) {
+			err = syncErr // where the file is an old one, its entry has most likely been synced
 		}
 	}
 	if err != nil {

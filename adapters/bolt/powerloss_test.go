@@ -252,6 +252,18 @@ func (w *world) next() write {
 		return func(s *Store) error { return s.Probe(context.Background()) }
 	case n < 18:
 		return w.together(100, 300, 200)
+	case n < 19: // a change that fails in the middle, which the store undoes
+		panics := w.random.IntN(2) == 0
+		return func(s *Store) error {
+			_, err := s.commits.transact([]*request{{change: func(tx *writeTx) (bool, error) {
+				err := tx.put(recordsBucket, []byte("half"), []byte("half"))
+				if panics {
+					panic("half")
+				}
+				return true, errors.Join(err, errBroken)
+			}}})
+			return err
+		}
 	default:
 		key, at := worldKey(w.random.IntN(5)), w.random.IntN(20)
 		return func(s *Store) error {
@@ -339,6 +351,7 @@ func (w *world) noFault() {
 func (w *world) reopen() {
 	w.t.Helper()
 	w.disk.killed = w.disk.killed || w.random.IntN(2) == 0
+	w.fault()
 	_ = w.s.Close()
 	w.disk.settleDebt()
 	for range 3 {
