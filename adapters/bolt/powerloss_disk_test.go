@@ -35,9 +35,9 @@ type lossyDisk struct {
 	owed     bool
 
 	// What goes wrong, counted in writes or syncs from now on; 0: nothing.
-	failWrite, failSync, failMeta int
-	killWrite, killSync, killMeta int  // the process dies before a write or sync, or behind the write of a meta page
-	killed                        bool // no write reaches the file any more
+	failWrite, failSync, failPages, failMeta int  // failPages is of bbolt's sync before the meta page, failMeta of that behind it
+	killWrite, killSync, killMeta            int  // the process dies before a write or sync, or behind the write of a meta page
+	killed                                   bool // no write reaches the file any more
 
 	frame     bool   // a frame was written and not yet synced
 	onSync    func() // before what is dirty becomes durable
@@ -105,7 +105,12 @@ func (l *lossyDisk) bboltWrites(b []byte, at int64) (int, error) {
 	if at >= 2*l.pageSize {
 		return l.write(b, at)
 	}
-	if !l.killed {
+	switch {
+	case l.killed:
+	case due(&l.failPages):
+		l.lose()
+		return 0, errDisk
+	default:
 		l.synced()
 	}
 	n, err := l.write(b, at)
@@ -135,11 +140,13 @@ func due(n *int) bool {
 }
 
 func (l *lossyDisk) write(b []byte, at int64) (int, error) {
-	if due(&l.killWrite) {
-		l.killed = true
-	}
-	if l.killed || due(&l.failWrite) {
+	if l.killed {
 		return 0, errDisk
+	}
+	l.killed = due(&l.killWrite)
+	failed := l.killed || due(&l.failWrite)
+	if failed { // in the middle
+		b = b[:l.random.IntN(len(b)+1)]
 	}
 	n, err := l.file.WriteAt(b, at)
 	if err != nil {
@@ -152,6 +159,9 @@ func (l *lossyDisk) write(b []byte, at int64) (int, error) {
 			l.order = append(l.order, page)
 		}
 		l.dirty[page] = append(l.dirty[page], content)
+	}
+	if failed {
+		return n, errDisk
 	}
 	return n, nil
 }

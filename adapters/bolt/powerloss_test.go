@@ -339,12 +339,15 @@ func (w *world) fault() {
 		d.killSync = 1
 	case 5:
 		d.killMeta = 1
+	case 6:
+		d.failPages = 1
 	}
 }
 
 func (w *world) noFault() {
 	d := w.disk
-	d.failWrite, d.failSync, d.failMeta, d.killWrite, d.killSync, d.killMeta = 0, 0, 0, 0, 0, 0
+	d.failWrite, d.failSync, d.failPages, d.failMeta = 0, 0, 0, 0
+	d.killWrite, d.killSync, d.killMeta = 0, 0, 0
 }
 
 // reopen closes the file, or ends its process and what comes after it a few times.
