@@ -56,6 +56,7 @@ func TestABitFlipNeverEndsTheProcess(t *testing.T) {
 		useFlipped(t, folder)
 		return
 	}
+	bolt.WithoutDisk(t)
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 // What waits in memory for bbolt's next commit is bounded by the journal, not by
 // how many writes there are: at worst each write concerns pages of its own.
 func TestTheTransactionUnderWayTakesBoundedMemory(t *testing.T) {
+	withoutDisk(t)
 	const most = 24 << 20
 	tests := []struct {
 		name            string

@@ -44,10 +44,16 @@ type world struct {
 
 const powerlossJournal = 12 << 10 // small, so that bbolt commits often
 
-func newWorld(t *testing.T, seed uint64) *world {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() { // no disk is needed, and that is slow
+// withoutDisk puts the test's files into memory where it can: disks are slow.
+func withoutDisk(t *testing.T) {
+	t.Helper()
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		t.Setenv("TMPDIR", "/dev/shm")
 	}
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	withoutDisk(t)
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, seed)), path: filepath.Join(t.TempDir(), "world.db"),
 		now: time.Unix(1000, 0),
@@ -402,6 +408,7 @@ func TestPowerLoss(t *testing.T) {
 
 // A file whose creation was cut short holds nothing, and is made anew.
 func TestPowerLossWhileAFileIsMade(t *testing.T) {
+	withoutDisk(t)
 	whole := firstPages(os.Getpagesize())
 	path := filepath.Join(t.TempDir(), "made.db")
 	file, err := os.Create(path)
