@@ -66,7 +66,7 @@ func Open(path string, options Options) (*Store, error) {
 	if options.MaxPayload <= 0 {
 		options.MaxPayload = defaultMaxPayload
 	}
-	db, err := openDatabase(path, options.LockTimeout)
+	db, err := openDatabase(path, opening{timeout: options.LockTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}

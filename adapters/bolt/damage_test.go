@@ -192,14 +192,38 @@ func TestOpenTakesAFileThatIsLongerThanItMustBe(t *testing.T) {
 // filled is a file with twenty threads.
 func filled(t *testing.T) []byte {
 	t.Helper()
+	content, _ := filledTwice(t)
+	return content
+}
+
+// filledAndKilled is the same as a process leaves it that is killed: ten of the
+// threads stand in the journal alone.
+func filledAndKilled(t *testing.T) []byte {
+	t.Helper()
+	_, content := filledTwice(t)
+	return content
+}
+
+func filledTwice(t *testing.T) (closed, killed []byte) {
+	t.Helper()
 	path := newPath(t)
-	s := open(t, path, bolt.Options{})
-	for _, key := range filledKeys() {
-		commit(t, s, key, filledCommit(key, 1))
+	for i, keys := range [][]core.ThreadKey{filledKeys()[:10], filledKeys()[10:]} {
+		s := open(t, path, bolt.Options{})
+		for _, key := range keys {
+			commit(t, s, key, filledCommit(key, 1))
+		}
+		if i == 1 {
+			killed = read(t, path)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return read(t, path), killed
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ import (
 type database struct {
 	db   *bbolt.DB
 	path string
-	file *os.File    // bbolt's own, to look at and for the journal
+	file *os.File    // bbolt's own, to look at
+	disk journalFile // the same, for what this package writes
 	made os.FileInfo // of the file that was opened
 
 	broken atomic.Pointer[error] // why bbolt can be used no more; nil: it can
@@ -34,11 +35,12 @@ type database struct {
 	journal    *journal   // the writer's, and of resume where no write is under way
 	operations []byte     // the writer's: room for those of a write
 
-	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit
+	mu      sync.Mutex                  // guards what follows and each use of tx; never held while the disk is waited for, but by commit and settle
 	tx      *bbolt.Tx                   // the transaction under way, which all reads and writes share; nil: it must be begun again
 	syncing *syncing                    // a write that is in tx and not yet on the disk; nil: there is none
 	meta    [pageHeader + metaSize]byte // the meta page in force, and where it is
 	metaAt  int64
+	doubt   bool // the disk failed, and nobody knows what of the last write it has: see settle
 
 	transactions, syncs atomic.Int64
 	size                atomic.Int64 // the largest that the file had: it never gets shorter
@@ -101,7 +103,7 @@ func (d *database) update(threads map[string]struct{}, write func(tx *writeTx) e
 	if err := d.begun(); err != nil {
 		return false, err
 	}
-	w := &writeTx{Tx: d.tx, operations: d.operations[:0]}
+	w := &writeTx{Tx: d.tx, operations: d.operations[:0], room: d.journal.room()}
 	err = guard(func() error { return write(w) })
 	d.operations = w.operations
 	if errors.Is(err, errNothingWritten) {
@@ -111,11 +113,12 @@ func (d *database) update(threads map[string]struct{}, write func(tx *writeTx) e
 		d.abandon()
 		return false, d.explain(err)
 	}
-	if !d.journal.fits(w.operations) {
+	if !w.fits() {
 		return d.commit()
 	}
 	if err := d.append(threads, w.operations); err != nil {
 		d.abandon()
+		d.doubt = true
 		return true, d.refused(err)
 	}
 	d.transactions.Add(1)
@@ -141,7 +144,7 @@ func (d *database) tidy() {
 	defer d.writer.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.tx != nil && d.journal.end > d.journal.size/4*3 {
+	if d.tx != nil && d.journal.room() < d.journal.size/4 {
 		_, _ = d.commit()
 	}
 }
@@ -162,6 +165,7 @@ func (d *database) commit() (unknown bool, err error) {
 		unknown = !panicked(err) // a panic comes on a damaged page, while pages are arranged in memory
 		d.abandon()
 		if unknown {
+			d.doubt = true
 			return true, d.refused(err)
 		}
 		return false, d.explain(err)
@@ -208,28 +212,45 @@ func (d *database) noteMeta(tx *bbolt.Tx) error {
 // belong to, because it was abandoned or its process died, they are applied: as
 // many as are known to be on the disk.
 func (d *database) resume() error {
+	if d.doubt {
+		if err := d.settle(); err != nil {
+			return err
+		}
+	}
 	tx, err := d.begin()
 	if err != nil {
 		return err
 	}
-	known := d.journal.end
-	if uint64(tx.ID()) != d.journal.transaction {
-		known = 0
-	}
-	d.journal.restart(tx.ID())
-	err = guard(func() error { return d.journal.replay(tx, known) })
-	if err == nil {
-		err = d.noteMeta(tx)
-	}
-	if err == nil && known < d.journal.size && d.journal.end != known {
-		err = core.Errorf(core.CodeCorrupt, "the journal ends at %d, %d bytes of it were written", d.journal.end, known)
-	}
-	if err != nil {
+	if err := d.catchUp(tx); err != nil {
 		d.rollback(tx)
-		d.journal.end = known
 		return d.explain(err)
 	}
 	d.tx = tx
+	return nil
+}
+
+// catchUp applies the journal's frames to a transaction that has just begun.
+func (d *database) catchUp(tx *bbolt.Tx) error {
+	if err := d.noteMeta(tx); err != nil {
+		return err
+	}
+	limit := d.journal.size
+	if !d.journal.unread {
+		limit = d.journal.end
+		if uint64(tx.ID()) != d.journal.transaction {
+			limit = 0
+		}
+	}
+	d.journal.restart(tx.ID(), d.meta[pageHeader:])
+	err := guard(func() error { return d.journal.replay(tx, limit) })
+	if err == nil && !d.journal.unread && d.journal.end != limit {
+		err = core.Errorf(core.CodeCorrupt, "the journal ends at %d, %d bytes of it were written", d.journal.end, limit)
+	}
+	if err != nil {
+		d.journal.end = limit
+		return err
+	}
+	d.journal.unread = false
 	return nil
 }
 

@@ -22,7 +22,15 @@
 // and a write is durable when its part of the journal is. bbolt commits when the
 // journal is nearly full, for a write that does not fit in, and at Close. [Open]
 // applies the journal of a process that was killed. A committed transaction's
-// number is used up, and with it the journal that belonged to it.
+// number is used up, and with it the journal that belonged to it. Copy a file
+// after Close: bbolt's own tools do not see what stands in its journal.
+//
+// What is counted on is that a sector of 512 bytes which is being written when the
+// power fails has its old or its new content, and that a sync that returns nil
+// has written. After an error nobody knows what the disk has, and the system may
+// not write it again by itself. Until a read or write has found out, by writing
+// the doubtful page once more and syncing it, every call is that error: a write
+// whose method returned an error is there or not, but does not come or go later.
 //
 // BenchmarkStep (a record of 2 KB and a head in one Commit) and the local host's
 // BenchmarkHostRuns print what that comes to. bbolt's own Batch, which waits for
@@ -45,8 +53,10 @@
 // Such errors name the file and say what to do. A key that is damaged shows as
 // an absent record: a gap in the log is found by its readers, a lost head is a
 // thread that does not exist. When only the newest meta page is damaged bbolt
-// takes the other one, and what its last transaction and the journal had is lost;
-// so is what stands in the journal of a killed process behind a damaged byte.
+// takes the other one, and what its last transaction and the journal had is lost.
+// A damaged byte in the journal of a killed process is ErrCorrupt of Open; but the
+// last write looks as if it had never been whole, and is lost, and so is what
+// stands behind a damaged length.
 //
 // # The file
 //
@@ -60,5 +70,5 @@
 //	pointers  tenant 0 name                             as a record, fence and version 0
 //	due       shard, DueAt, tenant 0 thread             nothing
 //	expiry    unix second, bucket, key in that bucket   nothing
-//	journal   "frames"                                  1 MiB; see journal.go
+//	journal   "frames"                                  1 MiB: a header, frames; see journal.go
 package bolt

@@ -6,3 +6,6 @@ import "github.com/reveille-run/reveille/core"
 func SealHead(key core.ThreadKey, encoded []byte) []byte {
 	return seal(append(make([]byte, headerSize), encoded...), headFormat, threadKey(key))
 }
+
+// WithoutDisk puts the test's files into memory where it can.
+var WithoutDisk = withoutDisk

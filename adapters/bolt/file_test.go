@@ -56,6 +56,7 @@ func TestABitFlipNeverEndsTheProcess(t *testing.T) {
 		useFlipped(t, folder)
 		return
 	}
+	bolt.WithoutDisk(t)
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,12 @@ func TestABitFlipNeverEndsTheProcess(t *testing.T) {
 }
 
 func useFlipped(t *testing.T, folder string) {
-	whole, random := filled(t), rand.New(rand.NewPCG(1, 2))
+	useFlippedOf(t, folder, filled(t), 100)
+	useFlippedOf(t, folder, filledAndKilled(t), 50) // a damaged journal is refused
+}
+
+func useFlippedOf(t *testing.T, folder string, whole []byte, enough int) {
+	random := rand.New(rand.NewPCG(1, 2))
 	pages := pagesInUse(whole)
 	path := folder + "/flipped.db"
 	opened, failed := 0, 0
@@ -94,7 +100,7 @@ func useFlipped(t *testing.T, folder string) {
 		failed += useAll(t, s, bit)
 		_ = s.Close()
 	}
-	if opened < 100 || failed < 10 {
+	if opened < enough || failed < 10 {
 		t.Errorf("%d files of 200 could be opened, %d calls returned an error: too few for this test to say anything", opened, failed)
 	}
 }

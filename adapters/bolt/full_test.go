@@ -1,6 +1,6 @@
 //go:build unix
 
-package bolt_test
+package bolt
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
 
 // limitFiles lets no file of this process grow over size, as on a full disk, until
-// the function that it returns is called. No parallel test runs beside the caller.
+// the function that it returns is called. No parallel test runs beside the caller,
+// and none before it that opens thousands of files: go test notes them in a file.
 func limitFiles(t *testing.T, size int64) (lift func()) {
 	t.Helper()
 	var before syscall.Rlimit
@@ -38,7 +38,7 @@ func limitFiles(t *testing.T, size int64) (lift func()) {
 
 func TestAFullDiskIsSaidUntilACommitSucceeds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
-	s, err := bolt.Open(path, bolt.Options{})
+	s, err := Open(path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,9 @@
 package bolt
 
 import (
+	"bytes"
+	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -25,12 +26,15 @@ import (
 // empties the journal, in one write together with what the frames say.
 type journal struct {
 	file  journalFile
-	begin int64 // offset of the first frame in the file
-	size  int64 // of the room for frames
+	id    [journalHeader]byte // what stands before the first frame
+	begin int64               // offset of the first frame in the file
+	size  int64               // of the room for frames
 
 	transaction uint64 // that the frames belong to
 	end         int64  // of the last frame, from begin
-	sum         uint32 // its checksum, which the next one goes on from
+	unread      bool   // nobody knows yet which frames there are
+	torn        bool   // behind end stands a frame that may be on the disk, and whose writer was told that it failed
+	sum         uint32 // of the last frame, which the next one goes on from
 	buffer      []byte
 }
 
@@ -44,14 +48,24 @@ type journalFile interface {
 // dataFile is a file whose Sync may do no more than what has been written needs.
 type dataFile struct{ *os.File }
 
-// journalSize is how many bytes of frames there are between two commits of
-// bbolt, some 400 steps of a run. Reopening after a crash applies as many again.
+// journalSize is the size of a new journal. So many bytes of frames there are
+// between two commits of bbolt, some 400 steps of a run, and reopening after a
+// crash applies as many again.
 const journalSize = 1 << 20
+
+// A journal begins with its header: 0 a text that says what it is, 16 random
+// bytes. It shows that the frames are written where bbolt's map has the journal.
+const (
+	journalHeader = 32
+	journalMagic  = "reveille journal"
+)
 
 // A frame is a header and its operations. The header is, in big-endian integers:
 // 0 the length of the operations, 4 the checksum, 8 the transaction. The checksum
-// (CRC-32C) covers the frame before it, so that frames hold together; a frame
-// that does not match it is where the journal ends. An operation is a byte for
+// (CRC-32C) covers the frame before it, so that frames hold together, and that of
+// the first one the journal's header and the meta page in force: frames say what
+// to do with the state that they were written for, and with no other. A frame
+// that does not match, and that no other goes on from, is where the journal ends. An operation is a byte for
 // its bucket, with a bit for a deletion; then key and value, each behind its
 // length as a varint.
 const (
@@ -62,37 +76,50 @@ const (
 // journalBuckets are numbered in the operations: their order never changes.
 var journalBuckets = [...][]byte{metaBucket, headsBucket, recordsBucket, pointersBucket, dueBucket, expiryBucket}
 
+// newJournal is the value of an empty journal.
+func newJournal(size int64) []byte {
+	value := make([]byte, size)
+	_, _ = rand.Read(value[copy(value, journalMagic):journalHeader]) // never fails
+	return value
+}
+
 // openJournal finds the room for frames: bbolt's map shows where in the file the
-// value lies. How many of them belong to the transaction is not known yet.
+// value lies. Which of them belong to the transaction is not known yet.
 func openJournal(tx *bbolt.Tx, file journalFile) (*journal, error) {
 	bucket := tx.Bucket(journalBucket)
 	if bucket == nil {
 		return nil, core.Errorf(core.CodeCorrupt, "bucket %q is missing", journalBucket)
 	}
 	value := bucket.Get(framesKey)
-	if len(value) != journalSize {
-		return nil, core.Errorf(core.CodeCorrupt, "the journal has %d bytes, want %d", len(value), journalSize)
+	if len(value) <= journalHeader {
+		return nil, core.Errorf(core.CodeCorrupt, "the journal has %d bytes", len(value))
 	}
-	base := tx.DB().Info().Data
-	begin := int64(uintptr(unsafe.Pointer(unsafe.SliceData(value))) - base)
-	if begin <= 0 || begin+journalSize > tx.Size() {
-		return nil, core.Errorf(core.CodeCorrupt, "the journal lies at %d, outside of the file", begin)
+	at := int64(uintptr(unsafe.Pointer(unsafe.SliceData(value))) - tx.DB().Info().Data)
+	if at <= 0 || at+int64(len(value)) > tx.Size() {
+		return nil, core.Errorf(core.CodeCorrupt, "the journal lies at %d, outside of the file", at)
 	}
-	return &journal{file: file, begin: begin, size: journalSize, transaction: uint64(tx.ID()), end: journalSize}, nil
+	j := &journal{file: file, begin: at + journalHeader, size: int64(len(value)) - journalHeader, unread: true}
+	if _, err := file.ReadAt(j.id[:], at); err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	if !bytes.HasPrefix(j.id[:], []byte(journalMagic)) || !bytes.HasPrefix(value, j.id[:]) {
+		return nil, core.Errorf(core.CodeCorrupt, "at %d is no journal", at)
+	}
+	return j, nil
 }
 
-// restart begins the frames of a transaction.
-func (j *journal) restart(transaction int) {
-	j.transaction, j.end, j.sum = uint64(transaction), 0, 0
+// restart begins the frames of a transaction, which goes on from a meta page.
+func (j *journal) restart(transaction int, meta []byte) {
+	j.transaction, j.end = uint64(transaction), 0
+	j.sum = crc32.Update(crc32.Checksum(j.id[:], castagnoli), castagnoli, meta)
 }
 
-// fits reports whether there is room for the operations.
-func (j *journal) fits(operations []byte) bool {
-	return j.end+frameHeader+int64(len(operations)) <= j.size
-}
+// room returns how many bytes of operations the next frame may have; less than
+// none: there is no room for a frame.
+func (j *journal) room() int64 { return j.size - j.end - frameHeader }
 
 // append stores operations as one frame and syncs it. After an error the frame
-// may be there all the same; the next one takes its place.
+// may be there all the same: see [journal.void].
 func (j *journal) append(operations []byte) error {
 	frame := append(j.buffer[:0], make([]byte, frameHeader)...)
 	frame = append(frame, operations...)
@@ -105,10 +132,18 @@ func (j *journal) append(operations []byte) error {
 		return err
 	}
 	if err := j.file.Sync(); err != nil {
+		j.torn = true
 		return err
 	}
 	j.end, j.sum = j.end+int64(len(frame)), sum
 	return nil
+}
+
+// void writes over the header of a torn frame, and with it the page that it
+// shares with the frame before it; both are durable when the file is synced.
+func (j *journal) void() error {
+	_, err := j.file.WriteAt(make([]byte, frameHeader), j.begin+j.end)
+	return err
 }
 
 // frameSum is the checksum of a frame behind one with the sum before.
@@ -124,20 +159,51 @@ func (j *journal) replay(tx *bbolt.Tx, limit int64) error {
 	if _, err := j.file.ReadAt(content, j.begin); err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
-	for j.end+frameHeader <= limit {
-		frame := content[j.end:]
-		end := frameHeader + int64(binary.BigEndian.Uint32(frame))
-		if end == frameHeader || end > int64(len(frame)) || binary.BigEndian.Uint64(frame[8:]) != j.transaction {
+	for {
+		frame := j.cut(content[j.end:])
+		if frame == nil {
 			return nil
 		}
-		sum := frameSum(j.sum, frame[:end])
-		if binary.BigEndian.Uint32(frame[4:]) != sum {
-			return nil
+		sum := frameSum(j.sum, frame)
+		if stored := binary.BigEndian.Uint32(frame[4:]); stored != sum || j.foreign(frame) {
+			return j.last(content[j.end+int64(len(frame)):], stored, sum)
 		}
-		if err := redo(tx, frame[frameHeader:end]); err != nil {
+		if err := redo(tx, frame[frameHeader:]); err != nil {
 			return fmt.Errorf("journal at %d: %w", j.end, err)
 		}
-		j.end, j.sum = j.end+end, sum
+		j.end, j.sum = j.end+int64(len(frame)), sum
+	}
+}
+
+// cut takes what may be a frame off content; nil: nothing there can be one.
+func (j *journal) cut(content []byte) []byte {
+	if len(content) < frameHeader {
+		return nil
+	}
+	end := frameHeader + int64(binary.BigEndian.Uint32(content))
+	if end == frameHeader || end > int64(len(content)) {
+		return nil
+	}
+	return content[:end]
+}
+
+// foreign reports whether a frame belongs to another transaction.
+func (j *journal) foreign(frame []byte) bool {
+	return binary.BigEndian.Uint64(frame[8:]) != j.transaction
+}
+
+// last returns an error when what stands behind a frame that does not match goes
+// on from it, by the checksum that it has or should have. A frame is written when
+// the one before it is on the disk: that one was whole once, and is damaged.
+func (j *journal) last(behind []byte, sums ...uint32) error {
+	next := j.cut(behind)
+	if next == nil || j.foreign(next) {
+		return nil
+	}
+	for _, sum := range sums {
+		if frameSum(sum, next) == binary.BigEndian.Uint32(next[4:]) {
+			return core.Errorf(core.CodeCorrupt, "the journal is damaged at %d, and goes on behind it", j.end)
+		}
 	}
 	return nil
 }
@@ -178,43 +244,4 @@ func cutText(b []byte) (text, rest []byte, ok bool) {
 		return nil, nil, false
 	}
 	return b[n : n+int(length)], b[n+int(length):], true
-}
-
-// writeTx is the transaction under way, with what is done to it noted for the
-// journal. All that is read of it must be copied before the next write.
-type writeTx struct {
-	*bbolt.Tx
-	operations []byte
-}
-
-var errNoBucket = errors.New("the bucket is none that the journal knows")
-
-// put writes a value, which must not be changed afterwards.
-func (w *writeTx) put(bucket, key, value []byte) error {
-	if err := w.note(bucket, 0, key); err != nil {
-		return err
-	}
-	w.operations = appendText(w.operations, value)
-	return w.Bucket(bucket).Put(key, value)
-}
-
-func (w *writeTx) delete(bucket, key []byte) error {
-	if err := w.note(bucket, deletion, key); err != nil {
-		return err
-	}
-	return w.Bucket(bucket).Delete(key)
-}
-
-func (w *writeTx) note(bucket []byte, code byte, key []byte) error {
-	for i, b := range journalBuckets {
-		if string(b) == string(bucket) {
-			w.operations = appendText(append(w.operations, code|byte(i)), key)
-			return nil
-		}
-	}
-	return errNoBucket
-}
-
-func appendText(b, text []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }

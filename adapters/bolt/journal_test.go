@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -262,16 +264,7 @@ func TestAFileOfTheSchemaBeforeIsTaken(t *testing.T) {
 	if err := errors.Join(writeVersion(t, s, journalKey, 1, 100), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	db, err := bbolt.Open(s.db.path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		return errors.Join(tx.DeleteBucket(journalBucket), tx.Bucket(metaBucket).Put(schemaKey, fmt.Append(nil, schemaNumber-1)))
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	makeSchemaBefore(t, s.db.path)
 	again, err := Open(s.db.path, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -282,5 +275,124 @@ func TestAFileOfTheSchemaBeforeIsTaken(t *testing.T) {
 	}
 	if got := version(t, left(t, again)); got != 2 {
 		t.Errorf("the head has version %d, want 2", got)
+	}
+}
+
+// makeSchemaBefore takes its journal from a file.
+func makeSchemaBefore(t *testing.T, path string) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		return errors.Join(tx.DeleteBucket(journalBucket), tx.Bucket(metaBucket).Put(schemaKey, fmt.Append(nil, schemaNumber-1)))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What bbolt's map shows as the journal must be where frames are written.
+func TestAJournalThatIsNotInItsPlaceIsRefused(t *testing.T) {
+	s := newStore(t)
+	if err := errors.Join(writeVersion(t, s, journalKey, 1, 100), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := func(_ *bbolt.DB, file journalFile) journalFile { return shifted{file} }
+	_, err := openDatabase(s.db.path, opening{timeout: time.Second, disk: elsewhere})
+	if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "is no journal; file "+s.db.path+" is damaged") {
+		t.Errorf("Open returns %v, want ErrCorrupt that names the file", err)
+	}
+	if got := version(t, s.db.path); got != 1 {
+		t.Errorf("then the head has version %d, want 1: the file was not to be changed", got)
+	}
+}
+
+// shifted is a file that is read a page further on.
+type shifted struct{ journalFile }
+
+func (s shifted) ReadAt(b []byte, at int64) (int, error) {
+	if len(b) == journalHeader {
+		at += 4096
+	}
+	return s.journalFile.ReadAt(b, at)
+}
+
+// A frame whose writer was told that it failed does not come back at the next
+// start, when somebody has read the state without it.
+func TestAFrameThatFailedDoesNotComeBack(t *testing.T) {
+	s := newStore(t)
+	if err := writeVersion(t, s, journalKey, 1, 1000); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{journalFile: s.db.journal.file}
+	d.sync = func() error { d.sync = nil; return errBroken }
+	s.db.journal.file = d
+	if err := writeVersion(t, s, journalKey, 2, 1000); !errors.Is(err, errBroken) {
+		t.Fatalf("Commit returns %v, want the disk's error", err)
+	}
+	if head, err := s.Head(t.Context(), journalKey); head.Version != 1 || err != nil {
+		t.Errorf("then the head has version %d, %v, want 1", head.Version, err)
+	}
+	if got := version(t, left(t, s)); got != 1 {
+		t.Errorf("after a restart the head has version %d, want 1 as before", got)
+	}
+}
+
+// While the disk does not say how the last write ended, nobody reads what may be
+// otherwise after a restart.
+func TestNothingIsReadWhileTheDiskFails(t *testing.T) {
+	s := newStore(t)
+	if err := writeVersion(t, s, journalKey, 1, 1000); err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{journalFile: s.db.disk, sync: func() error { return errBroken }}
+	s.db.disk, s.db.journal.file = d, d
+	if err := writeVersion(t, s, journalKey, 2, 1000); !errors.Is(err, errBroken) {
+		t.Fatalf("Commit returns %v, want the disk's error", err)
+	}
+	if _, err := s.Head(t.Context(), journalKey); core.CodeOf(err) != core.CodeUnavailable || !errors.Is(err, errBroken) {
+		t.Errorf("then Head returns %v, want the disk's error with code unavailable", err)
+	}
+	d.sync = nil
+	if head, err := s.Head(t.Context(), journalKey); head.Version != 1 || err != nil {
+		t.Errorf("when the disk works again the head has version %d, %v, want 1", head.Version, err)
+	}
+}
+
+// bbolt may have written the meta page of a commit whose sync failed. The frames
+// of that commit must not be written over before the meta page is on the disk.
+func TestACommitWhoseSyncFailedIsSyncedAgain(t *testing.T) {
+	s := newStore(t)
+	if err := writeVersion(t, s, journalKey, 1, 1000); err != nil {
+		t.Fatal(err)
+	}
+	syncs := 0
+	d := &disk{journalFile: s.db.disk, sync: func() error { syncs++; return nil }}
+	s.db.disk, s.db.journal.file = d, d
+	hookWrites(s.db.db, func(b []byte, at int64) (int, error) {
+		n, err := s.db.file.WriteAt(b, at)
+		if at < 8192 {
+			err = errBroken
+		}
+		return n, err
+	})
+	if err := writeVersion(t, s, journalKey, 2, journalSize); !errors.Is(err, errBroken) {
+		t.Fatalf("Commit returns %v, want the disk's error", err)
+	}
+	if head, err := s.Head(t.Context(), journalKey); head.Version != 2 || err != nil || syncs != 1 {
+		t.Errorf("then the head has version %d, %v after %d syncs, want 2 after 1", head.Version, err, syncs)
+	}
+}
+
+// What a large write takes is not kept.
+func TestLargeWritesLeaveNoLargeBuffers(t *testing.T) {
+	s := newStore(t)
+	if err := writeVersion(t, s, journalKey, 1, 8<<20); err != nil {
+		t.Fatal(err)
+	}
+	if got := cap(s.db.operations) + cap(s.db.journal.buffer); got > 2*journalSize {
+		t.Errorf("after a write of 8 MiB %d bytes are kept for the next one, want no more than two journals", got)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// locksFirst says that lock keeps other processes out.
+const locksFirst = true
+
 // lockPoll is how often lock tries again.
 const lockPoll = 20 * time.Millisecond
 

@@ -92,7 +92,7 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 	thread, prefix, now := recordKey(key, ""), recordKey(key, part.prefix), s.now().Unix()
 	err = s.view(ctx, threadKey(key), func(tx *bbolt.Tx) error {
 		size := 0
-		at, value, step := part.begin(tx.Bucket(recordsBucket).Cursor(), key)
+		at, value, step := part.begin(tx.Bucket(recordsBucket), key)
 		for ; bytes.HasPrefix(at, prefix); at, value = step() {
 			name := nameOf(thread, at)
 			if !part.has(name) {
@@ -120,18 +120,17 @@ func (s *Store) scan(ctx context.Context, key core.ThreadKey, part span) (record
 }
 
 // begin finds the span's first entry in the direction that it is read in.
-func (p *span) begin(cursor *bbolt.Cursor, key core.ThreadKey) (at, value []byte, step func() (at, value []byte)) {
+func (p *span) begin(records *bbolt.Bucket, key core.ThreadKey) (at, value []byte, step func() (at, value []byte)) {
 	if !p.backwards {
+		cursor := records.Cursor()
 		at, value = cursor.Seek(recordKey(key, max(p.prefix, p.first)))
 		return at, value, cursor.Next
 	}
-	last := recordKey(key, p.last)
-	at, value = cursor.Seek(last)
-	switch {
-	case at == nil: // everything is before it
-		at, value = cursor.Last()
-	case !bytes.Equal(at, last) || p.before:
-		at, value = cursor.Prev()
+	end := recordKey(key, p.last)
+	if !p.before {
+		end = append(end, 0) // the first key behind it
 	}
-	return at, value, cursor.Prev
+	cursor := newBackwards(records)
+	at, value = cursor.before(end)
+	return at, value, cursor.prev
 }

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,19 +35,33 @@ var (
 	probeKey  = []byte("probe") // see Probe
 )
 
-func openDatabase(path string, timeout time.Duration) (*database, error) {
+// opening is how a file is opened.
+type opening struct {
+	timeout time.Duration
+	journal int64                                    // size of a new one; default journalSize
+	disk    func(*bbolt.DB, journalFile) journalFile // replaces what the file is written through; for tests
+}
+
+func openDatabase(path string, how opening) (*database, error) {
 	folder := filepath.Dir(path)
+	entered := changedFolders(folder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
 	_, statErr := os.Stat(path)
 	d := &database{path: path}
-	err := d.open(timeout)
+	err := d.open(how.timeout)
 	if err == nil {
-		err = d.prepare()
+		d.disk = dataFile{d.file}
+		if how.disk != nil {
+			d.disk = how.disk(d.db, d.disk)
+		}
+		err = d.prepare(cmp.Or(how.journal, journalSize))
 	}
-	if err == nil && errors.Is(statErr, fs.ErrNotExist) {
-		err = syncFolder(folder)
+	for _, folder := range entered {
+		if syncErr := syncFolder(folder); err == nil && errors.Is(statErr, fs.ErrNotExist) {
+			err = syncErr // where the file is an old one, its entry has most likely been synced
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.giveUp())
@@ -63,6 +78,9 @@ func (d *database) open(timeout time.Duration) error {
 			return nil, err
 		}
 		if err = lock(file, timeout); err == nil {
+			err = emptyUnfinished(file)
+		}
+		if err == nil {
 			err = inspect(file)
 		}
 		if err != nil {
@@ -106,18 +124,21 @@ func (d *database) giveUp() error {
 
 // prepare lays a new file out, or checks the layout of an old one and adds what
 // it lacks; then it begins the transaction that all calls share, with what the
-// journal has of a process that died.
-func (d *database) prepare() error {
+// journal has of a process that died. size is that of a new journal.
+func (d *database) prepare(size int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.layOut(); err != nil {
+	if err := d.settle(); err != nil {
+		return err
+	}
+	if err := d.layOut(size); err != nil {
 		return d.explain(err)
 	}
 	tx, err := d.begin()
 	if err != nil {
 		return err
 	}
-	err = guard(func() (err error) { d.journal, err = openJournal(tx, dataFile{d.file}); return err })
+	err = guard(func() (err error) { d.journal, err = openJournal(tx, d.disk); return err })
 	d.rollback(tx)
 	if err != nil {
 		return d.explain(err)
@@ -132,13 +153,13 @@ func (d *database) prepare() error {
 }
 
 // layOut brings the buckets to this program's layout.
-func (d *database) layOut() error {
+func (d *database) layOut(size int64) error {
 	tx, err := d.begin()
 	if err != nil {
 		return err
 	}
 	changed := false
-	err = guard(func() (err error) { changed, err = layOut(tx); return err })
+	err = guard(func() (err error) { changed, err = layOut(tx, size); return err })
 	if err != nil || !changed {
 		d.rollback(tx)
 		return err
@@ -150,29 +171,29 @@ func (d *database) layOut() error {
 	return err
 }
 
-func layOut(tx *bbolt.Tx) (changed bool, err error) {
+func layOut(tx *bbolt.Tx, size int64) (changed bool, err error) {
 	if first, _ := tx.Cursor().First(); first == nil {
 		for _, name := range journalBuckets {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return false, fmt.Errorf("create bucket %s: %w", name, err)
 			}
 		}
-		return true, addJournal(tx)
+		return true, addJournal(tx, size)
 	}
 	number, err := schemaOf(tx)
 	if err != nil || number == schemaNumber {
 		return false, err
 	}
-	return true, addJournal(tx)
+	return true, addJournal(tx, size)
 }
 
 // addJournal is what schema 3 has more than 2.
-func addJournal(tx *bbolt.Tx) error {
+func addJournal(tx *bbolt.Tx, size int64) error {
 	bucket, err := tx.CreateBucket(journalBucket)
 	if err != nil {
 		return fmt.Errorf("create bucket %s: %w", journalBucket, err)
 	}
-	if err := bucket.Put(framesKey, make([]byte, journalSize)); err != nil {
+	if err := bucket.Put(framesKey, newJournal(size)); err != nil {
 		return err
 	}
 	return tx.Bucket(metaBucket).Put(schemaKey, strconv.AppendInt(nil, schemaNumber, 10))
@@ -200,6 +221,22 @@ func schemaOf(tx *bbolt.Tx) (number int, err error) {
 		}
 	}
 	return number, nil
+}
+
+// changedFolders lists the folders with an entry that the disk may lack: the
+// file's own, whose process may have been killed before it synced it, and of the
+// folders that do not exist yet the one around each.
+func changedFolders(folder string) []string {
+	folders := []string{folder}
+	for {
+		_, err := os.Stat(folder)
+		parent := filepath.Dir(folder)
+		if !errors.Is(err, fs.ErrNotExist) || parent == folder {
+			return folders
+		}
+		folder = parent
+		folders = append(folders, folder)
+	}
 }
 
 // syncFolder makes the entry of a new file as durable as its content.
