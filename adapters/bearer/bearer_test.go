@@ -263,6 +263,38 @@ func TestKeysThatCannotBeRenewedServeAnHour(t *testing.T) {
 	})
 }
 
+// A service that nobody asked for an hour has keys that are too old. The first
+// tokens that come then wait for new ones together.
+func TestTokensThatComeTogetherAfterAnHourWaitForOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIssuer(t)
+		v := New(Options{Env: env.System(), Issuer: issuer, Transport: i})
+		token := "Bearer " + i.token("k1")
+		if _, err := ask(v, token); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		slow := *i
+		i.respond = func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return slow.RoundTrip(r)
+		}
+		var wait sync.WaitGroup
+		for n := range 3 {
+			wait.Go(func() {
+				time.Sleep(time.Duration(n) * 100 * time.Millisecond)
+				if _, err := ask(v, token); err != nil {
+					t.Errorf("token %d: %v", n, err)
+				}
+			})
+		}
+		wait.Wait()
+		if len(i.asked) != 2 {
+			t.Errorf("%d fetches, want 2", len(i.asked))
+		}
+	})
+}
+
 // pages is a body that does not end.
 type pages struct{}
 
