@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -132,6 +133,47 @@ func TestAReaderThatIsLeftIsLogged(t *testing.T) {
 	})
 	if !strings.Contains(logged.String(), "level=INFO") || !strings.Contains(logged.String(), "path=/x") {
 		t.Errorf("log %q", logged)
+	}
+}
+
+// A client that is gone is told nothing. One whose host stops is still there.
+func TestACancelledRequestIsAnsweredOnlyWhenItsHostStops(t *testing.T) {
+	const hi, sorry = "event: text\ndata: hi\n\n", "event: sorry\ndata: the service cannot answer now, try again\n\n"
+	tests := []struct {
+		name    string
+		cause   error // nil: as net/http cancels the request of a client that left
+		said    []core.Event
+		refused bool
+		body    string
+	}{
+		{"the client left", nil, nil, false, ""},
+		{"the client left a stream", nil, []core.Event{said}, false, hi},
+		{"the host stops", runtime.ErrStopping, nil, true, ""},
+		{"the host stops a stream", runtime.ErrStopping, []core.Event{said}, false, hi + sorry},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				rec := httptest.NewRecorder()
+				o := protocol.Options{Env: env.System(), Log: quiet}
+				err := o.Serve(rec, httptest.NewRequest("GET", "/x", nil).WithContext(ctx), &lettersEncoder{}, func(l runtime.Listener) error {
+					for _, e := range tt.said {
+						if err := l.Emit(e); err != nil {
+							t.Error(err)
+						}
+					}
+					cancel(tt.cause)
+					return fmt.Errorf("read head: %w", ctx.Err())
+				})
+				if (err != nil) != tt.refused || rec.Body.String() != tt.body {
+					t.Errorf("error %v, body %q, want %q", err, rec.Body, tt.body)
+				}
+				if status := protocol.Status(protocol.Public(err).Code); tt.refused && status != 503 {
+					t.Errorf("refused with status %d, want 503", status)
+				}
+			})
+		})
 	}
 }
 
