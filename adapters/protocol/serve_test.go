@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -123,16 +125,94 @@ func TestAListenerThatFailedAlwaysFails(t *testing.T) {
 }
 
 func TestAReaderThatIsLeftIsLogged(t *testing.T) {
-	logged := &bytes.Buffer{}
-	_ = serve(t, stalled(), slog.New(slog.NewTextHandler(logged, nil)), &lettersEncoder{}, func(l runtime.Listener) error {
-		for range 40 {
-			time.Sleep(time.Second)
+	const left = `level=INFO msg="a reader that takes nothing was left, its run goes on" path=/x`
+	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
+	tests := []struct {
+		name   string
+		source func(runtime.Listener) error
+		write  error // of the transport, instead of its deadline's
+		logged int
+	}{
+		{"for its silence", func(l runtime.Listener) error {
+			for range 40 {
+				time.Sleep(time.Second)
+				_ = l.Emit(said)
+			}
+			return nil
+		}, nil, 1},
+		{"for being far behind", func(l runtime.Listener) error { return errors.Join(l.Emit(large), l.Emit(said)) }, nil, 1},
+		{"not: it left itself", func(l runtime.Listener) error {
 			_ = l.Emit(said)
+			synctest.Wait()
+			return l.Emit(said)
+		}, errors.New("broken pipe"), 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			logged, response := &bytes.Buffer{}, stalled()
+			if tt.write != nil {
+				response.write = func() error { return tt.write }
+			}
+			if err := serve(t, response, slog.New(slog.NewTextHandler(logged, nil)), &lettersEncoder{}, tt.source); err != nil {
+				t.Errorf("error %v", err)
+			}
+			if got := strings.Count(logged.String(), left); got != tt.logged || strings.Count(logged.String(), "\n") != tt.logged {
+				t.Errorf("log %q, want %d lines", logged, tt.logged)
+			}
+		})
+	}
+}
+
+// clumsy is the letters' encoder, which breaks at a stream's end.
+type clumsy struct {
+	lettersEncoder
+	end func()
+}
+
+func (c *clumsy) Ended() bool                 { c.end(); return false }
+func (c *clumsy) Fail(error) []protocol.Frame { panic("boom") }
+
+// The client must not be told of its success in between: a heartbeat would be one.
+func TestARefusalThatTakesItsTimeIsOne(t *testing.T) {
+	rec := httptest.NewRecorder()
+	err := serve(t, rec, quiet, &clumsy{end: func() { time.Sleep(time.Minute) }}, func(runtime.Listener) error { return nil })
+	if !errors.Is(err, protocol.ErrUnfinished) || rec.Body.String() != "" {
+		t.Errorf("error %v, body %q, want a refusal and nothing sent", err, rec.Body)
+	}
+}
+
+func TestAPanicOfTheLastFramesIsLogged(t *testing.T) {
+	rec, logged := httptest.NewRecorder(), &bytes.Buffer{}
+	err := serve(t, rec, slog.New(slog.NewTextHandler(logged, nil)), &clumsy{end: func() {}}, func(l runtime.Listener) error { return l.Emit(said) })
+	if err != nil || rec.Body.String() != "event: text\ndata: hi\n\n" || !strings.Contains(logged.String(), `error="panic: boom"`) || !strings.Contains(logged.String(), "serve_test.go") {
+		t.Errorf("error %v, body %q, log %q", err, rec.Body, logged)
+	}
+}
+
+// titled is the letters' encoder with a header of its own.
+type titled struct{ lettersEncoder }
+
+func (titled) Header() http.Header { return http.Header{"X-Title": {"a", "b"}} }
+
+func TestAnEncodersHeaderGoesOutWithItsFrames(t *testing.T) {
+	for _, sent := range []bool{true, false} {
+		rec := httptest.NewRecorder()
+		_ = serve(t, rec, quiet, &titled{}, func(l runtime.Listener) error {
+			if sent {
+				return l.Emit(said)
+			}
+			return nil
+		})
+		want := http.Header{}
+		if sent {
+			want = http.Header{
+				"X-Title": {"a", "b"}, "Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"},
+				"Connection": {"keep-alive"}, "X-Accel-Buffering": {"no"},
+			}
 		}
-		return nil
-	})
-	if !strings.Contains(logged.String(), "level=INFO") || !strings.Contains(logged.String(), "path=/x") {
-		t.Errorf("log %q", logged)
+		if diff := cmp.Diff(want, rec.Result().Header); diff != "" {
+			t.Errorf("sent %t: headers (-want +got):\n%s", sent, diff)
+		}
 	}
 }
 
