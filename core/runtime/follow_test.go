@@ -264,6 +264,31 @@ func TestStreamYieldsWhenItsHostStops(t *testing.T) {
 	})
 }
 
+// The client of a stream has left, which ends nothing. Its host, which knows of the
+// stream, stops later.
+func TestAStreamWithoutAReaderEndsWithItsHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		requests, stop := context.WithCancelCause(t.Context())
+		ctx, leave := context.WithCancel(runtime.ForHost(requests))
+		s, began := submission("t1", "slow: 20"), time.Now()
+		time.AfterFunc(500*time.Millisecond, func() { stop(runtime.ErrStopping) })
+		_, err := process.Stream(ctx, s, runtime.ListenerFunc(func(core.Event) error {
+			leave()
+			return errors.New("broken pipe")
+		}))
+		if err != nil || time.Since(began) != 500*time.Millisecond {
+			t.Errorf("the stream ended after %s with %v, want none when the host stopped", time.Since(began), err)
+		}
+		head, err := r.store.Head(t.Context(), s.Thread)
+		if err != nil || head.Claim.Fence != 0 || head.Run.Attempts != 0 {
+			t.Errorf("a claim of fence %d and %d attempts are left, %v", head.Claim.Fence, head.Run.Attempts, err)
+		}
+		leave()
+	})
+}
+
 // A cancelled run is shown with what its model had said.
 func TestFollowOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
