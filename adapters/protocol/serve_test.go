@@ -124,6 +124,36 @@ func TestAListenerThatFailedAlwaysFails(t *testing.T) {
 	}
 }
 
+func TestAListenerSaysAtOnceThatNobodyListens(t *testing.T) {
+	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
+	tests := []struct {
+		name   string
+		events []core.Event // the last one fails, and whatever comes behind it
+		code   core.Code
+	}{
+		{"what cannot be encoded", []core.Event{said, {Type: core.EventToolCallDone}}, core.CodeInternal},
+		{"one that finds too much before it", []core.Event{large, said}, core.CodeUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_ = serve(t, stalled(), quiet, &fussy{}, func(l runtime.Listener) error {
+				last := len(tt.events) - 1
+				for _, e := range tt.events[:last] {
+					if err := l.Emit(e); err != nil {
+						t.Errorf("%s: %v", e.Type, err)
+					}
+				}
+				for _, e := range []core.Event{tt.events[last], said} {
+					if err := l.Emit(e); err == nil || core.CodeOf(err) != tt.code {
+						t.Errorf("%s: error %v, want code %s", e.Type, err, tt.code)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
 func TestAReaderThatIsLeftIsLogged(t *testing.T) {
 	const left = `level=INFO msg="a reader that takes nothing was left, its run goes on" path=/x`
 	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
