@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -320,6 +321,44 @@ func TestFollowOfACancelledRun(t *testing.T) {
 		want := []string{"run_start", "step_start", "text_delta w1 w2 w3 ...", "inference_complete", "step_end", `run_finish {"type":"cancelled"}`}
 		if diff := cmp.Diff(want, got.lines); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// What cannot be read in the middle of a run is not left out: the stream ends before
+// it, and goes on from there when its client is back.
+func TestAReplayThatCannotBeReadYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		writer := r.process("w", r.store)
+		receipt, err := writer.Submit(t.Context(), submission("t1", "parallel: a, b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.settle(writer, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		failing := &storetest.Faulty{Backend: r.store}
+		failing.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+			return func(yield func(store.Record, error) bool) {
+				for record, err := range r.store.Log(ctx, key, from, to) {
+					if seq, _ := store.LogSeq(record.Name); seq == 3 {
+						record, err = store.Record{}, store.ErrThrottled
+					}
+					if !yield(record, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+		process := r.process("r", failing)
+		for range 2 {
+			var got events
+			if err := process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			shown := len(got.lines) - 1
+			if diff := cmp.Diff(append(replayed[:shown:shown], "run_yield"), got.lines); diff != "" || shown < 2 || shown >= len(replayed)-1 {
+				t.Errorf("%d events were shown (-want +got):\n%s", shown, diff)
+			}
 		}
 	})
 }
