@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // replayed is the stream of a finished "parallel: a, b": the live one but for
@@ -361,4 +362,34 @@ func TestAReplayThatCannotBeReadYields(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A run that is over is shown at once, whatever the next one of its thread does.
+func TestARunThatIsOverIsFollowedToItsEndAtOnce(t *testing.T) {
+	for _, next := range []thread.Status{thread.Running, thread.Waiting, thread.Closing} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			writer := r.process("w", r.store)
+			receipt, err := writer.Submit(t.Context(), submission("t1", "parallel: a, b"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.settle(writer, core.ThreadKey{Tenant: "local", Thread: "t1"})
+			process := r.process("r", &storetest.Faulty{Backend: r.store, OnHead: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+				head, err := r.store.Head(ctx, key)
+				head.Run = thread.Run{ID: core.ID{7}, Dispatch: core.ID{7}, Status: next}
+				return head, err
+			}})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			var got events
+			if err := process.Follow(ctx, local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(replayed, got.lines); diff != "" || time.Since(began) != 0 {
+				t.Errorf("while the next one is %s, after %s (-want +got):\n%s", next, time.Since(began), diff)
+			}
+		})
+	}
 }
