@@ -75,8 +75,9 @@ func TestHeadersOfCORSHaveOneHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[awslambda.Door]string{}
+	got, called := map[awslambda.Door]string{}, 0
 	h := AllowOrigins(s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		called++
 		got[awslambda.DoorOf(r.Context())] = w.Header().Get("Access-Control-Allow-Origin")
 	}))
 	v2Event := v2(`"authorizer":null`, `"origin":"https://app.example"`)
@@ -84,7 +85,7 @@ func TestHeadersOfCORSHaveOneHome(t *testing.T) {
 	handle(t, api, h, v2Event)
 	handle(t, url, h, v1(`"authorizer":null`, `"Origin":["https://app.example"]`))
 	want := map[awslambda.Door]string{awslambda.DoorURL: "", awslambda.DoorHTTP: "", awslambda.DoorREST: "https://app.example"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, got); diff != "" || called != 3 {
+		t.Errorf("%d calls for 3 requests, %s", called, diff)
 	}
 }
