@@ -102,6 +102,18 @@ func TestPositionsAreInTheOrderOfTheStream(t *testing.T) {
 	}
 }
 
+func TestWhichEventsAreOfAnInference(t *testing.T) {
+	got := ""
+	for _, kind := range "abcdefghijklm" {
+		if (core.Position{Kind: core.PositionKind(kind)}).OfInference() {
+			got += string(kind)
+		}
+	}
+	if got != "bcdefghi" {
+		t.Errorf("the kinds %q are, want those from the step's start to the complete turn, bcdefghi", got)
+	}
+}
+
 // generated makes a position of numbers small enough to meet others.
 func generated(n uint32) core.Position {
 	kinds := "abcdefghijkm"

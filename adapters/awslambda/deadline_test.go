@@ -57,17 +57,49 @@ func TestAWriteThatWaitsEndsWithItsDeadline(t *testing.T) {
 	}
 }
 
-func TestADeadlineOfAWriteThatNeedsNotWaitIsNone(t *testing.T) {
+func TestAWriteThatNeedsNotWaitHasTime(t *testing.T) {
 	o := open(t, t.Context(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if err := http.NewResponseController(w).SetWriteDeadline(time.Unix(0, 0)); err != nil {
+		control := http.NewResponseController(w)
+		if err := control.SetWriteDeadline(time.Unix(0, 0)); err != nil {
 			t.Error(err)
 		}
 		if _, err := io.WriteString(w, "hello"); err != nil {
 			t.Error(err)
 		}
+		_ = control.SetWriteDeadline(time.Time{})
 	}), urlGet)
 	if body, err := io.ReadAll(o.body); string(body) != "hello" || err != nil {
 		t.Errorf("body %q, %v", body, err)
 	}
 	_ = o.close()
+}
+
+// Who leaves a client sets a deadline that is over. That may come between two
+// writes, none of which fails then, and what was to follow is missing all the same.
+func TestAResponseWhoseDeadlineIsOverAtItsEndIsBroken(t *testing.T) {
+	tests := []struct {
+		name   string
+		within time.Duration
+		broken bool
+	}{
+		{"a moment left", time.Nanosecond, false},
+		{"none", 0, true},
+		{"over before", -time.Second, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := open(t, t.Context(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, "data: 1\n\n")
+					_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(tt.within))
+				}), urlGet)
+				body, err := io.ReadAll(o.body)
+				var broken messages.InvokeResponse_Error
+				if errors.As(err, &broken) != tt.broken || string(body) != "data: 1\n\n" {
+					t.Errorf("the body is %q and ends with %v; broken is to be %t", body, err, tt.broken)
+				}
+				_ = o.close()
+			})
+		})
+	}
 }

@@ -101,11 +101,12 @@ func (p *pipe) setDeadline(until time.Time) {
 	p.changed.Broadcast()
 }
 
-// stalled reports whether a write has failed for its deadline.
+// stalled reports whether a write has failed for its deadline, or would now: the
+// end of a response is one more write, as in net/http.
 func (p *pipe) stalled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.late
+	return p.late || !p.until.IsZero() && !time.Now().Before(p.until)
 }
 
 // refuse makes this and every later write fail, also one that blocks.

@@ -105,6 +105,21 @@ func TestStreamAnswers(t *testing.T) {
 			want:    prelude{StatusCode: 200, Headers: map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
 		},
 		{
+			name: "a length of nothing that has left", event: urlGet,
+			handler: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "0")
+				w.Header().Set("Content-Type", "text/plain")
+				_ = http.NewResponseController(w).Flush()
+			},
+			want: prelude{StatusCode: 200, Headers: map[string]string{"Content-Length": "0", "Content-Type": "text/plain"}},
+		},
+		{
+			name: "a status that is none", event: urlGet,
+			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) },
+			want:    prelude{StatusCode: 500, Headers: map[string]string{"Content-Type": "application/json"}},
+			body:    internal,
+		},
+		{
 			name: "no content", event: urlGet,
 			handler: func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusNoContent)

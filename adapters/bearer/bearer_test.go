@@ -152,6 +152,7 @@ func TestExactlyOneTokenIsRead(t *testing.T) {
 		{"two, joined", []string{good + "," + good}},
 		{"two, joined with a space", []string{good + ", " + good}},
 		{"another scheme", []string{"Basic dTpw"}},
+		{"a good token of another scheme", []string{strings.Replace(good, "Bearer", "DPoP", 1)}},
 		{"no scheme", []string{strings.TrimPrefix(good, "Bearer ")}},
 		{"JSON", []string{`Bearer {"payload":"e30.","signatures":[.]}`}},
 		{"four parts", []string{good + ".x"}},
@@ -263,6 +264,52 @@ func TestKeysThatCannotBeRenewedServeAnHour(t *testing.T) {
 	})
 }
 
+// A service that nobody asked for an hour has keys that are too old. The first
+// tokens that come then wait for new ones together.
+func TestTokensThatComeTogetherAfterAnHourWaitForOneFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIssuer(t)
+		v := New(Options{Env: env.System(), Issuer: issuer, Transport: i})
+		token := "Bearer " + i.token("k1")
+		if _, err := ask(v, token); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		slow := *i
+		i.respond = func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return slow.RoundTrip(r)
+		}
+		var wait sync.WaitGroup
+		for n := range 3 {
+			wait.Go(func() {
+				time.Sleep(time.Duration(n) * 100 * time.Millisecond)
+				if _, err := ask(v, token); err != nil {
+					t.Errorf("token %d: %v", n, err)
+				}
+			})
+		}
+		wait.Wait()
+		if len(i.asked) != 2 {
+			t.Errorf("%d fetches, want 2", len(i.asked))
+		}
+	})
+}
+
+func TestKeysMayBeOneMegabyte(t *testing.T) {
+	i := newIssuer(t)
+	i.respond = func(r *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		r.URL.Path = "/keys"
+		i.server.ServeHTTP(w, r)
+		_, _ = w.WriteString(strings.Repeat(" ", 1<<20-w.Body.Len()))
+		return w.Result(), nil
+	}
+	if _, err := ask(New(Options{Env: env.System(), Issuer: issuer, Transport: i}), "Bearer "+i.token("k1")); err != nil {
+		t.Error(err)
+	}
+}
+
 // pages is a body that does not end.
 type pages struct{}
 
@@ -285,6 +332,8 @@ func TestKeysThatCannotBeHadAreNotTheClientsFault(t *testing.T) {
 		{"no connection", func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }},
 		{"an error", response(500, "")},
 		{"a redirect", response(302, "")},
+		{"an error with keys", response(500, `{"keys":[{}]}`)},
+		{"a byte too much", response(200, `{"keys":[{}]}`+strings.Repeat(" ", 1<<20+1-13))},
 		{"no JSON", response(200, "<html>")},
 		{"no keys", response(200, `{"keys":[]}`)},
 		{"too much", func(*http.Request) (*http.Response, error) {

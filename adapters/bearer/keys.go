@@ -54,7 +54,9 @@ func (k *keys) set() *oidc.RemoteKeySet {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.env.Now()
-	expired := k.body != nil && now.Sub(k.fetched) >= maximumAge
+	// Once only: who comes while the new set's keys are fetched waits for them there.
+	end := k.fetched.Add(maximumAge)
+	expired := k.body != nil && !now.Before(end) && k.made.Before(end)
 	if k.current == nil || now.Sub(k.made) >= renewal || expired {
 		client := &http.Client{Transport: k}
 		// The context carries the client; its end is ignored by the library, since

@@ -81,7 +81,7 @@ func (w *Writer) take(empty []byte) (batch []byte, over bool) {
 func (w *Writer) beat() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.closed && w.err == nil && len(w.backlog) == 0 {
+	if !w.closed && len(w.backlog) == 0 { // nor is there an error: nothing was under way
 		w.started = true
 		w.backlog = append(w.backlog, keepAlive...)
 	}
@@ -115,8 +115,8 @@ func (w *Writer) arm() error {
 		return w.err
 	}
 	deadline := w.now().Add(Stall)
-	if w.closed && deadline.After(w.end) {
-		deadline = w.end
+	if w.closed {
+		deadline = w.end // at most Stall from now
 	}
 	_ = w.control.SetWriteDeadline(deadline) // a transport without deadlines has none
 	return nil

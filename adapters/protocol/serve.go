@@ -125,7 +125,7 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 	// First of all: from here on either a frame was sent and no refusal is possible, or
 	// none was and no heartbeat can send the headers any more.
 	unsent := s.seal()
-	if s.Err() != nil || errors.Is(ctx.Err(), context.Canceled) { // the client is gone; the run goes on
+	if s.Err() != nil || gone(ctx) { // nobody is there to tell; the run goes on
 		return nil, false
 	}
 	switch {
@@ -148,4 +148,10 @@ func (s *stream) finish(ctx context.Context, err error) (refusal error, everythi
 		}
 	}
 	return nil, false
+}
+
+// gone reports whether a request was cancelled because its client left. A host that
+// stops cancels its requests too, whose clients wait for a word.
+func gone(ctx context.Context) bool {
+	return errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), runtime.ErrStopping)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -121,17 +124,166 @@ func TestAListenerThatFailedAlwaysFails(t *testing.T) {
 	}
 }
 
+func TestAListenerSaysAtOnceThatNobodyListens(t *testing.T) {
+	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
+	tests := []struct {
+		name   string
+		events []core.Event // the last one fails, and whatever comes behind it
+		code   core.Code
+	}{
+		{"what cannot be encoded", []core.Event{said, {Type: core.EventToolCallDone}}, core.CodeInternal},
+		{"one that finds too much before it", []core.Event{large, said}, core.CodeUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_ = serve(t, stalled(), quiet, &fussy{}, func(l runtime.Listener) error {
+				last := len(tt.events) - 1
+				for _, e := range tt.events[:last] {
+					if err := l.Emit(e); err != nil {
+						t.Errorf("%s: %v", e.Type, err)
+					}
+				}
+				for _, e := range []core.Event{tt.events[last], said} {
+					if err := l.Emit(e); err == nil || core.CodeOf(err) != tt.code {
+						t.Errorf("%s: error %v, want code %s", e.Type, err, tt.code)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
 func TestAReaderThatIsLeftIsLogged(t *testing.T) {
-	logged := &bytes.Buffer{}
-	_ = serve(t, stalled(), slog.New(slog.NewTextHandler(logged, nil)), &lettersEncoder{}, func(l runtime.Listener) error {
-		for range 40 {
-			time.Sleep(time.Second)
+	const left = `level=INFO msg="a reader that takes nothing was left, its run goes on" path=/x`
+	large := core.Event{Type: core.EventTextDelta, Delta: strings.Repeat("x", 5<<20)}
+	tests := []struct {
+		name   string
+		source func(runtime.Listener) error
+		write  error // of the transport, instead of its deadline's
+		logged int
+	}{
+		{"for its silence", func(l runtime.Listener) error {
+			for range 40 {
+				time.Sleep(time.Second)
+				_ = l.Emit(said)
+			}
+			return nil
+		}, nil, 1},
+		{"for being far behind", func(l runtime.Listener) error { return errors.Join(l.Emit(large), l.Emit(said)) }, nil, 1},
+		{"not: it left itself", func(l runtime.Listener) error {
 			_ = l.Emit(said)
+			synctest.Wait()
+			return l.Emit(said)
+		}, errors.New("broken pipe"), 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			logged, response := &bytes.Buffer{}, stalled()
+			if tt.write != nil {
+				response.write = func() error { return tt.write }
+			}
+			if err := serve(t, response, slog.New(slog.NewTextHandler(logged, nil)), &lettersEncoder{}, tt.source); err != nil {
+				t.Errorf("error %v", err)
+			}
+			if got := strings.Count(logged.String(), left); got != tt.logged || strings.Count(logged.String(), "\n") != tt.logged {
+				t.Errorf("log %q, want %d lines", logged, tt.logged)
+			}
+		})
+	}
+}
+
+// clumsy is the letters' encoder, which breaks at a stream's end.
+type clumsy struct {
+	lettersEncoder
+	end func()
+}
+
+func (c *clumsy) Ended() bool                 { c.end(); return false }
+func (c *clumsy) Fail(error) []protocol.Frame { panic("boom") }
+
+// The client must not be told of its success in between: a heartbeat would be one.
+func TestARefusalThatTakesItsTimeIsOne(t *testing.T) {
+	rec := httptest.NewRecorder()
+	err := serve(t, rec, quiet, &clumsy{end: func() { time.Sleep(time.Minute) }}, func(runtime.Listener) error { return nil })
+	if !errors.Is(err, protocol.ErrUnfinished) || rec.Body.String() != "" {
+		t.Errorf("error %v, body %q, want a refusal and nothing sent", err, rec.Body)
+	}
+}
+
+func TestAPanicOfTheLastFramesIsLogged(t *testing.T) {
+	rec, logged := httptest.NewRecorder(), &bytes.Buffer{}
+	err := serve(t, rec, slog.New(slog.NewTextHandler(logged, nil)), &clumsy{end: func() {}}, func(l runtime.Listener) error { return l.Emit(said) })
+	if err != nil || rec.Body.String() != "event: text\ndata: hi\n\n" || !strings.Contains(logged.String(), `error="panic: boom"`) || !strings.Contains(logged.String(), "serve_test.go") {
+		t.Errorf("error %v, body %q, log %q", err, rec.Body, logged)
+	}
+}
+
+// titled is the letters' encoder with a header of its own.
+type titled struct{ lettersEncoder }
+
+func (titled) Header() http.Header { return http.Header{"X-Title": {"a", "b"}} }
+
+func TestAnEncodersHeaderGoesOutWithItsFrames(t *testing.T) {
+	for _, sent := range []bool{true, false} {
+		rec := httptest.NewRecorder()
+		_ = serve(t, rec, quiet, &titled{}, func(l runtime.Listener) error {
+			if sent {
+				return l.Emit(said)
+			}
+			return nil
+		})
+		want := http.Header{}
+		if sent {
+			want = http.Header{
+				"X-Title": {"a", "b"}, "Content-Type": {"text/event-stream"}, "Cache-Control": {"no-cache"},
+				"Connection": {"keep-alive"}, "X-Accel-Buffering": {"no"},
+			}
 		}
-		return nil
-	})
-	if !strings.Contains(logged.String(), "level=INFO") || !strings.Contains(logged.String(), "path=/x") {
-		t.Errorf("log %q", logged)
+		if diff := cmp.Diff(want, rec.Result().Header); diff != "" {
+			t.Errorf("sent %t: headers (-want +got):\n%s", sent, diff)
+		}
+	}
+}
+
+// A client that is gone is told nothing. One whose host stops is still there.
+func TestACancelledRequestIsAnsweredOnlyWhenItsHostStops(t *testing.T) {
+	const hi, sorry = "event: text\ndata: hi\n\n", "event: sorry\ndata: the service cannot answer now, try again\n\n"
+	tests := []struct {
+		name    string
+		cause   error // nil: as net/http cancels the request of a client that left
+		said    []core.Event
+		refused bool
+		body    string
+	}{
+		{"the client left", nil, nil, false, ""},
+		{"the client left a stream", nil, []core.Event{said}, false, hi},
+		{"the host stops", runtime.ErrStopping, nil, true, ""},
+		{"the host stops a stream", runtime.ErrStopping, []core.Event{said}, false, hi + sorry},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				rec := httptest.NewRecorder()
+				o := protocol.Options{Env: env.System(), Log: quiet}
+				err := o.Serve(rec, httptest.NewRequest("GET", "/x", nil).WithContext(ctx), &lettersEncoder{}, func(l runtime.Listener) error {
+					for _, e := range tt.said {
+						if err := l.Emit(e); err != nil {
+							t.Error(err)
+						}
+					}
+					cancel(tt.cause)
+					return fmt.Errorf("read head: %w", ctx.Err())
+				})
+				if (err != nil) != tt.refused || rec.Body.String() != tt.body {
+					t.Errorf("error %v, body %q, want %q", err, rec.Body, tt.body)
+				}
+				if status := protocol.Status(protocol.Public(err).Code); tt.refused && status != 503 {
+					t.Errorf("refused with status %d, want 503", status)
+				}
+			})
+		})
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 type transport struct {
 	header http.Header
 	write  func() error // called before each write
+	flush  func() error
 
 	mu        sync.Mutex
 	writes    []string
@@ -53,6 +54,9 @@ func (t *transport) FlushError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flushes++
+	if t.flush != nil {
+		return t.flush()
+	}
 	return nil
 }
 
@@ -187,6 +191,56 @@ func TestAfterAnErrorNothingIsWritten(t *testing.T) {
 	})
 	if got := len(response.written()); got != 1 || err != nil || !errors.Is(w.Err(), gone) {
 		t.Errorf("%d writes, want 1; errors %v and %v, want none and %v", got, err, w.Err(), gone)
+	}
+}
+
+func TestAFlushThatFailsEndsTheStream(t *testing.T) {
+	gone := errors.New("broken pipe")
+	response := newTransport()
+	response.flush = func() error { return gone }
+	w, err := while(t, response, func(w *protocol.Writer) error {
+		_ = w.Write(text("x"))
+		synctest.Wait()
+		return w.Write(text("y"))
+	})
+	if !errors.Is(err, gone) || !errors.Is(w.Err(), gone) {
+		t.Errorf("errors %v and %v, want %v", err, w.Err(), gone)
+	}
+}
+
+// A frame may find as much before it as is allowed, and not a byte more.
+func TestHowFarBehindAReaderMayBe(t *testing.T) {
+	const field, end = len("data: "), len("\n\n")
+	for _, over := range []int{0, 1} {
+		_, err := while(t, stalled(), func(w *protocol.Writer) error {
+			_ = w.Write(protocol.Frame{Data: bytes.Repeat([]byte("x"), 4<<20-field-end+over)})
+			synctest.Wait() // it is under way, and counts as long as it has not left
+			if err := w.Write(text("x")); errors.Is(err, protocol.ErrSlow) != (over > 0) {
+				t.Errorf("%d bytes more than allowed: error %v", over, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAReaderIsReadyUnder64KiB(t *testing.T) {
+	const field, end = len("data: "), len("\n\n")
+	for _, size := range []int{64<<10 - 1, 64 << 10} {
+		_, err := while(t, stalled(), func(w *protocol.Writer) error {
+			_ = w.Write(protocol.Frame{Data: bytes.Repeat([]byte("x"), size-field-end)})
+			over, cancel := context.WithCancel(context.Background())
+			cancel()
+			if err := w.Ready(over); errors.Is(err, context.Canceled) != (size == 64<<10) {
+				t.Errorf("%d bytes wait: error %v", size, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -180,6 +180,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		return m.closeRun(ctx)
 	}
 	m.announceEnd(&t)
+	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 

@@ -68,7 +68,6 @@ func (f *follower) follow(ctx context.Context) error {
 			break // over says nothing then
 		}
 		if over {
-			f.begin(record)
 			_ = f.replayer.Finish(record) // the audience knows who is gone
 			return nil
 		}
@@ -140,9 +139,6 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	// is tried twice.
 	f.seen, f.record = head, record
 	f.begin(record) // also while it is queued: run_start says that it is accepted, and which run it is
-	if record.Status == core.RunCreated {
-		return record, false, nil
-	}
 	if f.next == 0 {
 		f.next = record.FirstSeq // 0 until the first step has committed
 	}

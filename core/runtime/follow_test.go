@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // replayed is the stream of a finished "parallel: a, b": the live one but for
@@ -264,6 +266,31 @@ func TestStreamYieldsWhenItsHostStops(t *testing.T) {
 	})
 }
 
+// The client of a stream has left, which ends nothing. Its host, which knows of the
+// stream, stops later.
+func TestAStreamWithoutAReaderEndsWithItsHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store)
+		requests, stop := context.WithCancelCause(t.Context())
+		ctx, leave := context.WithCancel(runtime.ForHost(requests))
+		s, began := submission("t1", "slow: 20"), time.Now()
+		time.AfterFunc(500*time.Millisecond, func() { stop(runtime.ErrStopping) })
+		_, err := process.Stream(ctx, s, runtime.ListenerFunc(func(core.Event) error {
+			leave()
+			return errors.New("broken pipe")
+		}))
+		if err != nil || time.Since(began) != 500*time.Millisecond {
+			t.Errorf("the stream ended after %s with %v, want none when the host stopped", time.Since(began), err)
+		}
+		head, err := r.store.Head(t.Context(), s.Thread)
+		if err != nil || head.Claim.Fence != 0 || head.Run.Attempts != 0 {
+			t.Errorf("a claim of fence %d and %d attempts are left, %v", head.Claim.Fence, head.Run.Attempts, err)
+		}
+		leave()
+	})
+}
+
 // A cancelled run is shown with what its model had said.
 func TestFollowOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -297,4 +324,72 @@ func TestFollowOfACancelledRun(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// What cannot be read in the middle of a run is not left out: the stream ends before
+// it, and goes on from there when its client is back.
+func TestAReplayThatCannotBeReadYields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		writer := r.process("w", r.store)
+		receipt, err := writer.Submit(t.Context(), submission("t1", "parallel: a, b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.settle(writer, core.ThreadKey{Tenant: "local", Thread: "t1"})
+		failing := &storetest.Faulty{Backend: r.store}
+		failing.OnLog = func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+			return func(yield func(store.Record, error) bool) {
+				for record, err := range r.store.Log(ctx, key, from, to) {
+					if seq, _ := store.LogSeq(record.Name); seq == 3 {
+						record, err = store.Record{}, store.ErrThrottled
+					}
+					if !yield(record, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+		process := r.process("r", failing)
+		for range 2 {
+			var got events
+			if err := process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			shown := len(got.lines) - 1
+			if diff := cmp.Diff(append(replayed[:shown:shown], "run_yield"), got.lines); diff != "" || shown < 2 || shown >= len(replayed)-1 {
+				t.Errorf("%d events were shown (-want +got):\n%s", shown, diff)
+			}
+		}
+	})
+}
+
+// A run that is over is shown at once, whatever the next one of its thread does.
+func TestARunThatIsOverIsFollowedToItsEndAtOnce(t *testing.T) {
+	for _, next := range []thread.Status{thread.Running, thread.Waiting, thread.Closing} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			writer := r.process("w", r.store)
+			receipt, err := writer.Submit(t.Context(), submission("t1", "parallel: a, b"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.settle(writer, core.ThreadKey{Tenant: "local", Thread: "t1"})
+			process := r.process("r", &storetest.Faulty{Backend: r.store, OnHead: func(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+				head, err := r.store.Head(ctx, key)
+				head.Run = thread.Run{ID: core.ID{7}, Dispatch: core.ID{7}, Status: next}
+				return head, err
+			}})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			var got events
+			if err := process.Follow(ctx, local, receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(replayed, got.lines); diff != "" || time.Since(began) != 0 {
+				t.Errorf("while the next one is %s, after %s (-want +got):\n%s", next, time.Since(began), diff)
+			}
+		})
+	}
 }

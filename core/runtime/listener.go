@@ -82,11 +82,8 @@ func (a *audience) news(e core.Event) bool {
 		a.partial = false
 	case core.EventStepRestarted: // the listener forgets the step, results and all
 		clear(a.shown)
-	case core.EventToolCallDone:
-		if !a.first(resultMark(e.MessageID)) {
-			return false
-		}
-		a.partial = true
+	case core.EventToolCallDone: // its step has begun before it, or its turn stands
+		return a.first(resultMark(e.MessageID))
 	case core.EventToolCallSuspended:
 		return e.Ticket == nil || a.first(ticketMark(e.Ticket.Suspension.ID))
 	default:

@@ -15,6 +15,14 @@ import (
 // cancellation is a client that went away, and ends nothing.
 var ErrStopping = core.Errorf(core.CodeUnavailable, "the host is stopping")
 
+// hostKey is the context key of what ForHost makes.
+type hostKey struct{}
+
+// ForHost returns the context that a host's requests are to descend from. Its end
+// with the cause [ErrStopping] reaches inline runs whose client has left, too: the
+// context of such a request has ended before, for another cause.
+func ForHost(ctx context.Context) context.Context { return context.WithValue(ctx, hostKey{}, ctx) }
+
 // Stream submits and shows the run as it happens: inline when the thread is
 // free, from its commits when other work comes first or the same submission was
 // accepted before. It returns after run_finish, or run_yield when the time is
@@ -104,8 +112,9 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 // detach keeps a context's values, its deadline and the cancellation of a host
 // that stops, not any other: a client that goes away is not a cancel.
 //
-// One function waits for the request's end, whichever comes first, and reads the
-// cause then: a cancelled context does not say why to whoever merely inherits it.
+// One function waits for the end of the request, or of its host where that is known,
+// and reads the cause then: a cancelled context does not say why to whoever merely
+// inherits it.
 // The caller must call the returned function, which waits for it.
 func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	values := context.WithoutCancel(ctx)
@@ -116,9 +125,13 @@ func (r *Runtime) detach(ctx context.Context) (context.Context, context.CancelFu
 	} else {
 		free, cancel = context.WithCancel(values)
 	}
+	host := ctx
+	if all, ok := ctx.Value(hostKey{}).(context.Context); ok {
+		host = all
+	}
 	watch, _ := r.env.Group(values)
 	watch.Go(func(context.Context) error {
-		if r.env.Wait(free, ctx.Done()) == nil && context.Cause(ctx) == ErrStopping {
+		if r.env.Wait(free, host.Done()) == nil && context.Cause(host) == ErrStopping {
 			cancel()
 		}
 		return nil

@@ -78,13 +78,21 @@ func (a *watch) leave() {
 	a.followers--
 	last := a.followers == 0
 	if last { // whoever joins from here on begins another watch, beside what is left of this one
-		delete(a.watches.threads, a.key)
+		a.retire()
 	}
 	a.watches.mu.Unlock() // poll takes it, and is waited for
 	// Read without the lock: only a follower sets group, and all of them have left.
 	if last && a.group != nil {
 		a.group.Cancel()
 		_ = a.group.Wait() // poll tells its failures to the followers
+	}
+}
+
+// retire makes whoever joins from here on begin another watch, beside what is left
+// of this one. The caller holds mu.
+func (a *watch) retire() {
+	if a.watches.threads[a.key] == a {
+		delete(a.watches.threads, a.key)
 	}
 }
 
@@ -201,6 +209,7 @@ func (a *watch) poll(ctx context.Context) error {
 		if unread++; unread == maxUnread {
 			w.mu.Lock()
 			a.failed = err
+			a.retire() // its followers leave, each in its time; who comes meanwhile is not sent away for it
 			a.tell()
 			w.mu.Unlock()
 			return nil

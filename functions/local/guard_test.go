@@ -71,7 +71,10 @@ func TestForeignHostNamesAreRefused(t *testing.T) {
 	atDefault := listen(t, guarded(t))
 	everywhere := listen(t, guarded(t, "REVEILLE_ADDR=0.0.0.0:3000", "REVEILLE_AUTH=none", "REVEILLE_HOSTS=dev.example,10.0.0.7,fd00::1"))
 	named := listen(t, guarded(t, "REVEILLE_ADDR=Dev.Example.:3000", "REVEILLE_AUTH=none"))
+	addressed := listen(t, guarded(t, "REVEILLE_ADDR=10.0.0.7:3000", "REVEILLE_AUTH=none"))
 	tests := []struct{ name, address, host, want string }{
+		{"the address that it listens on", addressed, "10.0.0.7:3000", in},
+		{"another address than that", addressed, "10.0.0.8:3000", refused("10.0.0.8:3000")},
 		{"the name of every machine", atDefault, "localhost", in},
 		{"with a port", atDefault, "localhost:3000", in},
 		{"with another port, as behind a tunnel", atDefault, "localhost:8080", in},
@@ -138,6 +141,7 @@ func TestForeignPagesCannotWrite(t *testing.T) {
 		{"a program", "POST", json, in},
 		{"a program that deletes", "DELETE", json, in},
 		{"a JSON type with parameters", "POST", "Content-Type: application/json; charset=utf-8\n", in},
+		{"a JSON type with a broken parameter", "POST", "Content-Type: application/json; charset\n", media},
 		{"a type on JSON", "POST", "Content-Type: application/merge-patch+json\n", in},
 		{"the host's own page", "POST", json + "Sec-Fetch-Site: same-origin\nOrigin: http://localhost:3000\n", in},
 		{"the host's own page in an old browser", "POST", json + "Origin: http://localhost:3000\n", in},
@@ -166,6 +170,7 @@ func TestForeignPagesCannotWrite(t *testing.T) {
 		{"two content types", "POST", json + "Content-Type: text/plain\n", media},
 		{"a page that hides its type in a list", "POST", "Content-Type: text/plain, application/json\n", media},
 		{"another site that reads", "GET", "Sec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", in},
+		{"another site that asks for an echo", "TRACE", "Sec-Fetch-Site: cross-site\n", in},
 		{"a preflight", "OPTIONS", "Sec-Fetch-Site: cross-site\nOrigin: https://evil.example\n", in},
 	}
 	for _, test := range tests {

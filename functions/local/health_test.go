@@ -102,6 +102,11 @@ func TestAFileThatIsTakenAwayIsUnhealthyUntilItIsBack(t *testing.T) {
 	}
 	const gone = `{"status":"unhealthy","reason":"the file was deleted, moved or replaced while it was open"}`
 	wantHealth(t, url, "moved", http.StatusServiceUnavailable, gone)
+	for _, other := range []string{"/healthy", "/v1/threads/t1/messages"} { // the reason is for who asks for health
+		if status, body := get(t, url+other); status != http.StatusNotFound {
+			t.Errorf("%s: %d %s, want 404", other, status, body)
+		}
+	}
 	if err := os.WriteFile(data, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +115,15 @@ func TestAFileThatIsTakenAwayIsUnhealthyUntilItIsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantHealth(t, url, "back", http.StatusOK, `{"status":"healthy"}`)
+}
+
+func TestAFileThatIsCutIsUnhealthy(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.db")
+	url, _ := quietHost(t, data)
+	if err := os.Truncate(data, 100); err != nil {
+		t.Fatal(err)
+	}
+	wantHealth(t, url, "cut", http.StatusServiceUnavailable, `{"status":"unhealthy","reason":"the data file is damaged"}`)
 }
 
 func TestHealthWritesNothing(t *testing.T) {

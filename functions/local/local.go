@@ -117,7 +117,7 @@ const (
 func serve(ctx context.Context, listener net.Listener, h *host, grace time.Duration) error {
 	requests, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
-	server := newServer(requests, h.handler, h.log)
+	server := newServer(runtime.ForHost(requests), h.handler, h.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

@@ -144,7 +144,7 @@ func address(field func(*Settings) *string) func(*Settings, string) error {
 		if err != nil {
 			return err
 		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.ContainsAny(v, "?#") {
 			return strconv.ErrRange
 		}
 		*field(s) = v

@@ -27,7 +27,7 @@ var defaultSuites = map[string][]suite{
 	"core/thread":  {{name: "core/thread"}, {name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/mailbox": {{name: "core/mailbox"}, {name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
 	"core/run":     {{name: "core/run"}, {name: "core/runtime"}, {name: "core/sim"}},
-	"core/runtime": {{name: "core/runtime"}, {name: "core/sim"}},
+	"core/runtime": {{name: "core/runtime"}, {name: "core/runtime/runtimetest"}, {name: "core/sim"}},
 }
 
 // parseSuites reads the table as the flag -tests has it.

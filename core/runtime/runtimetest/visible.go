@@ -27,6 +27,7 @@ func (o Options) VisibleEarly(t *testing.T) {
 	t.Run("tickets of the run", o.tickets)
 	t.Run("a reader who comes while it waits", o.lateReader)
 	t.Run("a reader who is there", o.liveReader)
+	t.Run("a reader whom a failing read stops", o.stoppedReader)
 }
 
 // list writes messages down, one line each.
@@ -205,17 +206,53 @@ func turnOf(calls int) (lines []string) {
 	return append(lines, "inference_complete")
 }
 
+// Results behind a call that is open have no positions.
 func (o Options) lateReader(t *testing.T) {
-	s := newStage(t, o, false, "a", "b", "c", "d")
-	s.wait([]int{0, 3}, 1, 2)
-	want := append(turnOf(4), "tool_call_done c0", "tool_call_done c3 -", "tool_call_suspended c1 s1 -", "tool_call_suspended c2 s2 -", "run_finish suspended")
-	for range 2 { // and again who comes after
+	for _, tt := range []struct {
+		done, suspended []int
+		want            []string
+	}{
+		{[]int{0, 3}, []int{1, 2}, []string{"tool_call_done c0", "tool_call_done c3 -", "tool_call_suspended c1 s1 -", "tool_call_suspended c2 s2 -"}},
+		{[]int{1, 2, 3}, []int{0}, []string{"tool_call_done c1 -", "tool_call_done c2 -", "tool_call_done c3 -", "tool_call_suspended c0 s0 -"}},
+	} {
+		s := newStage(t, o, false, "a", "b", "c", "d")
+		s.wait(tt.done, tt.suspended...)
+		want := append(append(turnOf(4), tt.want...), "run_finish suspended")
+		for range 2 { // and again who comes after
+			var got events
+			if err := s.program.Follow(t.Context(), ann, s.receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got.lines); diff != "" {
+				t.Errorf("%v done: events (-want +got):\n%s", tt.done, diff)
+			}
+		}
+	}
+}
+
+// What cannot be read is not left out: the stream ends before it.
+func (o Options) stoppedReader(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait([]int{0}, 1)
+	for _, tt := range []struct {
+		what, prefix string
+		want         []string
+	}{
+		{"log", "M#000000000001", []string{"run_start"}},
+		{"result", "M#000000000003", turnOf(2)},
+	} {
+		s.reading(func(name string) error {
+			if strings.HasPrefix(name, tt.prefix) {
+				return core.Errorf(core.CodeUnavailable, "no answer")
+			}
+			return nil
+		})
 		var got events
 		if err := s.program.Follow(t.Context(), ann, s.receipt.RunID, runtime.ListenerFunc(got.sink)); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got.lines); diff != "" {
-			t.Errorf("events (-want +got):\n%s", diff)
+		if diff := cmp.Diff(append(tt.want, "run_yield -"), got.lines); diff != "" {
+			t.Errorf("without the %s: events (-want +got):\n%s", tt.what, diff)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func given(i settings.Identity) map[string]bool {
 	return map[string]bool{
 		"REVEILLE_TENANT": i.Tenant != "", "REVEILLE_TENANT_CLAIM": i.TenantClaim != "", "REVEILLE_USER_CLAIM": i.UserClaim != "",
 		"REVEILLE_TENANTS": len(i.Tenants) > 0, "REVEILLE_ISSUER": i.Issuer != "", "REVEILLE_KEYS_URL": i.KeysURL != "",
-		"REVEILLE_CLIENTS": len(i.Clients) > 0,
+		"REVEILLE_CLIENTS": len(i.Clients) > 0, "REVEILLE_TOKEN_USE": i.TokenUse == caller.UseAccess, // the other one is its default
 	}
 }
 
@@ -83,8 +83,8 @@ func given(i settings.Identity) map[string]bool {
 var variables = map[string]string{
 	settings.AuthNone:    "?REVEILLE_TENANT",
 	settings.AuthIAM:     "!REVEILLE_TENANTS",
-	settings.AuthJWT:     "!REVEILLE_ISSUER !REVEILLE_CLIENTS |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_KEYS_URL",
-	settings.AuthGateway: "|REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_ISSUER ?REVEILLE_CLIENTS",
+	settings.AuthJWT:     "!REVEILLE_ISSUER !REVEILLE_CLIENTS |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_KEYS_URL ?REVEILLE_TOKEN_USE",
+	settings.AuthGateway: "|REVEILLE_TENANT |REVEILLE_TENANT_CLAIM ?REVEILLE_ISSUER ?REVEILLE_CLIENTS ?REVEILLE_TOKEN_USE",
 	settings.AuthLambda:  "!REVEILLE_USER_CLAIM |REVEILLE_TENANT |REVEILLE_TENANT_CLAIM",
 }
 
@@ -108,7 +108,7 @@ func check(s settings.Settings) error {
 	if strings.Contains(belonging, "|") && len(either) != 1 {
 		return fmt.Errorf("exactly one of the environment variables REVEILLE_TENANT (everybody's tenant) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH=%s", s.Auth)
 	}
-	for _, name := range []string{"REVEILLE_TENANT", "REVEILLE_TENANT_CLAIM", "REVEILLE_USER_CLAIM", "REVEILLE_TENANTS", "REVEILLE_ISSUER", "REVEILLE_KEYS_URL", "REVEILLE_CLIENTS"} {
+	for _, name := range []string{"REVEILLE_TENANT", "REVEILLE_TENANT_CLAIM", "REVEILLE_USER_CLAIM", "REVEILLE_TENANTS", "REVEILLE_ISSUER", "REVEILLE_KEYS_URL", "REVEILLE_CLIENTS", "REVEILLE_TOKEN_USE"} {
 		if set[name] {
 			return fmt.Errorf("environment variable %s has no meaning with REVEILLE_AUTH=%s", name, s.Auth)
 		}

@@ -30,6 +30,10 @@ func TestWhatIsMissingOrMeaninglessIsNamed(t *testing.T) {
 		{"tokens with both", "REVEILLE_AUTH=gateway REVEILLE_TENANT=t REVEILLE_TENANT_CLAIM=c", either + "gateway"},
 		{"a gateway's tokens", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a", ""},
 		{"a gateway's keys", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_KEYS_URL=https://i.example", "environment variable REVEILLE_KEYS_URL has no meaning with REVEILLE_AUTH=gateway"},
+		{"a gateway's access tokens", "REVEILLE_AUTH=gateway REVEILLE_TENANT_CLAIM=c REVEILLE_TOKEN_USE=access", ""},
+		{"access tokens", "REVEILLE_AUTH=jwt REVEILLE_ISSUER=https://i.example REVEILLE_CLIENTS=a REVEILLE_TENANT=t REVEILLE_TOKEN_USE=access", ""},
+		{"signers with access tokens", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TOKEN_USE=access", "environment variable REVEILLE_TOKEN_USE has no meaning with REVEILLE_AUTH=iam"},
+		{"the use that is the default", "REVEILLE_AUTH=iam REVEILLE_TENANTS=111122223333=t REVEILLE_TOKEN_USE=id", ""},
 		{"contexts", "REVEILLE_AUTH=lambda REVEILLE_TENANT_CLAIM=c REVEILLE_USER_CLAIM=u", ""},
 		{"contexts without user", "REVEILLE_AUTH=lambda REVEILLE_TENANT_CLAIM=c", "environment variable REVEILLE_USER_CLAIM is required with REVEILLE_AUTH=lambda"},
 	}
@@ -71,8 +75,9 @@ func TestHeadersOfCORSHaveOneHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[awslambda.Door]string{}
+	got, called := map[awslambda.Door]string{}, 0
 	h := AllowOrigins(s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		called++
 		got[awslambda.DoorOf(r.Context())] = w.Header().Get("Access-Control-Allow-Origin")
 	}))
 	v2Event := v2(`"authorizer":null`, `"origin":"https://app.example"`)
@@ -80,7 +85,7 @@ func TestHeadersOfCORSHaveOneHome(t *testing.T) {
 	handle(t, api, h, v2Event)
 	handle(t, url, h, v1(`"authorizer":null`, `"Origin":["https://app.example"]`))
 	want := map[awslambda.Door]string{awslambda.DoorURL: "", awslambda.DoorHTTP: "", awslambda.DoorREST: "https://app.example"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, got); diff != "" || called != 3 {
+		t.Errorf("%d calls for 3 requests, %s", called, diff)
 	}
 }
