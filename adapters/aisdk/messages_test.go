@@ -159,7 +159,7 @@ func TestAThreadThatWaitsIsReadAsUIMessages(t *testing.T) {
 	}
 }
 
-// The answer to what a person said instead of deciding stands behind it.
+// The reply to what a person said instead of deciding stands behind it.
 func TestInputThatTookThePlaceOfADecisionEndsAMessage(t *testing.T) {
 	said := func(id string) core.Message {
 		m := core.UserMessage(id, id)

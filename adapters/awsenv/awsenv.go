@@ -26,7 +26,7 @@ type Config struct {
 	// with more idle connections.
 	Transport http.RoundTripper
 	// MaxAttempts is how often a call is tried in all. Default 3. Keep it small:
-	// every try of a write that gets no answer may have been applied.
+	// every try of a write that gets no response may have been applied.
 	MaxAttempts int
 	// Timeout of one try. Default 5 s.
 	Timeout time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBufferedAnswers(t *testing.T) {
+func TestBufferedResponds(t *testing.T) {
 	const http2 = `{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"GET"}}}`
 	hello := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("X-A", "1")

@@ -61,7 +61,7 @@ const (
 	internal = `{"error":"internal error","code":"internal"}`
 )
 
-func TestStreamAnswers(t *testing.T) {
+func TestStreamResponds(t *testing.T) {
 	sse := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream; charset=utf-8") }
 	tests := []struct {
 		name     string
@@ -240,7 +240,7 @@ func TestStreamAnswers(t *testing.T) {
 	}
 }
 
-func TestStreamAnswersPointers(t *testing.T) {
+func TestStreamReturnsPointers(t *testing.T) {
 	handle := Stream(http.NotFoundHandler(), HTTPOptions{Logger: quiet})
 	response, _ := handle(t.Context(), json.RawMessage(urlGet))
 	if r, ok := response.(*events.LambdaFunctionURLStreamingResponse); !ok {

@@ -33,7 +33,7 @@
 // may have been applied, and the next one then fails on our own item: the
 // stored bytes are compared, and equal ones are a success. (A head that an
 // earlier call has written is refused and comes back, as the contract says.)
-// When no try was answered the error has [core.CodeUnavailable] and the outcome
+// When no try got a response the error has [core.CodeUnavailable] and the outcome
 // is unknown: the caller reads the HEAD and compares commit ids.
 // [store.ErrThrottled] is returned only when every try was refused.
 //

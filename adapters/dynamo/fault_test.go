@@ -198,8 +198,8 @@ func TestReadsUnderFaults(t *testing.T) {
 		replies []reply
 		code    core.Code
 	}{
-		{"5xx, then answered", []reply{broken, done}, ""},
-		{"no response, then answered", []reply{lost, done}, ""},
+		{"5xx, then a response", []reply{broken, done}, ""},
+		{"no response, then a response", []reply{lost, done}, ""},
 		{"never a response", []reply{lost, lost, lost}, core.CodeUnavailable},
 		{"throttled for good", []reply{throttle, throttle, throttle}, core.CodeThrottled},
 		{"a response that cannot be read", []reply{garbled}, core.CodeUnavailable},

@@ -38,8 +38,8 @@ func TestSilentTriesAreGivenUp(t *testing.T) {
 		code    core.Code
 		took    time.Duration
 	}{
-		{"the second try is answered, and finds that the first was applied", 1, []reply{conflict(ours)}, time.Minute, true, "", 5 * time.Second},
-		{"none is answered", 3, nil, time.Minute, false, core.CodeUnavailable, 15 * time.Second},
+		{"the second try gets a response, and finds that the first was applied", 1, []reply{conflict(ours)}, time.Minute, true, "", 5 * time.Second},
+		{"none gets a response", 3, nil, time.Minute, false, core.CodeUnavailable, 15 * time.Second},
 		{"the caller has less time", 1, nil, 2 * time.Second, false, core.CodeUnavailable, 2 * time.Second},
 	}
 	for _, tt := range tests {

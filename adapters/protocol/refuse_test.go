@@ -59,7 +59,7 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 			rec, logged := httptest.NewRecorder(), &bytes.Buffer{}
 			protocol.Refuse(rec, slog.New(slog.NewTextHandler(logged, nil)), test.err)
 			if rec.Code != test.status || strings.TrimSpace(rec.Body.String()) != test.body {
-				t.Errorf("answer %d %s, want %d %s", rec.Code, rec.Body, test.status, test.body)
+				t.Errorf("response %d %s, want %d %s", rec.Code, rec.Body, test.status, test.body)
 			}
 			if got := rec.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("content type %q", got)
@@ -79,7 +79,7 @@ func TestAPanicsStackGoesToTheLogOnly(t *testing.T) {
 	err := env.Protect(func() error { panic("secret") })
 	protocol.Refuse(rec, slog.New(slog.NewTextHandler(logged, nil)), err)
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "secret") {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	if !strings.Contains(logged.String(), "refuse_test.go") {
 		t.Errorf("log %s, want the stack", logged)
@@ -90,7 +90,7 @@ func TestAValueThatIsNoJSONIsAnInternalError(t *testing.T) {
 	rec := httptest.NewRecorder()
 	protocol.JSON(rec, 200, func() {})
 	if rec.Code != 500 || rec.Body.String() != "{\"error\":\"internal error\",\"code\":\"internal\"}\n" {
-		t.Errorf("answer %d %s", rec.Code, rec.Body)
+		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 }
 

@@ -252,7 +252,7 @@ func TestLostBatchIsSentAgain(t *testing.T) {
 		return works(operation, request)
 	})
 	if err := q.WakeBatch(context.Background(), hints(15), 0); err != nil {
-		t.Errorf("error %v, want none: the second round was answered", err)
+		t.Errorf("error %v, want none: the second round got a response", err)
 	}
 	if calls != 5 {
 		t.Errorf("%d requests, want 5: 3 tries, the second batch, the first once more", calls)

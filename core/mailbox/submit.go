@@ -218,7 +218,7 @@ func (u *submission) again(ctx context.Context, head thread.Head, receipt *Recei
 		return false, err
 	}
 	receipt.RunID, receipt.Duplicate = reader, true
-	if waits { // a hint too many costs a look at the head
+	if waits {
 		u.wake(ctx, core.WakeUp{Tenant: u.Thread.Tenant, Thread: u.Thread.Thread, Dispatch: u.dispatch, Epoch: head.Epoch}, 0, env.PointHint)
 	}
 	return true, nil

@@ -264,7 +264,7 @@ func checkParts(check checker, h thread.Head) {
 }
 
 // checkTickets is that every suspended call has the one ticket by which it can
-// be answered.
+// be decided.
 func checkTickets(check checker, h thread.Head) {
 	open := map[uint8]int{}
 	for _, t := range h.Tickets {

@@ -33,7 +33,7 @@ func (s stub) Check(json.RawMessage) error {
 
 func (s stub) Run(ctx context.Context, _ tool.Call) (tool.Result, error) { return s.run(ctx) }
 
-func answer(r tool.Result, err error) func(context.Context) (tool.Result, error) {
+func returns(r tool.Result, err error) func(context.Context) (tool.Result, error) {
 	return func(context.Context) (tool.Result, error) { return r, err }
 }
 
@@ -43,18 +43,18 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 		tool stub
 		want core.ToolResult
 	}{
-		{"text", stub{run: answer(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`), Status: core.ResultOK}},
-		{"an error result of the tool", stub{run: answer(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true, Status: core.ResultError}},
-		{"nothing", stub{run: answer(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`), Status: core.ResultOK}},
+		{"text", stub{run: returns(tool.Text(`say "hi"`), nil)}, core.ToolResult{Data: json.RawMessage(`"say \"hi\""`), Status: core.ResultOK}},
+		{"an error result of the tool", stub{run: returns(tool.Failed("no such city"), nil)}, core.ToolResult{Message: "no such city", IsError: true, Status: core.ResultError}},
+		{"nothing", stub{run: returns(tool.Result{}, nil)}, core.ToolResult{Data: json.RawMessage(`null`), Status: core.ResultOK}},
 		{"invalid arguments", stub{check: func() error { return errors.New("city is missing") }}, core.ToolResult{Message: "invalid arguments: city is missing", IsError: true, Status: core.ResultInvalid}},
 		{"a panic of Check", stub{check: func() error { panic("oh") }}, core.ToolResult{Message: "invalid arguments: the tool panicked", IsError: true, Status: core.ResultInvalid}},
-		{"an error", stub{run: answer(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true, Status: core.ResultError}},
+		{"an error", stub{run: returns(tool.Result{}, errors.New("connection refused"))}, core.ToolResult{Message: "execution failed: connection refused", IsError: true, Status: core.ResultError}},
 		{"a panic", stub{run: func(context.Context) (tool.Result, error) { panic("oh") }}, core.ToolResult{Message: "execution failed: the tool panicked", IsError: true, Status: core.ResultError}},
-		{"its own timeout", stub{run: answer(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true, Status: core.ResultError}},
-		{"data that is not JSON", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
-		{"data with a byte that is no text", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
-		{"a status of its own", stub{run: answer(tool.Result{ToolResult: core.ToolResult{Message: "no", Status: core.ResultUnknown}}, nil)}, core.ToolResult{Message: "no", Status: core.ResultOK}},
-		{"an endless error", stub{run: answer(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true, Status: core.ResultError}},
+		{"its own timeout", stub{run: returns(tool.Result{}, fmt.Errorf("fetching: %w", context.DeadlineExceeded))}, core.ToolResult{Message: "execution timed out: fetching: context deadline exceeded", IsError: true, Status: core.ResultError}},
+		{"data that is not JSON", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("{")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
+		{"data with a byte that is no text", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Data: json.RawMessage("\"\xff\"")}}, nil)}, core.ToolResult{Message: "execution failed: the result's data is not JSON", IsError: true, Status: core.ResultError}},
+		{"a status of its own", stub{run: returns(tool.Result{ToolResult: core.ToolResult{Message: "no", Status: core.ResultUnknown}}, nil)}, core.ToolResult{Message: "no", Status: core.ResultOK}},
+		{"an endless error", stub{run: returns(tool.Result{}, errors.New(strings.Repeat("é", 400)))}, core.ToolResult{Message: "execution failed: " + strings.Repeat("é", 250) + "...", IsError: true, Status: core.ResultError}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 func TestExecuteKeepsTheCommand(t *testing.T) {
 	result := tool.Text("done")
 	result.Command.Effects = []state.Effect{{Key: "mail"}}
-	got, err := tool.Execute(t.Context(), stub{run: answer(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+	got, err := tool.Execute(t.Context(), stub{run: returns(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestExecuteKeepsThePanicForTheLog(t *testing.T) {
 
 func TestExecuteReturnsAFatalError(t *testing.T) {
 	cause := errors.New("credential revoked")
-	_, err := tool.Execute(t.Context(), stub{run: answer(tool.Result{}, fmt.Errorf("charging: %w", tool.Fatal(cause)))}, tool.Call{})
+	_, err := tool.Execute(t.Context(), stub{run: returns(tool.Result{}, fmt.Errorf("charging: %w", tool.Fatal(cause)))}, tool.Call{})
 	if !tool.IsFatal(err) || !errors.Is(err, cause) {
 		t.Errorf("got %v, want the fatal error", err)
 	}
@@ -149,9 +149,9 @@ func TestLimits(t *testing.T) {
 		{"arguments at the limit", weather(t), tool.Call{Arguments: arguments(262144)}, ""},
 		{"arguments over it", weather(t), tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
 		{"arguments over it, of any tool", stub{}, tool.Call{Arguments: arguments(262145)}, "invalid arguments: arguments are larger than 262144 bytes"},
-		{"result at the limit", stub{run: answer(result(1048576), nil)}, tool.Call{}, ""},
-		{"result over it", stub{run: answer(result(1048577), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
-		{"message over it", stub{run: answer(tool.Failed(strings.Repeat("x", 1048577)), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+		{"result at the limit", stub{run: returns(result(1048576), nil)}, tool.Call{}, ""},
+		{"result over it", stub{run: returns(result(1048577), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
+		{"message over it", stub{run: returns(tool.Failed(strings.Repeat("x", 1048577)), nil)}, tool.Call{}, "execution failed: result is larger than 1048576 bytes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestExecuteReturnsASuspension(t *testing.T) {
 		Suspension: core.Suspension{ID: "s1", Action: "tool:ask", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`{"type":"string"}`)},
 		Mode:       core.ResumeAsResult, Kind: core.TicketPerson, Timeout: time.Minute,
 	}
-	got, err := tool.Execute(t.Context(), stub{run: answer(tool.Suspended(suspend), nil)}, tool.Call{ID: "c1", Name: "stub"})
+	got, err := tool.Execute(t.Context(), stub{run: returns(tool.Suspended(suspend), nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := tool.Execute(t.Context(), stub{run: answer(test.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+			got, err := tool.Execute(t.Context(), stub{run: returns(test.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 			if err != nil {
 				t.Fatal(err)
 			}

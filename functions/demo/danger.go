@@ -17,7 +17,7 @@ func Danger() (tool.Tool, error) {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
 	}
-	type answer struct {
+	type reply struct {
 		Text       string `json:"text"`
 		Executions int    `json:"executions"`
 	}
@@ -28,7 +28,7 @@ func Danger() (tool.Tool, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			executions[a.Text]++
-			return tool.JSON(answer{a.Text, executions[a.Text]})
+			return tool.JSON(reply{a.Text, executions[a.Text]})
 		})
 }
 

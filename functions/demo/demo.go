@@ -55,11 +55,11 @@ func Echo() (tool.Tool, error) {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to say back"`
 	}
-	type answer struct {
+	type reply struct {
 		Text string `json:"text"`
 	}
 	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
 		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
-			return tool.JSON(answer(a))
+			return tool.JSON(reply(a))
 		})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 )
 
-// ask prints the deltas of an answer, one line each.
+// ask prints the deltas of a turn, one line each.
 func ask(ctx context.Context, messages ...core.Message) (lines []string) {
 	for d, err := range scripted.New(env.System()).Stream(ctx, model.Request{Messages: messages}) {
 		switch {
@@ -52,7 +52,7 @@ func ended(status core.ResultStatus, data, message string) core.Message {
 	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{Status: status, Data: json.RawMessage(data), Message: message}}
 }
 
-// cut is a conversation whose answer was cut off behind what is said.
+// cut is a conversation whose turn was cut off behind what is said.
 func cut(question, said string) []core.Message {
 	return []core.Message{
 		user(question),
@@ -77,14 +77,14 @@ func TestRules(t *testing.T) {
 			"call 0 echo", `arguments 0 {"text"`, `arguments 0 :"a b"}`, "usage 3 1", "stop tool_use"}},
 		{"arguments not cut inside a rune", []core.Message{user("echo: üüüüü")}, []string{
 			"call 0 echo", `arguments 0 {"text":"ü`, `arguments 0 üüüü"}`, "usage 2 1", "stop tool_use"}},
-		{"echo, answered", []core.Message{user("echo: a"), called, result(`{"text":"a"}`)}, []string{
+		{"echo, with its result", []core.Message{user("echo: a"), called, result(`{"text":"a"}`)}, []string{
 			"text Echo", "text : a", "usage 3 2", "stop end_turn"}},
-		{"input after the answer", []core.Message{user("echo: a"), called, result(`{"text":"a"}`), user("echo: b")}, []string{
+		{"input after the reply", []core.Message{user("echo: a"), called, result(`{"text":"a"}`), user("echo: b")}, []string{
 			"call 0 echo", `arguments 0 {"text`, `arguments 0 ":"b"}`, "usage 5 1", "stop tool_use"}},
 		{"parallel", []core.Message{user("parallel: a, <b>,,")}, []string{
 			"call 0 echo", `arguments 0 {"text`, `arguments 0 ":"a"}`,
 			"call 1 echo", `arguments 1 {"text"`, `arguments 1 :"<b>"}`, "usage 3 2", "stop tool_use"}},
-		{"parallel, answered", []core.Message{user("parallel: a, b"), called, result("1"), result("2")}, []string{
+		{"parallel, with its results", []core.Message{user("parallel: a, b"), called, result("1"), result("2")}, []string{
 			"text Echo: ", "text a, b", "usage 5 3", "stop end_turn"}},
 		{"parallel of nothing", []core.Message{user("parallel: ,")}, []string{"text Echo", "text : ", "usage 2 1", "stop end_turn"}},
 		{"think", []core.Message{user("think: this")}, []string{
@@ -117,8 +117,8 @@ func TestRules(t *testing.T) {
 			"text The result of wea", "text ther: no weather", "usage 4 6", "stop end_turn"}},
 		{"call, denied", []core.Message{user(`call: weather`), called, ended(core.ResultDenied, "", "no")}, []string{
 			"text The call of weat", "text her was denied.", "usage 3 6", "stop end_turn"}},
-		{"the rest of a cut answer", cut("hi there", "You s"), []string{"text aid: hi", "text  there", "usage 31 3", "stop end_turn"}},
-		{"the rest of a whole answer", cut("hi", "You said: hi"), []string{"usage 31 0", "stop end_turn"}},
+		{"the rest of a cut turn", cut("hi there", "You s"), []string{"text aid: hi", "text  there", "usage 31 3", "stop end_turn"}},
+		{"the rest of a whole turn", cut("hi", "You said: hi"), []string{"usage 31 0", "stop end_turn"}},
 		{"the rest behind a thought", cut("think: this", "I thought"), []string{"text  about", "text  it.", "usage 31 2", "stop end_turn"}},
 		{"a note that nothing precedes is input", []core.Message{user(model.ContinueNote)}, []string{
 			"text " + ("You said: " + model.ContinueNote)[:(len(model.ContinueNote)+10)/2+1],
@@ -156,7 +156,7 @@ func TestSlowSaysAWordEach100Milliseconds(t *testing.T) {
 }
 
 // Words that were said before the cut are neither repeated nor waited for.
-func TestSlowGoesOnFromACutAnswer(t *testing.T) {
+func TestSlowGoesOnFromACutTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var at []string

@@ -1,5 +1,5 @@
 // Sends one message with the real AI SDK client and prints, as one line of
-// JSON, what the client made of the answer.
+// JSON, what the client made of the response.
 //
 //   node chat.mjs <base-url> [text] [package]
 //
