@@ -10,8 +10,10 @@ import (
 // env.Env.NewID as a UUIDv7, and written in the canonical UUID form.
 type ID [16]byte
 
-// IsZero reports whether the id is unset.
-func (id ID) IsZero() bool { return id == ID{} }
+// IsZero reports whether the id is unset. Its receiver is a pointer because
+// encoding/json, which asks it about every field that may be left out, would put
+// a value into memory of its own first.
+func (id *ID) IsZero() bool { return *id == ID{} }
 
 // String returns the canonical lower-case UUID form.
 func (id ID) String() string {

@@ -85,9 +85,8 @@ func (o object) path(key string) string {
 }
 
 // take removes and returns the value of a key that may be spelled in several
-// ways; found is false when it is absent.
-func (o object) take(names ...string) (path string, raw json.RawMessage, found bool, err error) {
-	taken := ""
+// ways, and how it is; found is false when it is absent.
+func (o object) take(names ...string) (taken string, raw json.RawMessage, found bool, err error) {
 	for _, name := range names {
 		i := o.find(name)
 		if i < 0 {
@@ -102,18 +101,18 @@ func (o object) take(names ...string) (path string, raw json.RawMessage, found b
 	if !found {
 		taken = names[0]
 	}
-	return o.path(taken), raw, found, nil
+	return taken, raw, found, nil
 }
 
 // text takes an optional string.
 func (o object) text(names ...string) (string, error) {
-	path, raw, found, err := o.take(names...)
+	name, raw, found, err := o.take(names...)
 	if err != nil || !found {
 		return "", err
 	}
 	s, err := unquote(raw)
 	if err != nil {
-		return "", core.Errorf(core.CodeInvalid, "%s must be a string", path)
+		return "", core.Errorf(core.CodeInvalid, "%s must be a string", o.path(name))
 	}
 	return s, nil
 }
@@ -134,10 +133,11 @@ func (o object) end() error {
 
 // messages takes the required list of input messages.
 func (o object) messages() ([]core.Message, error) {
-	path, raw, found, err := o.take("messages")
+	name, raw, found, err := o.take("messages")
 	if err != nil {
 		return nil, err
 	}
+	path := o.path(name)
 	if !found {
 		return nil, core.Errorf(core.CodeInvalid, "%s is required", path)
 	}
@@ -172,10 +172,11 @@ func message(at string, raw json.RawMessage) (core.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	path, content, found, err := o.take("content")
+	name, content, found, err := o.take("content")
 	if err != nil {
 		return m, err
 	}
+	path := o.path(name)
 	if !found {
 		return m, core.Errorf(core.CodeInvalid, "%s is required", path)
 	}

@@ -278,3 +278,56 @@ func TestEachOfNoneCallsNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLaterStartsBehindItsPauseOrNever(t *testing.T) {
+	tests := []struct {
+		name   string
+		cancel time.Duration // when the group is cancelled
+		calls  int32
+		took   time.Duration // of Wait, from the beginning
+	}{
+		{"cancelled before", 2 * time.Second, 0, 2 * time.Second},
+		{"cancelled while it runs", 4 * time.Second, 1, 5 * time.Second},
+		{"cancelled behind it", 6 * time.Second, 1, 6 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				group, shared := env.System().Group(t.Context())
+				var calls atomic.Int32
+				group.Later(3*time.Second, func(ctx context.Context) error {
+					if calls.Add(1); ctx != shared {
+						t.Error("the function has another context than the group's")
+					}
+					time.Sleep(2 * time.Second)
+					return nil
+				})
+				time.Sleep(tt.cancel)
+				group.Cancel()
+				group.Cancel() // a second time changes nothing
+				if err := group.Wait(); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(start); calls.Load() != tt.calls || took != tt.took {
+					t.Errorf("%d calls, Wait returned after %s, want %d and %s", calls.Load(), took, tt.calls, tt.took)
+				}
+				time.Sleep(time.Minute)
+				if calls.Load() != tt.calls {
+					t.Error("it was called behind Wait")
+				}
+			})
+		})
+	}
+}
+
+func TestWaitWaitsForWhatStartsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failure, start := errors.New("failure"), time.Now()
+		group, shared := env.System().Group(t.Context())
+		group.Later(3*time.Second, func(context.Context) error { return failure })
+		if err := group.Wait(); err != failure || time.Since(start) != 3*time.Second || context.Cause(shared) != failure {
+			t.Errorf("Wait returns %v after %s, the context ended for %v", err, time.Since(start), context.Cause(shared))
+		}
+	})
+}

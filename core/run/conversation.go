@@ -53,6 +53,11 @@ func build(c *conversation) *builder {
 	return b
 }
 
+// expect makes room for so many messages at once.
+func (b *builder) expect(n int) {
+	b.messages, b.seqs = slices.Grow(b.messages, n), slices.Grow(b.seqs, n)
+}
+
 // enter drops the state that ended with an earlier run or step. Step 0 is what
 // comes before a step: its input.
 func (b *builder) enter(run core.ID, step int) {

@@ -95,6 +95,7 @@ func (d *draft) committed(ctx context.Context) {
 // cold cannot drift apart.
 func (d *draft) remember() {
 	b := build(d.conversation)
+	b.expect(len(d.entries))
 	for _, entry := range d.entries {
 		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
 			d.log.Error("committed entries do not fold", append(d.attrs(), "error", err)...)

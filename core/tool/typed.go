@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strings"
 
@@ -39,13 +37,12 @@ func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Ar
 	if err != nil {
 		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
-	return &typed[Args]{spec: spec, schema: resolved, shape: shapeOf(schema), run: run}, nil
+	return &typed[Args]{spec: spec, schema: resolved, run: run}, nil
 }
 
 type typed[Args any] struct {
 	spec   Spec
 	schema *jsonschema.Resolved
-	shape  *shape // nil: the schema has none
 	run    func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
@@ -57,10 +54,6 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if len(arguments) > MaxArguments {
 		return ErrArgumentsTooLarge
 	}
-	var args Args
-	if t.shape.fits(orEmpty(arguments)) && decode(arguments, &args) == nil {
-		return nil
-	}
 	var value any
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
 		return core.Errorf(core.CodeInvalid, "not JSON: %w", err)
@@ -68,8 +61,15 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if err := t.schema.Validate(value); err != nil {
 		return core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
 	}
-	var again Args
-	return decode(arguments, &again)
+	// One JSON value, then, and fit for the schema: what is left is what Args cannot
+	// hold, and fields that only the schema knows.
+	decoder := json.NewDecoder(bytes.NewReader(orEmpty(arguments)))
+	decoder.DisallowUnknownFields()
+	var args Args
+	if err := decoder.Decode(&args); err != nil {
+		return core.Errorf(core.CodeInvalid, "%w", err)
+	}
+	return nil
 }
 
 // Run implements Tool.
@@ -88,18 +88,6 @@ func orEmpty(arguments json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return arguments
-}
-
-func decode(arguments json.RawMessage, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(orEmpty(arguments)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return core.Errorf(core.CodeInvalid, "%w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return core.Errorf(core.CodeInvalid, "more than one JSON value")
-	}
-	return nil
 }
 
 // shorten bounds an error that may quote the arguments; what it names stands first.
