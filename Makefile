@@ -16,7 +16,7 @@ AWS := scripts/aws-with.sh
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: help run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: exhaustive help run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -41,11 +41,14 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test $(RACE) ./...
-	$(GO) test -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
+	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
 
 kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./functions/local
+
+exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
+	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval
@@ -89,6 +92,7 @@ mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 place
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
 	scripts/fuzz.sh 60s
+	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(MAKE) sim-mutants
 	$(MAKE) soak KILLS=1000
 	$(MAKE) mutants

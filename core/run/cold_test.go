@@ -194,7 +194,7 @@ func TestColdStepReadsNoMoreThanItsWindow(t *testing.T) {
 	}
 	large := toolFunc{name: "large", run: func(context.Context, tool.Call) (tool.Result, error) { return tool.Text(body), nil }}
 	n := 5000
-	if testing.Short() { // as many turns after a stored state
+	if testing.Short() || underRace { // as many turns after a stored state
 		n = 1000
 	}
 	tests := []struct {
