@@ -62,7 +62,7 @@ sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of the
 sim-mutants: ## Plant errors in the runtime; the simulator must find each
 	$(GO) run ./scripts/simmutants
 
-coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first answer
+coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first response
 	scripts/coldstart.sh
 
 test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)

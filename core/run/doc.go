@@ -172,15 +172,16 @@
 // What happens when a tool panics? tool.Execute in core/tool/execute.go makes an
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
-// conclude stores the result like any other.
+// round.conclude beside it stores the result like any other.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in
 // core/thread/commit.go is the head's last word.
 //
-// Where does a delta get its position? turn.go knows the block and the byte at
-// which it ends (say, emit), and emitAt in event.go makes a position of them. A
-// replay comes to the same ones in replay.go.
+// Where does a delta get its position, which is its SSE id? turn.go knows the block
+// and the byte at which it ends (say, emit), and emitAt in event.go makes a
+// core.Position of them. A replay comes to the same ones in replay.go. The encoder
+// of package adapters/httpapi writes it as the frame's id; AI SDK's frames have none.
 //
 // What happens to a step that fails? remedy and giveBack in guard.go choose;
 // ended.go says which errors end the run, and retry.go when a model is called

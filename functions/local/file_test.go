@@ -40,6 +40,17 @@ func TestATwoStepRunIsFourTransactions(t *testing.T) {
 	}
 }
 
+// TestAFileThatAnotherHostHasSaysWhatToDo: both may listen at addresses of their own.
+func TestAFileThatAnotherHostHasSaysWhatToDo(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.db")
+	serveHost(t, data)
+	_, err := newHost(t.Context(), env.System(), settings.Settings{Data: data}, slog.New(slog.DiscardHandler), demonstration)
+	want := "open store " + data + ": another process has the file open (waited 1s for its lock): end that one, or set REVEILLE_DATA to another file"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant  %s", err, want)
+	}
+}
+
 // filled is a file with one finished run.
 func filled(t *testing.T) string {
 	t.Helper()

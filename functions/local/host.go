@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
-// localTenant owns everything on the local host.
+// localTenant owns everything on the local host unless REVEILLE_TENANT says who does.
 const localTenant = "local"
 
 // followInterval is long: the file is this process's alone, and it is told of what
@@ -79,6 +80,9 @@ func (h *host) openStore(ctx context.Context, s settings.Settings) (store.Backen
 		return memory.New(), nil, nil
 	}
 	file, err := bolt.Open(s.Data, bolt.Options{})
+	if errors.Is(err, bolt.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: end that one, or set REVEILLE_DATA to another file", err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +109,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 		return err
 	}
 	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
-		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(localTenant), Logger: log,
+		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(cmp.Or(s.Identity.Tenant, localTenant)), Logger: log,
 	})))
 	announce(log, s, parts)
 	return nil

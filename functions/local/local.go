@@ -55,11 +55,16 @@ func firstLine(err error) string {
 }
 
 // checkAuth refuses what would leave the host open unawares: it authenticates
-// nobody, so beyond this machine that must be said, and no gateway stands
-// before it.
+// nobody, so beyond this machine that must be said, no gateway stands before it,
+// and variables by which a function on AWS checks requests have no effect.
 func checkAuth(s settings.Settings) error {
 	if s.Auth != "" && s.Auth != settings.AuthNone {
 		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
+	}
+	for _, name := range s.Identity.Given() {
+		if name != "REVEILLE_TENANT" {
+			return fmt.Errorf("environment variable %s has no meaning on the local host, which authenticates nobody", name)
+		}
 	}
 	name, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {

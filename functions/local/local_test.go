@@ -1,8 +1,14 @@
 package local
 
 import (
+	"bytes"
+	"cmp"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -29,6 +35,62 @@ func TestHostIsNotOpenUnawares(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("error %q\nwant  %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestTheHostIgnoresNoWayToAuthenticate: whoever sets one believes that requests are
+// checked, and here they are not.
+func TestTheHostIgnoresNoWayToAuthenticate(t *testing.T) {
+	tests := []struct{ variable, want string }{
+		{"REVEILLE_TENANT=acme", ""},
+		{"REVEILLE_TENANT_CLAIM=org", "REVEILLE_TENANT_CLAIM"},
+		{"REVEILLE_USER_CLAIM=user", "REVEILLE_USER_CLAIM"},
+		{"REVEILLE_TENANTS=111122223333=acme", "REVEILLE_TENANTS"},
+		{"REVEILLE_ISSUER=https://issuer.example", "REVEILLE_ISSUER"},
+		{"REVEILLE_KEYS_URL=https://issuer.example/keys", "REVEILLE_KEYS_URL"},
+		{"REVEILLE_CLIENTS=app", "REVEILLE_CLIENTS"},
+	}
+	for _, test := range tests {
+		t.Run(test.variable, func(t *testing.T) {
+			s, err := settings.Read([]string{test.variable})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := "", test.want
+			if want != "" {
+				want = "environment variable " + want + " has no meaning on the local host, which authenticates nobody"
+			}
+			if err := checkAuth(s); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("error %q\nwant  %q", got, want)
+			}
+		})
+	}
+}
+
+// TestTheTenantOfTheSettingsOwnsTheThreads: a thread of one tenant is none of another's.
+func TestTheTenantOfTheSettingsOwnsTheThreads(t *testing.T) {
+	for _, tenant := range []string{"", "acme"} {
+		t.Run(tenant, func(t *testing.T) {
+			s, err := settings.Read([]string{"REVEILLE_DATA=memory", "REVEILLE_TENANT=" + tenant})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			h, err := newHost(t.Context(), env.System(), s, slog.New(slog.NewTextHandler(&log, nil)), demonstration)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(h.handler)
+			_, body := post(t, server.URL+"/v1/ai-sdk/chat", chat)
+			server.Close()
+			h.shutDown()
+			if want := "tenant=" + cmp.Or(tenant, "local") + " "; !strings.Contains(log.String(), want) {
+				t.Errorf("%s\nlog %s\nwant %s", body, log.String(), want)
 			}
 		})
 	}

@@ -30,6 +30,29 @@ type Identity struct {
 	TokenUse    string            // REVEILLE_TOKEN_USE: which of Cognito's tokens count
 }
 
+// Given returns the names of the variables that are set. REVEILLE_TOKEN_USE, which
+// always has a value, counts when it is not the default.
+func (i Identity) Given() (names []string) {
+	for _, v := range []struct {
+		name  string
+		given bool
+	}{
+		{"REVEILLE_TENANT", i.Tenant != ""},
+		{"REVEILLE_TENANT_CLAIM", i.TenantClaim != ""},
+		{"REVEILLE_USER_CLAIM", i.UserClaim != ""},
+		{"REVEILLE_TENANTS", len(i.Tenants) > 0},
+		{"REVEILLE_ISSUER", i.Issuer != ""},
+		{"REVEILLE_KEYS_URL", i.KeysURL != ""},
+		{"REVEILLE_CLIENTS", len(i.Clients) > 0},
+		{"REVEILLE_TOKEN_USE", i.TokenUse == "access"},
+	} {
+		if v.given {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
 func name(field func(*Settings) *string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		*field(s) = v

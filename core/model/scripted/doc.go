@@ -15,5 +15,6 @@
 //	anything else   says it back
 //
 // After a call that was denied or cancelled the model says that it was denied.
+// After one that never ran, for want of the tool or of fitting arguments, it says why.
 // Asked to go on from a cut turn (model.ContinueNote), the model says the rest.
 package scripted

@@ -81,6 +81,9 @@ func (s *script) play() error {
 	if s.user == "fail" {
 		return &model.Error{Kind: model.KindInvalid, Message: Failure, Public: Failure}
 	}
+	if why, invalid := s.invalid(); invalid {
+		return s.say("Nothing came of it: " + why)
+	}
 	if x, ok := s.rest("echo"); ok {
 		if len(s.results) > 0 {
 			return s.say("Echo: " + x)
@@ -104,6 +107,17 @@ func (s *script) play() error {
 		return err
 	}
 	return s.say("You said: " + s.user)
+}
+
+// invalid returns why the newest call never ran: its agent has no such tool, as one
+// without the demo's tools, or the arguments do not fit. The rule call says that
+// with the tool's name.
+func (s *script) invalid() (why string, ok bool) {
+	if _, call := s.rest("call"); call || len(s.results) == 0 {
+		return "", false
+	}
+	r := s.results[len(s.results)-1]
+	return r.Text(), r.Status == core.ResultInvalid
 }
 
 // callOnce is the rules that call one tool and then say what came of it.

@@ -113,6 +113,12 @@ func TestRules(t *testing.T) {
 			"call 0 weather", `arguments 0 {`, `arguments 0 }`, "usage 2 1", "stop tool_use"}},
 		{"call with arguments that are no JSON", []core.Message{user(`call: weather Bern`)}, []string{
 			"call 0 weather", `arguments 0 Be`, `arguments 0 rn`, "usage 3 1", "stop tool_use"}},
+		{"echo without such a tool", []core.Message{user("echo: a"), called, ended(core.ResultInvalid, "", "tool \"echo\" not found")}, []string{
+			"text Nothing came of it: t", `text ool "echo" not found`, "usage 6 8", "stop end_turn"}},
+		{"parallel without such a tool", []core.Message{user("parallel: a, b"), called, ended(core.ResultInvalid, "", "no"), ended(core.ResultInvalid, "", "no")}, []string{
+			"text Nothing came", `text  of it: no`, "usage 5 5", "stop end_turn"}},
+		{"approve without such a tool", []core.Message{user("approve: a"), called, ended(core.ResultInvalid, "", "no")}, []string{
+			"text Nothing came", `text  of it: no`, "usage 3 5", "stop end_turn"}},
 		{"call, failed", []core.Message{user(`call: weather`), called, ended(core.ResultError, "", "no weather")}, []string{
 			"text The result of wea", "text ther: no weather", "usage 4 6", "stop end_turn"}},
 		{"call, denied", []core.Message{user(`call: weather`), called, ended(core.ResultDenied, "", "no")}, []string{

@@ -6,6 +6,7 @@ package identity
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
@@ -69,15 +70,6 @@ func vouched(policy func(caller.Caller) (core.Identity, error)) func(*http.Reque
 	}
 }
 
-// given are the variables that have a meaning for some ways to authenticate only.
-func given(i settings.Identity) map[string]bool {
-	return map[string]bool{
-		"REVEILLE_TENANT": i.Tenant != "", "REVEILLE_TENANT_CLAIM": i.TenantClaim != "", "REVEILLE_USER_CLAIM": i.UserClaim != "",
-		"REVEILLE_TENANTS": len(i.Tenants) > 0, "REVEILLE_ISSUER": i.Issuer != "", "REVEILLE_KEYS_URL": i.KeysURL != "",
-		"REVEILLE_CLIENTS": len(i.Clients) > 0, "REVEILLE_TOKEN_USE": i.TokenUse == caller.UseAccess, // the other one is its default
-	}
-}
-
 // variables are those that belong to a way to authenticate, with what is asked of
 // each: "!" must be given, "?" may be, "|" is one of which exactly one is given.
 var variables = map[string]string{
@@ -93,25 +85,24 @@ func check(s settings.Settings) error {
 	if !ok {
 		return fmt.Errorf("environment variable REVEILLE_AUTH is required here, allowed: none, iam, jwt, gateway, lambda")
 	}
-	set := given(s.Identity)
+	given := s.Identity.Given()
 	var either []string
+	rest := slices.Clone(given)
 	for _, item := range strings.Fields(belonging) {
 		name := item[1:]
-		if item[0] == '!' && !set[name] {
+		if item[0] == '!' && !slices.Contains(given, name) {
 			return fmt.Errorf("environment variable %s is required with REVEILLE_AUTH=%s", name, s.Auth)
 		}
-		if item[0] == '|' && set[name] {
+		if item[0] == '|' && slices.Contains(given, name) {
 			either = append(either, name)
 		}
-		delete(set, name)
+		rest = slices.DeleteFunc(rest, func(other string) bool { return other == name })
 	}
 	if strings.Contains(belonging, "|") && len(either) != 1 {
 		return fmt.Errorf("exactly one of the environment variables REVEILLE_TENANT (everybody's tenant) and REVEILLE_TENANT_CLAIM is required with REVEILLE_AUTH=%s", s.Auth)
 	}
-	for _, name := range []string{"REVEILLE_TENANT", "REVEILLE_TENANT_CLAIM", "REVEILLE_USER_CLAIM", "REVEILLE_TENANTS", "REVEILLE_ISSUER", "REVEILLE_KEYS_URL", "REVEILLE_CLIENTS", "REVEILLE_TOKEN_USE"} {
-		if set[name] {
-			return fmt.Errorf("environment variable %s has no meaning with REVEILLE_AUTH=%s", name, s.Auth)
-		}
+	if len(rest) > 0 {
+		return fmt.Errorf("environment variable %s has no meaning with REVEILLE_AUTH=%s", rest[0], s.Auth)
 	}
 	return nil
 }
