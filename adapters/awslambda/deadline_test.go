@@ -103,3 +103,23 @@ func TestAResponseWhoseDeadlineIsOverAtItsEndIsBroken(t *testing.T) {
 		})
 	}
 }
+
+func TestAResponseThatLacksAWriteStaysBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := open(t, t.Context(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			control := http.NewResponseController(w)
+			_ = control.SetWriteDeadline(time.Now())
+			if _, err := w.Write(make([]byte, 256<<10)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("error %v, want the deadline's", err)
+			}
+			_ = control.SetWriteDeadline(time.Time{}) // for what comes after
+		}), urlGet)
+		time.Sleep(time.Second)
+		_, err := io.ReadAll(o.body)
+		var broken messages.InvokeResponse_Error
+		if !errors.As(err, &broken) || broken.Type != "Reveille.BrokenStream" {
+			t.Errorf("the body ends with %v, want a broken stream", err)
+		}
+		_ = o.close()
+	})
+}

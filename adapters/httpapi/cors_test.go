@@ -34,6 +34,9 @@ func TestCORS(t *testing.T) {
 		{"a refusal", "GET", http.Header{"Origin": {allowed}}, 401, http.Header{
 			"Vary": {"Origin"}, "Access-Control-Allow-Origin": {allowed}, "Access-Control-Expose-Headers": {responseHeaders},
 		}, refused},
+		{"a request that speaks of another method", "GET", http.Header{"Origin": {allowed}, "Access-Control-Request-Method": {"POST"}}, 401, http.Header{
+			"Vary": {"Origin"}, "Access-Control-Allow-Origin": {allowed}, "Access-Control-Expose-Headers": {responseHeaders},
+		}, refused},
 		{"OPTIONS that is no preflight", "OPTIONS", http.Header{"Origin": {allowed}}, 401, http.Header{
 			"Vary": {"Origin"}, "Access-Control-Allow-Origin": {allowed}, "Access-Control-Expose-Headers": {responseHeaders},
 		}, refused},

@@ -97,6 +97,7 @@ func TestFramesAreWrittenAsTheFormatSays(t *testing.T) {
 		{"all fields", protocol.Frame{ID: "r.1.2.3", Event: "note", Data: []byte("x")}, "id: r.1.2.3\nevent: note\ndata: x\n\n"},
 		{"no data", protocol.Frame{ID: "7"}, "id: 7\ndata: \n\n"},
 		{"several lines", protocol.Frame{Data: []byte("a\nb\r\nc\rd\n")}, "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"},
+		{"line ends at both edges", protocol.Frame{Data: []byte("\nevent: no\r")}, "data: \ndata: event: no\ndata: \n\n"},
 		{"line ends in id and event", protocol.Frame{ID: "1\ndata: no", Event: "e\r\x00v"}, "id: 1data: no\nevent: ev\ndata: \n\n"},
 	}
 	for _, test := range tests {

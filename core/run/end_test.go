@@ -240,8 +240,8 @@ func TestRunEnds(t *testing.T) {
 				if diff := cmp.Diff(tt.end, end); diff != "" {
 					t.Errorf("end (-want +got):\n%s", diff)
 				}
-				if got.first != core.EventRunStart || got.finishes != 1 || got.last != core.EventRunFinish {
-					t.Errorf("the stream begins with %s and ends with %s, and has %d run_finish", got.first, got.last, got.finishes)
+				if got.first != core.EventRunStart || got.finishes != 1 || got.last != core.EventRunFinish || got.finished != receipt.RunID {
+					t.Errorf("the stream begins with %s and ends with %s, and has %d run_finish, of run %s", got.first, got.last, got.finishes, got.finished)
 				}
 				if head := w.head(t, key); head.Busy() || head.Claim.Fence != 0 {
 					t.Errorf("the head is left as %+v", head)
@@ -257,6 +257,7 @@ func shortCallID(id core.ID) string { return "call_" + id.String()[24:] + "_1_0"
 type finals struct {
 	first, last core.EventType
 	finishes    int
+	finished    core.ID // the run that run_finish names
 }
 
 func (f *finals) sink(e core.Event) error {
@@ -265,6 +266,7 @@ func (f *finals) sink(e core.Event) error {
 	}
 	if f.last = e.Type; e.Type == core.EventRunFinish {
 		f.finishes++
+		f.finished = e.RunID
 	}
 	return nil
 }

@@ -70,3 +70,69 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 		})
 	}
 }
+
+// A renewal that is refused because the run was ended stops the step at once; one
+// that fails for another reason is tried again at the next look.
+func TestARefusedRenewalStopsTheStep(t *testing.T) {
+	for _, tt := range []struct{ refusal, want error }{
+		{thread.ErrSuperseded, thread.ErrSuperseded},
+		{thread.ErrClosing, thread.ErrClosing},
+		{thread.ErrDeleted, thread.ErrDeleted},
+		{store.ErrThrottled, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			renewals := 0
+			l := looks{head: func() thread.Head { return thread.Head{Claim: thread.Claim{Fence: 5}} }, extend: func() error { renewals++; return tt.refusal }}
+			m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // two looks
+			defer cancel()
+			err, want := m.watch(ctx), 1
+			if tt.want == nil {
+				want = 2
+			}
+			if !errors.Is(err, tt.want) || renewals != want {
+				t.Errorf("%v: error %v after %d renewals, want %v after %d", tt.refusal, err, renewals, tt.want, want)
+			}
+		})
+	}
+}
+
+// What the watch saw is why the work ended early, and no reason to forget what it
+// came to.
+func TestWorkBesideItsWatch(t *testing.T) {
+	failed := errors.New("no route")
+	for _, tt := range []struct {
+		name string
+		lost bool // the watch finds another claim after a second
+		work func(ctx context.Context) (Stepped, error)
+		want error
+	}{
+		{"it is stopped", true, func(ctx context.Context) (Stepped, error) { <-ctx.Done(); return Stepped{}, ctx.Err() }, thread.ErrFenced},
+		{"it succeeds all the same", true, func(ctx context.Context) (Stepped, error) {
+			<-ctx.Done()
+			return Stepped{Outcome: thread.Done}, nil
+		}, nil},
+		{"it fails before", false, func(context.Context) (Stepped, error) { return Stepped{}, failed }, failed},
+		{"it succeeds", false, func(context.Context) (Stepped, error) { return Stepped{Outcome: thread.Done}, nil }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fence := uint64(5)
+				if tt.lost {
+					fence = 7
+				}
+				l := looks{head: func() thread.Head { return thread.Head{Claim: thread.Claim{Fence: fence}} }, extend: func() error { return nil }}
+				head := thread.Head{Claim: thread.Claim{Fence: 5}}
+				m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: head}, nil)
+				began := time.Now()
+				stepped, err := m.watched(t.Context(), tt.work) // synctest fails if the watch outlives it
+				if !errors.Is(err, tt.want) || tt.want == nil && (err != nil || stepped.Outcome != thread.Done) {
+					t.Errorf("outcome %v, error %v, want %v", stepped.Outcome, err, tt.want)
+				}
+				if took := time.Since(began); tt.lost != (took == time.Second) || !tt.lost && took != 0 {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}

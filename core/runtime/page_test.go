@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -180,6 +182,36 @@ func TestTheNewestMessagesPassOverWhatIsSuperseded(t *testing.T) {
 	if diff := cmp.Diff(ids(oldest), ids(newest)); diff != "" || len(newest.Messages) != 4 || newest.Earlier {
 		t.Errorf("earlier %t (-oldest first +newest):\n%s", newest.Earlier, diff)
 	}
+}
+
+// A page does not show what may be superseded.
+func TestAPageNeedsToKnowWhatIsSuperseded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		writer := r.process("w", r.store)
+		key := core.ThreadKey{Tenant: "local", Thread: "t1"}
+		for _, supersede := range []uint64{0, 1} {
+			s := submission("t1", "hello")
+			s.Supersede = supersede
+			if _, err := writer.Submit(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			r.settle(writer, key)
+		}
+		record := r.head(key).Supersedes
+		process := r.process("r", &storetest.Faulty{Backend: r.store, OnLog: func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error] {
+			if from == record {
+				return func(yield func(store.Record, error) bool) { yield(store.Record{}, store.ErrThrottled) }
+			}
+			return r.store.Log(ctx, key, from, to)
+		}})
+		for _, newest := range []bool{false, true} {
+			page, err := process.Messages(t.Context(), local, "t1", runtime.MessageQuery{Newest: newest})
+			if !errors.Is(err, store.ErrThrottled) || page.Messages != nil {
+				t.Errorf("newest %t: %v, error %v, want the store's and nothing", newest, ids(page), err)
+			}
+		}
+	})
 }
 
 // Input that nobody has read counts too, and no page leaves any of it out.

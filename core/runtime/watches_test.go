@@ -88,7 +88,7 @@ func TestWhatAFollowerLearnsOfAThread(t *testing.T) {
 			w.moved(watchedKey, second)
 		}, []uint64{3}},
 		{"a write beside a read that does not see it", 800 * time.Millisecond, func(s *watched, w *watches) {
-			at(2300 * time.Millisecond) // the first read has begun at 1.8 s, when the head was read once
+			at(1300 * time.Millisecond) // the first read on the interval is under way
 			w.moved(watchedKey, s.write(2))
 		}, []uint64{2}},
 		{"another thread's write", 0, func(s *watched, w *watches) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
@@ -45,6 +47,22 @@ func TestAnIdleProcessNeedsNoModel(t *testing.T) {
 				t.Errorf("%s: agent %s has the model %T, want none", name, id, resolved.Model)
 			}
 		}
+	}
+}
+
+// What Parts binds by itself stays, also where no step runs, and an agent that names
+// no model is as wrong there as everywhere.
+func TestAnIdleProcessKeepsTheModelsThatPartsBind(t *testing.T) {
+	got, err := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) {
+		own := map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "own"}}
+		return agent.Parts{Models: own, Specs: []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "large"}, {ID: "c"}}}, nil
+	}}.Idle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]agent.ModelBinding{"small": {Model: model.None{}, Name: "own"}, "large": {Model: model.None{}}}
+	if diff := cmp.Diff(want, got.Models); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
 	}
 }
 

@@ -80,6 +80,10 @@ func (o Options) pages(t *testing.T) {
 			t.Errorf("%d after %d: next %d, total %d (-want +got):\n%s", tt.limit, tt.after, page.Next, page.Total, diff)
 		}
 	}
+	newest, err := s.program.Messages(t.Context(), ann, theThread.Thread, runtime.MessageQuery{Newest: true})
+	if diff := cmp.Diff(append([]string{"user: parallel: a, b, c", "assistant: "}, early...), list(newest.Messages)); diff != "" || err != nil || newest.Earlier || newest.Cut {
+		t.Errorf("the newest: earlier %t, cut %t, error %v (-want +got):\n%s", newest.Earlier, newest.Cut, err, diff)
+	}
 	fresh := newStage(t, o, false, "a")
 	first, second := fresh.submit("one"), fresh.submit("two")
 	want := []string{
