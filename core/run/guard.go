@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -108,7 +110,11 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	}
 	kind, at := m.nackKind(cause, over, late)
 	pause := time.Duration(max(0, at-m.env.Millis())) * time.Millisecond
-	m.warn(ctx, "step was given back and will be tried again", append([]any{"kind", kind.String(), "pause", pause}, failure(cause)...)...)
+	level := slog.LevelWarn
+	if kind == thread.NackGiven { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
+		level = slog.LevelInfo
+	}
+	m.log.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
 	var calls []thread.CallStatus
 	progress := false
 	if m.round != nil {
