@@ -68,9 +68,10 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	return stepped, err
 }
 
-// watch looks at the head while the step runs, at once and then after every pause: it renews the lease, and its
-// error stops the step when the run was ended or the claim lost. It reads the
-// head for itself: the step's own copy is the step's alone.
+// watch looks at the head while the step runs, at once and then after every
+// pause: it renews the lease, and its error stops the step when the run was ended
+// or the claim lost. It reads the head for itself: the step's own copy is the
+// step's alone.
 //
 // It serves liveness only. A look that fails is left out, and a lost claim that
 // it sees too late is fenced at the next write anyway. A step that itself ends

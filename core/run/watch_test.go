@@ -61,7 +61,7 @@ func TestWatchDoesNotTakeTheStepsNextFenceForALostClaim(t *testing.T) {
 					}
 					return tt.extend(&m.hold)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // one look
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // one look, at once
 				defer cancel()
 				if err := m.watch(ctx); !errors.Is(err, tt.want) {
 					t.Errorf("%v, want %v", err, tt.want)
@@ -84,7 +84,7 @@ func TestARefusedRenewalStopsTheStep(t *testing.T) {
 			renewals := 0
 			l := looks{head: func() thread.Head { return thread.Head{Claim: thread.Claim{Fence: 5}} }, extend: func() error { renewals++; return tt.refusal }}
 			m := (&Stepper{env: env.System(), committer: l, poll: time.Second, lease: 30 * time.Second}).newMachine(Work{Head: l.head()}, nil)
-			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond) // two looks
+			ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond) // two looks, the first at once
 			defer cancel()
 			err, want := m.watch(ctx), 1
 			if tt.want == nil {
