@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core/thread"
@@ -16,6 +17,8 @@ func (w *World) moving() string {
 		switch {
 		case p.state.hints > 0:
 			return "hints"
+		case p.state.held > 0:
+			return "deliveries" // the head is at rest already, effects may follow
 		case h.DueAt != 0:
 			return "what is due"
 		case h.Claim.Fence != 0, h.Ready(), !h.Open() && len(h.Pending) > 0:
@@ -112,8 +115,16 @@ func (w *World) lookForStranded() {
 		if w.Unswept {
 			within = unswept
 		}
+		if w.Local && p.head.Suspect() && w.anySuspectRuns() {
+			continue // two never run at a time in a process, and a step takes as long as its tools
+		}
 		if late := w.millis() - since; p.head.DueAt != 0 && late > within.Milliseconds() {
 			w.fail(p, "it has been due for %d s and nobody has claimed it: %+v", late/1000, p.head)
 		}
 	}
+}
+
+// anySuspectRuns reports whether a run that may take its process down is claimed.
+func (w *World) anySuspectRuns() bool {
+	return slices.ContainsFunc(w.partitions, func(p *partition) bool { return p.head.Claim.Fence != 0 && p.head.Suspect() })
 }
