@@ -40,7 +40,7 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
-	$(GO) test $(RACE) ./...
+	$(GO) test -p 4 $(RACE) ./... # more at a time than there are processors: some wait for the disk
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
 

@@ -41,6 +41,7 @@ func commit(t testing.TB, s *bolt.Store, key core.ThreadKey, c store.Commit) {
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "reveille.db") }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	options := storetest.Options{MaxPayload: 400 << 10}
 	options.Run(t, func(t *testing.T) store.Backend {
 		return open(t, newPath(t), bolt.Options{MaxPayload: 400 << 10})
