@@ -86,7 +86,9 @@ func (c *catalog) resolve(spec Spec) (*Resolved, error) {
 		plugins = append(plugins, p)
 	}
 	var err error
-	if r.Engine, err = plugin.New(plugins, spec.ActiveHookFilter); err != nil {
+	if r.Engine, err = plugin.New(plugins, plugin.Options{
+		Filter: spec.ActiveHookFilter, Agent: plugin.Agent{ID: spec.ID, Description: spec.Description, Model: spec.Model, ModelName: r.ModelName},
+	}); err != nil {
 		return nil, err
 	}
 	if r.Tools, err = c.toolsOf(spec, r.Engine.Tools()); err != nil {

@@ -127,7 +127,5 @@ func (e *Engine) settle(c state.Command, now core.Phase) (state.Command, error) 
 	if len(later) == 0 {
 		return settled, nil
 	}
-	settled.Batch.Mutations = slices.Clone(c.Batch.Mutations)
-	err := pendingActions.Update(&settled, pendingUpdate{Add: later})
-	return settled, err
+	return state.Combine(settled, pendingActions.Update(pendingUpdate{Add: later})), nil
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,9 +19,12 @@ type Engine struct {
 	registry *state.Registry
 	hooks    map[core.Phase][]hook
 	gates    []gate
-	tools    []tool.Tool
-	actions  map[duty]actionHandler
-	effects  map[string]effectHandler
+	agent    Agent
+
+	transforms []transform
+	tools      []tool.Tool
+	actions    map[duty]actionHandler
+	effects    map[string]effectHandler
 
 	actionPhases map[core.Phase]bool // phases that have an action handler
 
@@ -29,13 +33,23 @@ type Engine struct {
 	definitions []state.Definition
 }
 
-// New registers the plugins in order. A filter, when it is not empty, names the
-// plugins whose hooks, gates and tools are active; keys and handlers hold for
-// all, so that state and scheduled work outlive a change of the filter. Two
-// plugins with one id or one key, a filter that names none of the plugins, and
-// whatever Register refuses are errors that name the plugin.
-func New(plugins []Plugin, filter []string) (*Engine, error) {
+// Options says for which agent an engine is.
+type Options struct {
+	// Filter, when it is not empty, names the plugins whose hooks, gates, transforms
+	// and tools are active; keys and handlers hold for all, so that state and
+	// scheduled work outlive a change of the filter.
+	Filter   []string
+	Agent    Agent                      // what hooks are told of it
+	Sections map[string]json.RawMessage // of its spec: see [Section]
+}
+
+// New registers the plugins in order. Two plugins with one id or one key, a filter
+// that names none of the plugins, and whatever Register refuses are errors that name
+// the plugin.
+func New(plugins []Plugin, o Options) (*Engine, error) {
+	filter := o.Filter
 	e := &Engine{
+		agent:        o.Agent,
 		hooks:        map[core.Phase][]hook{},
 		actions:      map[duty]actionHandler{},
 		effects:      map[string]effectHandler{},
@@ -54,7 +68,7 @@ func New(plugins []Plugin, filter []string) (*Engine, error) {
 			return nil, fmt.Errorf("plugin %q is given twice", id)
 		}
 		ids = append(ids, id)
-		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id)}
+		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id), sections: o.Sections}
 		err := env.Protect(func() error { return p.Register(r) })
 		if err := errors.Join(err, r.err()); err != nil {
 			return nil, fmt.Errorf("registering plugin %q: %w", id, err)
@@ -85,18 +99,21 @@ func (e *Engine) Listens(phase core.Phase) bool {
 	return len(e.hooks[phase]) > 0 || e.actionPhases[phase]
 }
 
-// Gate asks every gate about c.Call, one after the other in registration order,
+// Gate asks every gate about m.Call, one after the other in registration order,
 // each on the snapshot that the commands of those before it make. The highest
 // verdict wins, the first of equals; its Command is that of all gates together,
 // fit for [Engine.Submit]. The result of a VerdictSetResult carries the call's
 // id and name, a VerdictSuspend has an id. A gate's error or panic is an error
 // that names its plugin.
-func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
-	c = c.bind()
+func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
+	if len(e.gates) == 0 {
+		return Allow, nil
+	}
+	m = e.bind(m)
 	var best Verdict
 	var together state.Command
 	for _, g := range e.gates {
-		v, err := e.ask(ctx, g, &c)
+		v, err := e.ask(ctx, g, &m)
 		if err != nil {
 			return Verdict{}, fmt.Errorf("gate of plugin %q: %w", g.plugin, err)
 		}
@@ -106,18 +123,19 @@ func (e *Engine) Gate(ctx context.Context, c Context) (Verdict, error) {
 		}
 	}
 	best.Command = together
-	if best.Kind == VerdictSetResult && c.Call != nil {
+	if best.Kind == VerdictSetResult {
 		result := *best.Result
-		result.CallID, result.Name = c.Call.ID, c.Call.Name
+		result.CallID, result.Name = m.Call.ID, m.Call.Name
 		best.Result = &result
 	}
 	return best, nil
 }
 
-// ask asks one gate and takes its command into the snapshot of c.
-func (e *Engine) ask(ctx context.Context, g gate, c *Context) (v Verdict, err error) {
+// ask asks one gate and takes its command into the snapshot of m.
+func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err error) {
+	m.plugin = g.plugin
 	err = env.Protect(func() (err error) {
-		v, err = g.run(ctx, *c)
+		v, err = g.run(ctx, GateCall{m.Context, *m.Turn, *m.Call, m.CallIndex, m.Resume})
 		return err
 	})
 	if err == nil {
@@ -127,39 +145,27 @@ func (e *Engine) ask(ctx context.Context, g gate, c *Context) (v Verdict, err er
 		v.Command, err = e.settle(v.Command, "")
 	}
 	if err == nil && !v.Command.IsZero() {
-		c.Snapshot, _, err = e.registry.Commit(c.Snapshot, v.Command.Batch)
+		m.Snapshot, _, err = e.registry.Commit(m.Snapshot, v.Command.Batch)
 	}
 	if err != nil || v.Kind != VerdictSuspend {
 		return v, err
 	}
 	suspend := *v.Suspend
 	if suspend.ID == "" {
-		suspend.ID = fmt.Sprintf("%s.%d.%d.%s", c.Run, c.Step, c.CallIndex, g.plugin)
+		suspend.ID = fmt.Sprintf("%s.%d.%d.%s", m.Run, m.Step, m.CallIndex, g.plugin)
 	}
 	v.Suspend = &suspend
-	if slices.Contains(c.Granted, suspend.ID) || c.Resume != nil && c.Resume.Suspension == suspend.ID {
+	if slices.Contains(m.Granted, suspend.ID) || m.Resume != nil && m.Resume.Suspension == suspend.ID {
 		v.Kind, v.Suspend = VerdictAllow, nil
 	}
 	return v, core.CheckName("suspension id", suspend.ID)
 }
 
-func (v Verdict) check() error {
-	switch {
-	case v.Kind > VerdictBlock:
-		return fmt.Errorf("verdict %d does not exist", v.Kind)
-	case v.Kind == VerdictSetResult && v.Result == nil:
-		return errors.New("the verdict sets no result")
-	case v.Kind == VerdictSuspend && v.Suspend == nil:
-		return errors.New("the verdict does not say what the call waits for")
-	}
-	return nil
-}
-
 // RunEffects runs the effects of a committed command in order, each of them
 // even if an earlier one fails, and joins their errors, which name plugin and
 // effect.
-func (e *Engine) RunEffects(ctx context.Context, c Context, effects []state.Effect) error {
-	c = c.bind()
+func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effect) error {
+	m = e.bind(m)
 	var errs []error
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
@@ -167,7 +173,8 @@ func (e *Engine) RunEffects(ctx context.Context, c Context, effects []state.Effe
 			errs = append(errs, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
 			continue
 		}
-		if err := env.Protect(func() error { return h.run(ctx, c, effect.Payload) }); err != nil {
+		m.plugin = h.plugin
+		if err := env.Protect(func() error { return h.run(ctx, m.handler(), effect.Payload) }); err != nil {
 			errs = append(errs, fmt.Errorf("effect %q of plugin %q: %w", effect.Key, h.plugin, err))
 		}
 	}

@@ -33,19 +33,19 @@ type PhaseResult struct {
 	Command state.Command
 }
 
-// Phase runs the hooks of c.Phase and the actions that are due at it. A hook's
+// Phase runs the hooks of m.Phase and the actions that are due at it. A hook's
 // error or panic, a command that names an unknown key, action or effect, and
 // [ErrTooManyRounds] are errors that name plugin and phase; so is an update that
 // cannot be applied to what other hooks of the phase made of its key. The result
-// is empty then and nothing must be stored. What the phase does depends on c and
+// is empty then and nothing must be stored. What the phase does depends on m and
 // on what the hooks return, not on which of them comes first.
-func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseResult, error) {
-	hooks := e.hooks[c.Phase]
-	if len(hooks) == 0 && !e.actionPhases[c.Phase] {
-		return PhaseResult{Snapshot: c.Snapshot.Unbound()}, nil
+func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseResult, error) {
+	hooks := e.hooks[m.Phase]
+	if len(hooks) == 0 && !e.actionPhases[m.Phase] {
+		return PhaseResult{Snapshot: m.Snapshot.Unbound()}, nil
 	}
-	c = c.bind()
-	p := phase{engine: e, context: c, result: PhaseResult{Snapshot: c.Snapshot}}
+	m = e.bind(m)
+	p := phase{engine: e, moment: m, result: PhaseResult{Snapshot: m.Snapshot}}
 	if err := p.waiting(); err != nil {
 		return PhaseResult{}, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, c Context) (PhaseR
 // phase is one phase under way.
 type phase struct {
 	engine  *Engine
-	context Context // as it was when the phase began
+	moment  Moment // as it was when the phase began
 	result  PhaseResult
 	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
@@ -123,15 +123,15 @@ func (p *phase) ask(ctx context.Context, outside *env.Env, hooks []hook) ([]stat
 
 // call runs one hook on the current snapshot.
 func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
-	c := p.context
-	c.Snapshot = p.result.Snapshot
+	m := p.moment
+	m.Snapshot, m.plugin = p.result.Snapshot, h.plugin
 	var command state.Command
 	err := env.Protect(func() (err error) {
-		command, err = h.run(ctx, c)
+		command, err = h.run(ctx, m)
 		return err
 	})
 	if err == nil {
-		command, err = p.engine.settle(command, p.context.Phase)
+		command, err = p.engine.settle(command, p.moment.Phase)
 	}
 	if err != nil {
 		return state.Command{}, p.fail(h.plugin, err)
@@ -158,7 +158,7 @@ func (p *phase) commit(c state.Command) error {
 }
 
 func (p *phase) fail(plugin string, err error) error {
-	return fmt.Errorf("plugin %q in phase %s: %w", plugin, p.context.Phase, err)
+	return fmt.Errorf("plugin %q in phase %s: %w", plugin, p.moment.Phase, err)
 }
 
 // execute runs the actions that are due, round by round: what a round schedules
@@ -166,7 +166,7 @@ func (p *phase) fail(plugin string, err error) error {
 func (p *phase) execute(ctx context.Context) error {
 	for round := 0; len(p.due) > 0; round++ {
 		if round == MaxRounds {
-			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.context.Phase, ErrTooManyRounds, MaxRounds, p.due[0].Action.Key)
+			return fmt.Errorf("phase %s: %w within %d rounds, %q is due again", p.moment.Phase, ErrTooManyRounds, MaxRounds, p.due[0].Action.Key)
 		}
 		due := p.due
 		p.due = nil
@@ -182,15 +182,15 @@ func (p *phase) execute(ctx context.Context) error {
 // waiting lists the actions that earlier phases scheduled for this one. Those
 // without a handler go on waiting: a later version of the code may have one.
 func (p *phase) waiting() error {
-	if !p.engine.actionPhases[p.context.Phase] {
+	if !p.engine.actionPhases[p.moment.Phase] {
 		return nil
 	}
-	queue, err := pendingActions.Read(p.context.Snapshot)
+	queue, err := pendingActions.Read(p.moment.Snapshot)
 	if err != nil {
-		return fmt.Errorf("phase %s: %w", p.context.Phase, err)
+		return fmt.Errorf("phase %s: %w", p.moment.Phase, err)
 	}
 	for _, a := range queue.Queue {
-		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.context.Phase {
+		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.moment.Phase {
 			p.due = append(p.due, a)
 		}
 	}
@@ -200,24 +200,21 @@ func (p *phase) waiting() error {
 // perform runs one action and commits what it returns together with its removal.
 func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	h := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]
-	c := p.context
-	c.Snapshot = p.result.Snapshot
+	m := p.moment
+	m.Snapshot, m.plugin = p.result.Snapshot, h.plugin
 	var command state.Command
 	failure := env.Protect(func() (err error) {
-		command, err = h.run(ctx, c, a.Action.Payload)
+		command, err = h.run(ctx, m.handler(), a.Action.Payload)
 		return err
 	})
 	if ctx.Err() != nil && failure != nil {
 		return p.fail(h.plugin, failure) // the worker stops: not the action's fault, it will be tried again
 	}
 	if failure == nil {
-		command, failure = p.engine.settle(command, p.context.Phase)
+		command, failure = p.engine.settle(command, p.moment.Phase)
 	}
 	if failure == nil {
-		if err := p.removal(&command, a.ID); err != nil {
-			return err
-		}
-		failure = p.commit(command)
+		failure = p.commit(state.Combine(command, removal(a.ID)))
 	}
 	if failure == nil {
 		return nil
@@ -225,25 +222,18 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	return p.record(a, failure)
 }
 
-// removal adds to a command what takes a waiting action off the queue.
-func (p *phase) removal(c *state.Command, id uint64) error {
+// removal returns the command that takes a waiting action off the queue.
+func removal(id uint64) state.Command {
 	if id == 0 {
-		return nil // it was never on it
+		return state.Command{} // it was never on it
 	}
-	c.Batch.Mutations = slices.Clone(c.Batch.Mutations)
-	return pendingActions.Update(c, pendingUpdate{Remove: id})
+	return pendingActions.Update(pendingUpdate{Remove: id})
 }
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
-	var c state.Command
-	if err := p.removal(&c, a.ID); err != nil {
-		return err
-	}
-	if err := FailedScheduledActions.Update(&c, FailedAction{Action: a.Action, Error: brief(failure)}); err != nil {
-		return err
-	}
-	return p.commit(c)
+	failed := FailedScheduledActions.Update(FailedAction{Action: a.Action, Error: brief(failure)})
+	return p.commit(state.Combine(removal(a.ID), failed))
 }
 
 // brief bounds what a failure adds to the state.

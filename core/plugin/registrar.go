@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,20 +15,25 @@ import (
 // does not exist, a nil function, a key that another plugin has) comes back
 // from [New].
 type Registrar struct {
-	engine *Engine
-	plugin string
-	active bool // passes the hook filter
-	errs   []error
+	engine   *Engine
+	plugin   string
+	active   bool // passes the hook filter
+	sections map[string]json.RawMessage
+	errs     []error
 }
 
 type (
 	hook struct {
 		plugin string
-		run    Hook
+		run    func(ctx context.Context, m Moment) (state.Command, error)
 	}
 	gate struct {
 		plugin string
 		run    Gate
+	}
+	transform struct {
+		plugin string
+		run    Transform
 	}
 	effectHandler struct {
 		plugin string
@@ -42,8 +49,14 @@ type (
 	}
 )
 
-// Key adds a state key. It holds even when the plugin's hooks are filtered out.
-func (r *Registrar) Key(d state.Definition) {
+// Key adds a state key, a [state.Key] of whatever types. It holds even when the
+// plugin's hooks are filtered out.
+func (r *Registrar) Key(k interface{ Definition() state.Definition }) {
+	if k == nil {
+		r.refuse("state key is nil")
+		return
+	}
+	d := k.Definition()
 	if owner, exists := r.engine.keys[d.Name()]; exists {
 		r.refuse("state key %q is already registered by plugin %q", d.Name(), owner)
 		return
@@ -52,15 +65,78 @@ func (r *Registrar) Key(d state.Definition) {
 	r.engine.definitions = append(r.engine.definitions, d)
 }
 
-// Hook adds a hook. Hooks of a phase commit in the order of their registration.
-func (r *Registrar) Hook(phase core.Phase, h Hook) {
+// Hook adds a hook to any phase, for code that looks at what all phases have, such as
+// a log. Hooks of a phase commit in the order of their registration.
+func (r *Registrar) Hook(phase core.Phase, h Hook[Context]) {
+	on(r, phase, h, func(m Moment) Context { return m.Context })
+}
+
+// OnRunStart adds a hook to the phase before a run's first step.
+func (r *Registrar) OnRunStart(h Hook[RunStart]) {
+	on(r, core.PhaseRunStart, h, func(m Moment) RunStart { return RunStart{m.Context} })
+}
+
+// OnStepStart adds a hook to the phase in which a step begins.
+func (r *Registrar) OnStepStart(h Hook[StepStart]) {
+	on(r, core.PhaseStepStart, h, func(m Moment) StepStart { return StepStart{m.Context} })
+}
+
+// OnBeforeInference adds a hook to the phase before the model is asked.
+func (r *Registrar) OnBeforeInference(h Hook[BeforeInference]) {
+	on(r, core.PhaseBeforeInference, h, func(m Moment) BeforeInference { return BeforeInference{m.Context} })
+}
+
+// OnAfterInference adds a hook to the phase behind the model's turn.
+func (r *Registrar) OnAfterInference(h Hook[AfterInference]) {
+	on(r, core.PhaseAfterInference, h, func(m Moment) AfterInference { return AfterInference{m.Context, *m.Turn} })
+}
+
+// OnBeforeTool adds a hook to the phase before a tool runs, once for each call.
+func (r *Registrar) OnBeforeTool(h Hook[BeforeTool]) {
+	on(r, core.PhaseBeforeToolExecute, h, func(m Moment) BeforeTool {
+		return BeforeTool{m.Context, *m.Turn, *m.Call, m.CallIndex, m.Resume}
+	})
+}
+
+// OnAfterTool adds a hook to the phase behind a call's stored result, once for each
+// call whose tool, gate or decision gave one.
+func (r *Registrar) OnAfterTool(h Hook[AfterTool]) {
+	on(r, core.PhaseAfterToolExecute, h, func(m Moment) AfterTool {
+		return AfterTool{m.Context, *m.Turn, *m.Call, m.CallIndex, *m.Result}
+	})
+}
+
+// OnStepEnd adds a hook to the phase in which a step ends.
+func (r *Registrar) OnStepEnd(h Hook[StepEnd]) {
+	on(r, core.PhaseStepEnd, h, func(m Moment) StepEnd { return StepEnd{m.Context} })
+}
+
+// OnRunEnd adds a hook to the phase in which a run ends.
+func (r *Registrar) OnRunEnd(h Hook[RunEnd]) {
+	on(r, core.PhaseRunEnd, h, func(m Moment) RunEnd { return RunEnd{m.Context, *m.Termination} })
+}
+
+// on adds a hook that sees of a moment what its phase has.
+func on[C any](r *Registrar, phase core.Phase, h Hook[C], see func(Moment) C) {
 	switch {
 	case h == nil:
 		r.refuse("hook of phase %q is nil", phase)
 	case !known(phase):
 		r.refuse("hook of phase %q, which does not exist", phase)
 	case r.active:
-		r.engine.hooks[phase] = append(r.engine.hooks[phase], hook{r.plugin, h})
+		r.engine.hooks[phase] = append(r.engine.hooks[phase], hook{r.plugin, func(ctx context.Context, m Moment) (state.Command, error) {
+			return h(ctx, see(m))
+		}})
+	}
+}
+
+// Transform adds a change of the model's request.
+func (r *Registrar) Transform(t Transform) {
+	switch {
+	case t == nil:
+		r.refuse("transform is nil")
+	case r.active:
+		r.engine.transforms = append(r.engine.transforms, transform{r.plugin, t})
 	}
 }
 

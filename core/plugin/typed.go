@@ -16,25 +16,24 @@ type Action[P any] struct {
 	Name  string     // unique for the phase
 }
 
-// Schedule appends the action to the command. The only error is a payload that
-// JSON cannot express.
-func (a Action[P]) Schedule(c *state.Command, payload P) error {
+// Schedule returns the command that schedules the action. A payload that JSON cannot
+// express is the command's Err.
+func (a Action[P]) Schedule(payload P) state.Command {
 	raw, err := core.EncodeJSON(payload)
 	if err != nil {
-		return fmt.Errorf("encoding the payload of action %q: %w", a.Name, err)
+		return state.Command{Err: fmt.Errorf("encoding the payload of action %q: %w", a.Name, err)}
 	}
-	c.Actions = append(c.Actions, state.Action{Phase: a.Phase, Key: a.Name, Payload: raw})
-	return nil
+	return state.Command{Actions: []state.Action{{Phase: a.Phase, Key: a.Name, Payload: raw}}}
 }
 
 // Handle registers the action's handler; a payload that does not decode is a
 // failure of the action.
-func (a Action[P]) Handle(r *Registrar, handle func(ctx context.Context, c Context, payload P) (state.Command, error)) {
+func (a Action[P]) Handle(r *Registrar, handle func(ctx context.Context, c HandlerContext, payload P) (state.Command, error)) {
 	if handle == nil {
 		r.Action(a.Phase, a.Name, nil)
 		return
 	}
-	r.Action(a.Phase, a.Name, func(ctx context.Context, c Context, raw json.RawMessage) (state.Command, error) {
+	r.Action(a.Phase, a.Name, func(ctx context.Context, c HandlerContext, raw json.RawMessage) (state.Command, error) {
 		payload, err := decode[P](raw)
 		if err != nil {
 			return state.Command{}, err
@@ -49,25 +48,24 @@ type Effect[P any] struct {
 	Name string // unique in an agent
 }
 
-// Emit appends the effect to the command. The only error is a payload that JSON
-// cannot express.
-func (e Effect[P]) Emit(c *state.Command, payload P) error {
+// Emit returns the command that emits the effect. A payload that JSON cannot express
+// is the command's Err.
+func (e Effect[P]) Emit(payload P) state.Command {
 	raw, err := core.EncodeJSON(payload)
 	if err != nil {
-		return fmt.Errorf("encoding the payload of effect %q: %w", e.Name, err)
+		return state.Command{Err: fmt.Errorf("encoding the payload of effect %q: %w", e.Name, err)}
 	}
-	c.Effects = append(c.Effects, state.Effect{Key: e.Name, Payload: raw})
-	return nil
+	return state.Command{Effects: []state.Effect{{Key: e.Name, Payload: raw}}}
 }
 
 // Handle registers the effect's handler; a payload that does not decode is a
 // failure of the effect.
-func (e Effect[P]) Handle(r *Registrar, handle func(ctx context.Context, c Context, payload P) error) {
+func (e Effect[P]) Handle(r *Registrar, handle func(ctx context.Context, c HandlerContext, payload P) error) {
 	if handle == nil {
 		r.Effect(e.Name, nil)
 		return
 	}
-	r.Effect(e.Name, func(ctx context.Context, c Context, raw json.RawMessage) error {
+	r.Effect(e.Name, func(ctx context.Context, c HandlerContext, raw json.RawMessage) error {
 		payload, err := decode[P](raw)
 		if err != nil {
 			return err

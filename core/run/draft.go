@@ -111,25 +111,25 @@ func (d *draft) merge(r plugin.PhaseResult) {
 
 // phase runs a phase's hooks and takes what they changed into the draft. A hook's
 // error ends the run: it would fail again.
-func (d *draft) phase(ctx context.Context, c plugin.Context) error {
-	result, err := d.agent.Engine.Phase(ctx, d.env, d.context(c))
+func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) error {
+	result, err := d.agent.Engine.Phase(ctx, d.env, d.moment(phase, m))
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return endAt("plugin", "phase "+string(c.Phase), err)
+		return endAt("plugin", "phase "+string(phase), err)
 	}
 	d.merge(result)
 	return nil
 }
 
-// context fills in what every hook may read. Each call makes a new value over the
+// moment fills in what every hook may read. Each call makes a new value over the
 // same immutable snapshot and messages, so that hooks side by side share nothing
 // that changes.
-func (d *draft) context(c plugin.Context) plugin.Context {
-	c.Thread, c.Run, c.AgentID, c.Step = d.Key, d.id, d.record.AgentID, d.events.step
-	c.Snapshot, c.Messages = d.snapshot, d.messages
-	return c
+func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
+	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.step
+	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages, d.totals.Usage
+	return m
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed

@@ -27,7 +27,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
 			call := r.turn.ToolCalls[i]
-			r.runEffects(ctx, r.context(plugin.Context{Turn: &r.turn, Call: &call, CallIndex: i}), effects)
+			r.runEffects(ctx, r.moment("", plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i}), effects)
 		}
 	}
 }

@@ -332,7 +332,7 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 	before := *d
 	within, cancel := d.env.WithTimeout(ctx, d.lease)
 	defer cancel()
-	if err := d.phase(within, plugin.Context{Phase: core.PhaseRunEnd, Termination: t}); err != nil {
+	if err := d.phase(within, core.PhaseRunEnd, plugin.Moment{Termination: t}); err != nil {
 		if within.Err() != nil {
 			return false, fmt.Errorf("run end: %w", context.Cause(within))
 		}
@@ -366,7 +366,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	m.record = record
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.runEffects(ctx, m.context(plugin.Context{Termination: t}), d.effects)
+	m.runEffects(ctx, m.moment("", plugin.Moment{Termination: t}), d.effects)
 	if m.conversation != nil {
 		m.remember()
 		m.storeSnapshot(ctx)

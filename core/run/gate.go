@@ -107,11 +107,9 @@ func (r *round) gate(ctx context.Context, t *task) error {
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
 func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	c := r.context(plugin.Context{
-		Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended,
-	})
-	c.Snapshot = t.snapshot
-	verdict, err := r.agent.Engine.Gate(ctx, c)
+	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	m.Snapshot = t.snapshot
+	verdict, err := r.agent.Engine.Gate(ctx, m)
 	if err != nil {
 		return verdict, r.phaseError(ctx, "gate", t.call, err)
 	}
@@ -156,11 +154,9 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
-	c := r.context(plugin.Context{
-		Phase: core.PhaseBeforeToolExecute, Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume,
-	})
-	c.Snapshot = t.snapshot
-	before, err := r.agent.Engine.Phase(ctx, r.env, c)
+	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
+	m.Snapshot = t.snapshot
+	before, err := r.agent.Engine.Phase(ctx, r.env, m)
 	if err != nil {
 		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
 	}

@@ -67,7 +67,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
-		if err := m.phase(ctx, plugin.Context{Phase: core.PhaseRunStart}); err != nil {
+		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}
 	}
@@ -76,7 +76,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	id := turnID(m.id, number)
 	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
-		if err := m.phase(ctx, plugin.Context{Phase: phase}); err != nil {
+		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}
 	}
@@ -84,7 +84,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err != nil {
 		return Stepped{}, err
 	}
-	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseAfterInference, Turn: turn}); err != nil {
+	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
 	m.addTurn(turn)
@@ -185,7 +185,7 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
-	if err := m.phase(ctx, plugin.Context{Phase: core.PhaseStepEnd}); err != nil {
+	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)

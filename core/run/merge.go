@@ -187,9 +187,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	c.merged = true
 	r.showResults()
 	c.merged = false
-	after, err := r.agent.Engine.Phase(ctx, r.env, r.context(plugin.Context{
-		Phase: core.PhaseAfterToolExecute, Turn: &r.turn, Call: &call, CallIndex: i, Result: result,
-	}))
+	after, err := r.agent.Engine.Phase(ctx, r.env, r.moment(core.PhaseAfterToolExecute, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result}))
 	if err != nil {
 		return r.phaseError(ctx, "phase after_tool_execute", call, err)
 	}

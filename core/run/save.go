@@ -84,9 +84,9 @@ func (d *draft) committed(ctx context.Context) {
 	d.recorded = true
 	d.remember()
 	// Taken before begin: the draft is another one then.
-	effects, c := d.effects, d.context(plugin.Context{})
+	effects, m := d.effects, d.moment("", plugin.Moment{})
 	d.begin()
-	d.runEffects(ctx, c, effects)
+	d.runEffects(ctx, m, effects)
 }
 
 // remember makes the conversation that the commit came to, and caches it: the
@@ -110,13 +110,13 @@ func (d *draft) remember() {
 // runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
 // what was committed stands, and nobody else will act on it. A failure is logged
 // and goes nowhere, for the same reason.
-func (d *draft) runEffects(ctx context.Context, c plugin.Context, effects []state.Effect) {
+func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state.Effect) {
 	if len(effects) == 0 || d.agent == nil {
 		return
 	}
 	ctx, cancel := d.undisturbed(ctx)
 	defer cancel()
-	if err := d.agent.Engine.RunEffects(ctx, c, effects); err != nil {
+	if err := d.agent.Engine.RunEffects(ctx, m, effects); err != nil {
 		d.complain(ctx, "effects failed; what was committed stands", failure(err)...)
 	}
 }

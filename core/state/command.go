@@ -15,19 +15,39 @@ type Command struct {
 	Batch   Batch    `json:"batch,omitzero"`
 	Actions []Action `json:"actions,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
+
+	// Err is the first thing that went wrong when the command was made: a value that
+	// JSON cannot express. Nothing of such a command is applied; it becomes the error
+	// of the hook or the call that returned it.
+	Err error `json:"-"`
 }
 
-// IsZero reports whether the command does nothing.
+// Combine returns the command that does what the commands do, in order.
+func Combine(commands ...Command) Command {
+	var all Command
+	for _, c := range commands {
+		all.Append(c)
+	}
+	return all
+}
+
+// IsZero reports whether the command does nothing, and nothing was wrong with it.
 func (c Command) IsZero() bool {
-	return len(c.Batch.Mutations) == 0 && len(c.Actions) == 0 && len(c.Effects) == 0
+	return len(c.Batch.Mutations) == 0 && len(c.Actions) == 0 && len(c.Effects) == 0 && c.Err == nil
 }
 
-// Check returns an error that names an update or payload that is not JSON, and
-// so could not be stored. [Key.Update] and the typed actions and effects make
-// none; code that fills a Command by hand may.
+// Check returns the command's Err, or an error that names an update or payload that
+// is not JSON, and so could not be stored: code that fills a Command by hand may
+// make one.
 func (c Command) Check() error {
+	if c.Err != nil {
+		return c.Err
+	}
 	for _, m := range c.Batch.Mutations {
 		if err := checkPayload("update of state key", m.Key, m.Update); err != nil {
+			return err
+		}
+		if err := checkPayload("value of state key", m.Key, m.Value); err != nil {
 			return err
 		}
 	}
@@ -59,13 +79,17 @@ type Batch struct {
 // IsZero reports whether the batch is empty.
 func (b Batch) IsZero() bool { return len(b.Mutations) == 0 }
 
-// Mutation changes one key: an update for its Apply, or, with no update, a
-// clear back to the zero value. A key of ScopeCall is that of the call whose
-// snapshot the batch is committed on.
+// Mutation changes one key: an update for its Apply, or a whole value, or, with
+// neither, a clear back to the zero value. A key of ScopeCall is that of the call
+// whose snapshot the batch is committed on.
 type Mutation struct {
 	Key    string          `json:"key"`
 	Update json.RawMessage `json:"update,omitempty"`
+	Value  json.RawMessage `json:"value,omitempty"` // what the key is set to, whatever it was
 }
+
+// merges reports whether the mutation goes with others of a commutative key.
+func (m Mutation) merges() bool { return len(m.Update) > 0 }
 
 // Action is scheduled work for a phase of the same run, with its payload encoded.
 // Plugins make one by a plugin.Action, which declares the payload's type.
@@ -84,6 +108,9 @@ type Effect struct {
 
 // Append adds what d does behind what c does.
 func (c *Command) Append(d Command) {
+	if c.Err == nil {
+		c.Err = d.Err
+	}
 	c.Batch.Mutations = append(c.Batch.Mutations, d.Batch.Mutations...)
 	c.Actions = append(c.Actions, d.Actions...)
 	c.Effects = append(c.Effects, d.Effects...)

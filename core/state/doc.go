@@ -8,7 +8,7 @@
 //		Apply: func(v, add int) int { return v + add }}
 //
 //	n, err := Count.Read(snapshot)
-//	err = Count.Update(&command, 1)
+//	command := Count.Update(1)
 //
 // A commit comes to a [Patch], which is what the log keeps: values, not the
 // updates that led to them. A [Fold] makes a snapshot of patches again, without

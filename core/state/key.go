@@ -49,8 +49,14 @@ type Key[V, U any] struct {
 // Read decodes the key's value; an absent one is the zero V. The value is the
 // caller's own copy. A value that does not decode is an error with code
 // [core.CodeCorrupt] (the type of the key changed, for example), and stays as
-// it is; a key of ScopeCall needs a snapshot that is bound, else [ErrNoCall].
+// it is; a key of ScopeCall needs a snapshot that is bound, else [ErrNoCall]. In
+// a hook, gate or tool a key that no plugin of the agent has registered is
+// [ErrUnknownKey].
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
+	if s.registry != nil && !s.registry.Has(k.Name) {
+		var zero V
+		return zero, fmt.Errorf("reading state: %w %q", ErrUnknownKey, k.Name)
+	}
 	path, err := s.path(k.Name, k.Scope)
 	if err != nil {
 		var zero V
@@ -59,21 +65,32 @@ func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	return decode[V](k.Name, "value", s.values[path])
 }
 
-// Update appends an update to the command. The only error is a U that JSON
-// cannot express; the command is unchanged then.
-func (k Key[V, U]) Update(c *Command, update U) error {
+// Update returns the command that updates the value. A U that JSON cannot express
+// is the command's Err.
+func (k Key[V, U]) Update(update U) Command {
 	raw, err := core.EncodeJSON(update)
 	if err != nil {
-		return fmt.Errorf("encoding an update of state key %q: %w", k.Name, err)
+		return Command{Err: fmt.Errorf("encoding an update of state key %q: %w", k.Name, err)}
 	}
-	c.Batch.Mutations = append(c.Batch.Mutations, Mutation{Key: k.Name, Update: raw})
-	return nil
+	return Command{Batch: Batch{Mutations: []Mutation{{Key: k.Name, Update: raw}}}}
 }
 
-// Clear appends the removal of the value to the command; the key then reads as
-// the zero V. It works on a value that does not decode, too.
-func (k Key[V, U]) Clear(c *Command) {
-	c.Batch.Mutations = append(c.Batch.Mutations, Mutation{Key: k.Name})
+// Clear returns the command that removes the value; the key then reads as the zero
+// V. It works on a value that does not decode, too.
+func (k Key[V, U]) Clear() Command {
+	return Command{Batch: Batch{Mutations: []Mutation{{Key: k.Name}}}}
+}
+
+// Set returns the command that makes value the key's, whatever it was: Apply is not
+// asked. Unlike updates of a [Commutative] key it goes with no other change of the
+// key: of two hooks the later one runs again. A V that JSON cannot express is the
+// command's Err.
+func Set[V, U any](k Key[V, U], value V) Command {
+	raw, err := encodeCanonical(value)
+	if err != nil {
+		return Command{Err: fmt.Errorf("encoding a value of state key %q: %w", k.Name, err)}
+	}
+	return Command{Batch: Batch{Mutations: []Mutation{{Key: k.Name, Value: raw}}}}
 }
 
 // Definition is the key without its types, for [NewRegistry].

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"unicode/utf8"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 )
 
@@ -117,8 +118,16 @@ type draft struct {
 }
 
 func (t *draft) mutate(d Definition, m Mutation) error {
-	if len(m.Update) == 0 {
+	switch {
+	case len(m.Update) == 0 && len(m.Value) == 0:
 		t.value, t.exact = nil, false
+		return nil
+	case len(m.Update) == 0:
+		value, err := canonical(m.Value)
+		if err != nil {
+			return core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: %w", m.Key, err)
+		}
+		t.value, t.exact = value, false
 		return nil
 	}
 	err := env.Protect(func() error {
@@ -152,16 +161,14 @@ func (t *draft) patch(path KeyPath) Patch {
 	return patch
 }
 
-// Conflict returns the first key in a's order that both batches change and
-// that does not merge. A key that is not registered does not merge. Both
-// batches concern the same tool call, or none.
+// Conflict returns the first key in a's order that both batches change in a way
+// that does not merge: only updates of commutative keys do. A key that is not
+// registered does not merge. Both batches concern the same tool call, or none.
 func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
 	for _, m := range a.Mutations {
-		if r.definitions[m.Key].merge == Commutative {
-			continue
-		}
+		commutes := r.definitions[m.Key].merge == Commutative && m.merges()
 		for _, n := range b.Mutations {
-			if m.Key == n.Key {
+			if m.Key == n.Key && !(commutes && n.merges()) {
 				return m.Key, true
 			}
 		}

@@ -23,6 +23,7 @@ type Snapshot struct {
 	values   map[KeyPath]json.RawMessage // canonical; shared by copies, never written
 	bound    bool
 	call     int // when bound
+	registry *Registry
 }
 
 // Restore returns a snapshot of stored values, bound to no call.
@@ -45,6 +46,13 @@ func (s Snapshot) Revision() uint64 { return s.revision }
 // turn, from 0.
 func (s Snapshot) ForCall(index int) Snapshot {
 	s.bound, s.call = true, index
+	return s
+}
+
+// For returns the snapshot bound to the keys of an agent: to read another key is
+// ErrUnknownKey then, where an unbound snapshot would read as if it were empty.
+func (s Snapshot) For(r *Registry) Snapshot {
+	s.registry = r
 	return s
 }
 

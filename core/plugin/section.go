@@ -1,0 +1,103 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Section declares a part of an agent's spec that configures a plugin: its JSON
+// decodes, strictly, into a C. A plugin that reads it in Register has other settings
+// for each agent.
+//
+//	var limits = plugin.Section[Limits]{Name: "limits", Default: Limits{PerDay: 10}}
+//
+//	func (p quota) Register(r *plugin.Registrar) error {
+//		l, err := limits.Read(r)
+type Section[C any] struct {
+	Name    string // key in the spec's sections
+	Default C      // of agents without the section, and of members that it leaves out
+}
+
+// Read returns what the section says for the agent that the plugin is registered
+// for. An unknown member, one of another type, and what a method Check() error of C
+// refuses are errors that name the section.
+func (s Section[C]) Read(r *Registrar) (C, error) {
+	value, err := s.decode(r.sections[s.Name])
+	if err != nil {
+		return value, fmt.Errorf("section %q: %w", s.Name, err)
+	}
+	r.declare(s.Name, value)
+	return value, nil
+}
+
+// Of returns what Read has returned for the context's agent; the Default where the
+// section was not read.
+func (s Section[C]) Of(c Context) C {
+	if c.Agent != nil {
+		if value, ok := c.Agent.sections[s.Name].(C); ok {
+			return value
+		}
+	}
+	return s.Default
+}
+
+// Schema returns the JSON Schema of the section, for editors. The error is a C that
+// has none.
+func (s Section[C]) Schema() (json.RawMessage, error) {
+	schema, err := jsonschema.For[C](nil)
+	if err != nil {
+		return nil, fmt.Errorf("schema of section %q: %w", s.Name, err)
+	}
+	return json.Marshal(schema)
+}
+
+func (s Section[C]) decode(raw json.RawMessage) (C, error) {
+	if raw == nil {
+		return s.Default, nil
+	}
+	// Decoding into a copy: a map or slice of the Default would be written into.
+	value, err := copyOf(s.Default)
+	if err != nil {
+		return value, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&value); err != nil {
+		return value, core.Errorf(core.CodeInvalid, "%w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return value, core.Errorf(core.CodeInvalid, "more than one JSON value")
+	}
+	if checked, ok := any(value).(interface{ Check() error }); ok {
+		return value, checked.Check()
+	}
+	return value, nil
+}
+
+func copyOf[C any](value C) (again C, err error) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &again)
+	}
+	return again, err
+}
+
+// declare notes a section that a plugin has read.
+func (r *Registrar) declare(name string, value any) {
+	if r.engine.agent.sections == nil {
+		r.engine.agent.sections = map[string]any{}
+	}
+	r.engine.agent.sections[name] = value
+}
+
+// Sections returns the names of the sections that the plugins have read, sorted.
+func (e *Engine) Sections() []string { return slices.Sorted(maps.Keys(e.agent.sections)) }

@@ -1,0 +1,4 @@
+package state
+
+// Profiles is replaced by the part that has the stores.
+type Profiles interface{}
