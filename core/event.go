@@ -19,10 +19,23 @@ const (
 	EventToolCallCancel    EventType = "tool_call_cancel" // the model failed before the arguments were complete: the call is void
 	EventInferenceComplete EventType = "inference_complete"
 	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
+	EventToolCallResumed   EventType = "tool_call_resumed"   // a decision was taken on a suspended call, which goes on
 	EventToolCallDone      EventType = "tool_call_done"      // the result is stored
+	EventStateDelta        EventType = "state_delta"         // the committed state has changed by a patch
+	EventStateSnapshot     EventType = "state_snapshot"      // the committed state, whole
 	EventStepEnd           EventType = "step_end"            // the step is committed
+	EventError             EventType = "error"               // the run ends with an error; run_finish follows
 	EventRunYield          EventType = "run_yield"           // last event of a stream whose run goes on elsewhere: reconnect
 	EventRunFinish         EventType = "run_finish"          // last event of a run's stream
+)
+
+// The event types that a run emits whenever there is something to say.
+const (
+	EventReasoningEncrypted  EventType = "reasoning_encrypted_value" // a provider's opaque form of the reasoning block before
+	EventToolCallStreamDelta EventType = "tool_call_stream_delta"    // a piece of the output of a tool that runs; live only
+	EventActivitySnapshot    EventType = "activity_snapshot"         // what a tool shows of its work; live only
+	EventActivityDelta       EventType = "activity_delta"            // a change of that; live only
+	EventMessagesSnapshot    EventType = "messages_snapshot"         // the thread's messages, as a client that joins is to have them
 )
 
 // Event is one item of a run's stream. Fields that do not belong to the type

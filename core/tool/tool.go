@@ -65,6 +65,11 @@ type Call struct {
 	Step      int            // from 1
 	Snapshot  state.Snapshot // the state before the call
 
+	User     string          // on whose behalf; empty: any user of the tenant
+	Now      time.Time       // the clock of the run's record: the same when the call runs again in a replay
+	Request  json.RawMessage // what the caller sent along with the run's input; nil: nothing
+	Profiles state.Profiles  // values outside of the thread, for its tenant; nil where the host has none
+
 	// Resume is the decision after which a suspended call runs again; nil: it was
 	// not suspended.
 	Resume *core.Resume
