@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -24,6 +25,7 @@ type Parts struct {
 	Models  map[string]ModelBinding // by the id that specs use
 	Tools   []tool.Tool             // open to every agent, as far as its spec allows
 	Plugins []plugin.Plugin
+	Stops   []stop.Policy // of every agent, asked behind those of its spec
 	// Default is the id of the agent of requests that name none. Empty: there is
 	// none, and such requests are refused.
 	Default string

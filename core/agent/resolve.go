@@ -10,6 +10,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -23,6 +24,7 @@ type Resolved struct {
 	Tools      map[string]tool.Tool
 	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
 	Engine     *plugin.Engine
+	Stops      []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
 }
 
 // catalog is the code that specs name.
@@ -30,6 +32,7 @@ type catalog struct {
 	models  map[string]ModelBinding
 	tools   map[string]tool.Tool
 	plugins map[string]plugin.Plugin
+	stops   []stop.Policy
 }
 
 func newCatalog(parts Parts) (*catalog, error) {
@@ -37,6 +40,10 @@ func newCatalog(parts Parts) (*catalog, error) {
 		models:  parts.Models,
 		tools:   make(map[string]tool.Tool, len(parts.Tools)),
 		plugins: make(map[string]plugin.Plugin, len(parts.Plugins)),
+		stops:   parts.Stops,
+	}
+	if err := stop.CheckAll("Parts.Stops", parts.Stops); err != nil {
+		return nil, err
 	}
 	for id, binding := range parts.Models {
 		if id == "" || binding.Model == nil {
@@ -91,6 +98,10 @@ func (c *catalog) resolve(spec Spec) (*Resolved, error) {
 	}); err != nil {
 		return nil, err
 	}
+	if r.Stops, err = stop.Policies(spec.Stop); err != nil {
+		return nil, err
+	}
+	r.Stops = append(r.Stops, c.stops...)
 	if r.Tools, err = c.toolsOf(spec, r.Engine.Tools()); err != nil {
 		return nil, err
 	}

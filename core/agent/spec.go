@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/stop"
 )
 
 // DefaultMaxRounds is the number of steps of a run whose spec says nothing.
@@ -21,10 +22,11 @@ type Spec struct {
 	SystemPrompt string `json:"system_prompt,omitempty"` // sent with every inference, never stored in a thread
 	Model        string `json:"model"`                   // id of a model of the registry
 
-	MaxRounds   *int     `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
-	Retry       Retry    `json:"retry,omitzero"`
-	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
-	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
+	MaxRounds   *int        `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	Stop        []stop.Spec `json:"stop,omitempty"`       // further stop policies, asked in this order behind max_rounds
+	Retry       Retry       `json:"retry,omitzero"`
+	MaxTokens   int         `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
+	Temperature *float64    `json:"temperature,omitempty"` // nil: the provider's default
 
 	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
 
@@ -101,6 +103,9 @@ func (s Spec) Check() error {
 	case s.Temperature != nil && !(*s.Temperature >= 0 && !math.IsInf(*s.Temperature, 0)):
 		return s.invalid("temperature is %v, want 0 or more", *s.Temperature)
 	}
+	if _, err := stop.Policies(s.Stop); err != nil {
+		return s.invalid("%w", err)
+	}
 	for _, list := range []struct {
 		field string
 		names []string
@@ -161,6 +166,7 @@ func (s Spec) clone() Spec {
 	if s.Retry.MaxRetries != nil {
 		s.Retry.MaxRetries = new(*s.Retry.MaxRetries)
 	}
+	s.Stop = slices.Clone(s.Stop)
 	s.Plugins = slices.Clone(s.Plugins)
 	s.ActiveHookFilter = slices.Clone(s.ActiveHookFilter)
 	s.AllowedTools = slices.Clone(s.AllowedTools)

@@ -108,8 +108,8 @@ func TestAdaptersDoNotImportEachOther(t *testing.T) {
 // order is the core's, from the vocabulary down: a package imports only those
 // before it, and of its own folder.
 var order = []string{
-	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/tool", "core/model", "core/plugin", "core/agent",
-	"core/thread", "core/store", "core/run", "core/mailbox", "core/window", "core/stop", "core/plugins", "core/runtime", "core/sim",
+	"core", "core/env", "core/state", "core/secret", "core/pattern", "core/tool", "core/model", "core/plugin", "core/stop", "core/agent",
+	"core/thread", "core/store", "core/run", "core/mailbox", "core/window", "core/plugins", "core/runtime", "core/sim",
 }
 
 func rank(t *testing.T, room string) int {
