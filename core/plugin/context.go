@@ -50,7 +50,8 @@ type Context struct {
 
 // NewID returns an id that is derived from the run, the step, the phase, the call,
 // the plugin and a name that the hook chooses: a hook that runs again gets the same
-// id, and no other hook does.
+// id. What one plugin does at one phase of one call, or of a step, needs a name for
+// each id; gates and effects count as one phase.
 func (c Context) NewID(name string) core.ID {
 	h := sha256.New()
 	_, _ = h.Write(c.Run[:])

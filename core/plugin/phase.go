@@ -19,7 +19,7 @@ var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
 
 // PhaseResult is what a phase, or a submitted command, came to.
 type PhaseResult struct {
-	// Snapshot is the state after it, bound to no tool call. Its revision has
+	// Snapshot is the state after it, bound to no agent and no call. Its revision has
 	// risen by one for each commit that changed something.
 	Snapshot state.Snapshot
 	// Patch leads from the state before it to Snapshot: it is what to store,

@@ -310,3 +310,44 @@ func (b both) Resolve(id string) (*agent.Resolved, error) {
 	}
 	return b[1].Resolve(id)
 }
+
+// A key that no plugin of the agent has registered is an error wherever it is read,
+// and not a value that was never set.
+func TestKeyThatNobodyRegisteredCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		read := func(who string, s state.Snapshot) {
+			_, err := inRun.Read(s)
+			saw = append(saw, fmt.Sprintf("%s: %v", who, err))
+		}
+		reads := toolFunc{name: "reads", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			read("tool", c.Snapshot)
+			result := tool.Text("ok")
+			result.Command = plugin.Effect[string]{Name: "tell"}.Emit("")
+			return result, nil
+		}}
+		w := newWorld(t, options{
+			model: replies(calls("reads", "{}"), text("ok")), tools: []tool.Tool{reads},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+					read("gate", c.Snapshot)
+					return plugin.Allow, nil
+				})
+				r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+					read("hook", c.Snapshot)
+					return state.Command{}, nil
+				})
+				plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ string) error {
+					read("effect", c.Snapshot)
+					return nil
+				})
+			}}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		const unknown = `: reading state: unknown state key "in_run"`
+		if diff := cmp.Diff([]string{"gate" + unknown, "tool" + unknown, "hook" + unknown, "effect" + unknown}, saw); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
