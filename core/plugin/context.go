@@ -143,19 +143,25 @@ type Moment struct {
 	Termination *core.Termination // RunEnd
 }
 
-// bind returns the moment as the engine's plugins see it: with its agent, and its
+// bind makes the moment as the engine's plugins see it: with its agent, and its
 // snapshot bound to the agent's keys and to the call, if there is one.
-func (e *Engine) bind(m Moment) Moment {
+func (e *Engine) bind(m *Moment) {
 	m.Agent = &e.agent
 	m.Snapshot = m.Snapshot.For(e.registry)
 	if m.Call != nil {
 		m.Snapshot = m.Snapshot.ForCall(m.CallIndex)
 		m.Context.call = m.CallIndex + 1
 	}
-	return m
 }
 
-// handler is what the handler of an action or effect sees of the moment.
-func (m Moment) handler() HandlerContext {
-	return HandlerContext{Context: m.Context, Call: m.Call, CallIndex: m.CallIndex}
+// shown is what any hook or gate of a plugin sees of the moment.
+func (m *Moment) shown(plugin string) Context {
+	c := m.Context
+	c.plugin = plugin
+	return c
+}
+
+// handler is what the handler of a plugin's action or effect sees of the moment.
+func (m *Moment) handler(plugin string) HandlerContext {
+	return HandlerContext{Context: m.shown(plugin), Call: m.Call, CallIndex: m.CallIndex}
 }
