@@ -56,9 +56,10 @@ func (s Snapshot) For(r *Registry) Snapshot {
 	return s
 }
 
-// Unbound returns the snapshot bound to no call.
+// Unbound returns the snapshot bound to no call and no agent: the next run of the
+// thread may be another agent's.
 func (s Snapshot) Unbound() Snapshot {
-	s.bound, s.call = false, 0
+	s.bound, s.call, s.registry = false, 0, nil
 	return s
 }
 
