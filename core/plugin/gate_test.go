@@ -64,7 +64,7 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 		want string
 	}{
 		{"an error", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
-			return plugin.Allow, errors.New("no rules")
+			return plugin.Verdict{}, errors.New("no rules")
 		}, `gate of plugin "bad": no rules`},
 		{"a panic", func(context.Context, plugin.GateCall) (plugin.Verdict, error) { panic("oh") }, `gate of plugin "bad": panic: oh`},
 		{"a result that is not there", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
