@@ -45,6 +45,7 @@ type Context struct {
 	Profiles state.Profiles
 
 	plugin string // whose hook sees it
+	key    string // of the action or effect that is handled
 	call   int    // 1 + index of the call that it is about; 0: none
 }
 
@@ -59,7 +60,7 @@ func (c Context) NewID(name string) core.ID {
 	binary.BigEndian.PutUint64(numbers[:8], uint64(c.Step))
 	binary.BigEndian.PutUint64(numbers[8:], uint64(c.call))
 	_, _ = h.Write(numbers[:])
-	for _, part := range []string{string(c.Phase), c.plugin, name} {
+	for _, part := range []string{string(c.Phase), c.plugin, c.key, name} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
@@ -162,6 +163,8 @@ func (m *Moment) shown(plugin string) Context {
 }
 
 // handler is what the handler of a plugin's action or effect sees of the moment.
-func (m *Moment) handler(plugin string) HandlerContext {
-	return HandlerContext{Context: m.shown(plugin), Call: m.Call, CallIndex: m.CallIndex}
+func (m *Moment) handler(plugin, key string) HandlerContext {
+	c := HandlerContext{Context: m.shown(plugin), Call: m.Call, CallIndex: m.CallIndex}
+	c.key = key
+	return c
 }

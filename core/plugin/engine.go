@@ -55,9 +55,9 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		effects:      map[string]effectHandler{},
 		actionPhases: map[core.Phase]bool{},
 		toolOwners:   map[string]string{},
-		keys:         map[string]string{pendingActions.Name: "runtime", FailedScheduledActions.Name: "runtime"},
-		definitions:  []state.Definition{pendingActions.Definition(), FailedScheduledActions.Definition()},
+		keys:         map[string]string{},
 	}
+	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true})
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
 		id := p.ID()
@@ -172,7 +172,7 @@ func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effec
 			errs = append(errs, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
 			continue
 		}
-		if err := env.Protect(func() error { return h.run(ctx, m.handler(h.plugin), effect.Payload) }); err != nil {
+		if err := env.Protect(func() error { return h.run(ctx, m.handler(h.plugin, effect.Key), effect.Payload) }); err != nil {
 			errs = append(errs, fmt.Errorf("effect %q of plugin %q: %w", effect.Key, h.plugin, err))
 		}
 	}

@@ -41,7 +41,7 @@ type PhaseResult struct {
 // on what the hooks return, not on which of them comes first.
 func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseResult, error) {
 	hooks := e.hooks[m.Phase]
-	if len(hooks) == 0 && !e.actionPhases[m.Phase] {
+	if len(hooks) == 0 && (!e.actionPhases[m.Phase] || !pendingActions.Has(m.Snapshot)) {
 		return PhaseResult{Snapshot: m.Snapshot.Unbound()}, nil
 	}
 	p := phase{engine: e, moment: m}
@@ -180,7 +180,7 @@ func (p *phase) execute(ctx context.Context) error {
 // waiting lists the actions that earlier phases scheduled for this one. Those
 // without a handler go on waiting: a later version of the code may have one.
 func (p *phase) waiting() error {
-	if !p.engine.actionPhases[p.moment.Phase] {
+	if !p.engine.actionPhases[p.moment.Phase] || !pendingActions.Has(p.moment.Snapshot) {
 		return nil
 	}
 	queue, err := pendingActions.Read(p.moment.Snapshot)
@@ -200,7 +200,7 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	h := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]
 	var command state.Command
 	failure := env.Protect(func() (err error) {
-		command, err = h.run(ctx, p.moment.handler(h.plugin), a.Action.Payload)
+		command, err = h.run(ctx, p.moment.handler(h.plugin, a.Action.Key), a.Action.Payload)
 		return err
 	})
 	if ctx.Err() != nil && failure != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -35,8 +36,7 @@ func (s Section[C]) Read(r *Registrar) (C, error) {
 	if err != nil {
 		return value, fmt.Errorf("section %q: %w", s.Name, err)
 	}
-	r.declare(s.Name, value)
-	return value, nil
+	return value, r.declare(s.Name, value)
 }
 
 // Of returns what Read has returned for the context's agent; the Default where the
@@ -91,12 +91,17 @@ func copyOf[C any](value C) (again C, err error) {
 	return again, err
 }
 
-// declare notes a section that a plugin has read.
-func (r *Registrar) declare(name string, value any) {
+// declare notes a section that a plugin has read. Two plugins may share one, as the
+// same type.
+func (r *Registrar) declare(name string, value any) error {
 	if r.engine.agent.sections == nil {
 		r.engine.agent.sections = map[string]any{}
 	}
+	if before, exists := r.engine.agent.sections[name]; exists && reflect.TypeOf(before) != reflect.TypeOf(value) {
+		return fmt.Errorf("section %q is a %T here, and a %T of another plugin", name, value, before)
+	}
 	r.engine.agent.sections[name] = value
+	return nil
 }
 
 // Sections returns the names of the sections that the plugins have read, sorted.

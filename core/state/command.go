@@ -50,6 +50,9 @@ func (c Command) Check() error {
 		if err := checkPayload("value of state key", m.Key, m.Value); err != nil {
 			return err
 		}
+		if len(m.Update) > 0 && len(m.Value) > 0 {
+			return fmt.Errorf("state key %q is given an update and a value at once", m.Key)
+		}
 	}
 	for _, a := range c.Actions {
 		if err := checkPayload("payload of action", a.Key, a.Payload); err != nil {

@@ -92,6 +92,17 @@ func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	return read[V](s.in(k.Transient)[path], k.Name)
 }
 
+// Has reports whether the key has a value. It decodes nothing; in a snapshot that is
+// bound to no call a key of ScopeCall has none.
+func (k Key[V, U]) Has(s Snapshot) bool {
+	path, err := s.path(k.Name, k.Scope)
+	if err != nil {
+		return false
+	}
+	_, ok := s.in(k.Transient)[path]
+	return ok
+}
+
 // Update returns the command that updates the value. A U that JSON cannot express
 // is the command's Err.
 func (k Key[V, U]) Update(update U) Command {
