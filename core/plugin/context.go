@@ -45,12 +45,14 @@ type Context struct {
 	Profiles state.Profiles
 
 	plugin string // whose hook sees it
+	key    string // of the action or effect that is handled
 	call   int    // 1 + index of the call that it is about; 0: none
 }
 
 // NewID returns an id that is derived from the run, the step, the phase, the call,
 // the plugin and a name that the hook chooses: a hook that runs again gets the same
-// id, and no other hook does.
+// id. What one plugin does at one phase of one call, or of a step, needs a name for
+// each id; gates and effects count as one phase.
 func (c Context) NewID(name string) core.ID {
 	h := sha256.New()
 	_, _ = h.Write(c.Run[:])
@@ -58,7 +60,7 @@ func (c Context) NewID(name string) core.ID {
 	binary.BigEndian.PutUint64(numbers[:8], uint64(c.Step))
 	binary.BigEndian.PutUint64(numbers[8:], uint64(c.call))
 	_, _ = h.Write(numbers[:])
-	for _, part := range []string{string(c.Phase), c.plugin, name} {
+	for _, part := range []string{string(c.Phase), c.plugin, c.key, name} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
