@@ -30,6 +30,8 @@ func actor(sent *[]string) part {
 				return state.Command{}, errors.New("no paper")
 			case "panic":
 				panic("oh")
+			case "unmade":
+				return state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), nil
 			case "stray":
 				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, nil
 			}
@@ -107,7 +109,7 @@ func TestWaitingActionsEndWithTheirRun(t *testing.T) {
 
 func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 	e := engine(t, actor(nil))
-	c := notes("fail", "one", "panic", "stray")
+	c := notes("fail", "one", "panic", "stray", "unmade")
 	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
 	waiting, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
@@ -128,6 +130,7 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 		{Action: action(`"fail"`), Error: "no paper"},
 		{Action: action(`"panic"`), Error: "panic: oh"},
 		{Action: action(`"stray"`), Error: `unknown state key "nobody"`},
+		{Action: action(`"unmade"`), Error: "no number"},
 		{Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
 	}
 	if diff := cmp.Diff(want, failed); diff != "" {

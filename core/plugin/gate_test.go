@@ -70,6 +70,12 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 		{"a result that is not there", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: plugin.VerdictSetResult}, nil
 		}, `gate of plugin "bad": the verdict sets no result`},
+		{"a wait for nothing", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: plugin.VerdictSuspend}, nil
+		}, `gate of plugin "bad": the verdict does not say what the call waits for`},
+		{"a command that could not be made", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Allow.With(state.Command{Err: errors.New("no number")}), nil
+		}, `gate of plugin "bad": no number`},
 		{"no such verdict", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: 9}, nil
 		}, `gate of plugin "bad": verdict 9 does not exist`},
@@ -82,5 +88,24 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestAVerdictCarriesItsCommands(t *testing.T) {
+	verdicts := []plugin.Verdict{
+		plugin.Allow.With(tally.Update("a")).With(tally.Update("b")),
+		plugin.Block("no").With(tally.Update("c")),
+		plugin.Suspend(core.TicketRequest{}),
+	}
+	got, err := engine(t, gates(verdicts...)...).Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plugin.Block("no").With(state.Combine(tally.Update("a"), tally.Update("b"), tally.Update("c")))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !plugin.Allow.Command.IsZero() {
+		t.Error("With changed Allow itself")
 	}
 }

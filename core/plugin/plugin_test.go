@@ -227,6 +227,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, state.ErrUnknownKey},
 		{"an update that is no JSON", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage("{")}}}}), `plugin "bad" in phase step_end: update of state key "log" is not JSON`, nil},
 		{"an effect that is no JSON", command(state.Command{Effects: []state.Effect{{Key: "nobody", Payload: json.RawMessage("{")}}}), `plugin "bad" in phase step_end: payload of effect "nobody" is not JSON`, nil},
+		{"a command that could not be made", command(state.Combine(tally.Update("x"), state.Command{Err: refused})), `plugin "bad" in phase step_end: refused`, refused},
 		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, plugin.ErrUnknownAction},
 		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, plugin.ErrUnknownEffect},
 	}
@@ -323,6 +324,9 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}) })}, nil, `state key "x" has no Apply`},
 		{"a nil hook", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook(core.PhaseStepEnd, nil) })}, nil, `registering plugin "bad": hook of phase "step_end" is nil`},
 		{"no such phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook("later", write(log, "x")) })}, nil, `registering plugin "bad": hook of phase "later", which does not exist`},
+		{"a nil hook of a phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.OnRunEnd(nil) })}, nil, `registering plugin "bad": hook of phase "run_end" is nil`},
+		{"a nil key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(nil) })}, nil, `registering plugin "bad": state key is nil`},
+		{"a nil transform", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Transform(nil) })}, nil, `registering plugin "bad": transform is nil`},
 		{"a nil gate", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Gate(nil) })}, nil, `registering plugin "bad": gate is nil`},
 		{"a nil tool", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(nil) })}, nil, `registering plugin "bad": tool is nil`},
 		{"an action twice", []plugin.Plugin{register(func(r *plugin.Registrar) {

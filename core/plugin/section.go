@@ -30,7 +30,7 @@ type Section[C any] struct {
 
 // Read returns what the section says for the agent that the plugin is registered
 // for. An unknown member, one of another type, and what a method Check() error of C
-// refuses are errors that name the section.
+// or *C refuses are errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
 	value, err := s.decode(r.sections[s.Name])
 	if err != nil {
@@ -57,7 +57,21 @@ func (s Section[C]) Schema() (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of section %q: %w", s.Name, err)
 	}
+	optional(schema)
 	return json.Marshal(schema)
+}
+
+// optional makes the schema accept what Read does: every member may be left out.
+func optional(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Required = nil
+	optional(s.Items)
+	optional(s.AdditionalProperties)
+	for _, member := range s.Properties {
+		optional(member)
+	}
 }
 
 func (s Section[C]) decode(raw json.RawMessage) (C, error) {
@@ -77,7 +91,12 @@ func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return value, core.Errorf(core.CodeInvalid, "more than one JSON value")
 	}
-	if checked, ok := any(value).(interface{ Check() error }); ok {
+	type checker interface{ Check() error }
+	checked, ok := any(&value).(checker) // has the methods of C, too
+	if !ok {
+		checked, ok = any(value).(checker) // C is a pointer itself
+	}
+	if ok {
 		return value, checked.Check()
 	}
 	return value, nil

@@ -250,6 +250,8 @@ func TestSubmitQueuesActionsAndKeepsEffects(t *testing.T) {
 	}
 }
 
+var errUnmade = errors.New("no number")
+
 func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -260,6 +262,7 @@ func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 		{"a key", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, `unknown state key "nobody"`, state.ErrUnknownKey},
 		{"an action", state.Command{Actions: []state.Action{{Phase: core.PhaseRunEnd, Key: "note"}}}, `no handler for scheduled action "note" at phase "run_end"`, plugin.ErrUnknownAction},
 		{"an effect", state.Command{Effects: []state.Effect{{Key: "nobody"}}}, `no handler for effect "nobody"`, plugin.ErrUnknownEffect},
+		{"what could not be made", state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), "no number", errUnmade},
 		{"what is no JSON", state.Command{Effects: []state.Effect{{Key: "mail", Payload: json.RawMessage("{")}}}, `payload of effect "mail" is not JSON`, nil},
 	}
 	for _, test := range tests {
