@@ -18,6 +18,7 @@ const (
 	EventInferenceRetry    EventType = "inference_retry"  // the model failed and is called again; unless step_restarted follows, what was shown stands
 	EventToolCallCancel    EventType = "tool_call_cancel" // the model failed before the arguments were complete: the call is void
 	EventInferenceComplete EventType = "inference_complete"
+	EventInferenceFailed   EventType = "inference_failed"    // the model failed for good; the step ends without a turn, and the run goes on
 	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
 	EventToolCallResumed   EventType = "tool_call_resumed"   // a decision was taken on a suspended call, which goes on
 	EventToolCallDone      EventType = "tool_call_done"      // the result is stored
@@ -63,9 +64,9 @@ type Event struct {
 	Status    ResultStatus    `json:"status,omitempty"`    // tool_call_done
 	Ticket    *Ticket         `json:"ticket,omitempty"`    // tool_call_suspended
 
-	Failed int    `json:"failed,omitempty"` // inference_retry: calls of the model that failed so far
+	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed: calls of the model that failed so far
 	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
-	Reason string `json:"reason,omitempty"` // inference_retry: kind of the failure, see model.ErrorKind
+	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed: kind of the failure, see model.ErrorKind
 
 	Model       string       `json:"model,omitempty"`       // inference_complete
 	Usage       *Usage       `json:"usage,omitempty"`       // inference_complete

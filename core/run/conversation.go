@@ -79,7 +79,7 @@ func (b *builder) add(entry thread.Entry) error {
 	b.seq++
 	b.enter(entry.Run, entry.Step)
 	b.keep(entry)
-	if entry.Message != nil && entry.Message.Role == core.RoleAssistant {
+	if entry.Failed != nil || entry.Message != nil && entry.Message.Role == core.RoleAssistant {
 		b.turns++
 	}
 	if len(entry.Patch) == 0 {
@@ -90,7 +90,8 @@ func (b *builder) add(entry thread.Entry) error {
 }
 
 // keep takes everything of an entry but its patch, which a stored snapshot may
-// hold already. Totals are the newest turn's, plus the failed results behind it.
+// hold already. Totals are the newest turn's, plus what the results behind it came
+// to: a round that changed nothing has no record of its own.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
@@ -109,9 +110,24 @@ func (b *builder) keep(entry thread.Entry) {
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.totals.Failures++
 		}
+		if m.ToolResult != nil {
+			b.endRound()
+		}
 	}
 	if entry.Totals != nil {
 		b.totals = *entry.Totals
+	}
+}
+
+// endRound counts the step of the newest turn, when its last result has come. A cold
+// read that begins inside a round knows nothing of it; the turn behind it says all.
+func (b *builder) endRound() {
+	turn, failed := len(b.messages)-1, true
+	for ; turn >= 0 && b.messages[turn].ToolResult != nil; turn-- {
+		failed = failed && thread.CallFailed(b.messages[turn].ToolResult)
+	}
+	if turn >= 0 && len(b.messages[turn].ToolCalls) == len(b.messages)-1-turn {
+		b.totals.EndStep(failed)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -155,9 +156,9 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 			seen = append(seen, w.head(t, key).Run.Calls...)
 			return tool.Text("ok"), nil
 		}}}
-		o.plugins = []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+		o.plugins = []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			seen = append(seen, w.head(t, key).Run.Calls...)
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		})}
 		*w = *newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -179,7 +180,7 @@ func TestVerdictsHoldAfterACrash(t *testing.T) {
 		end     string
 	}{
 		{
-			name: "stop policy", options: options{stop: []run.StopCheck{stopAtOnce}},
+			name: "stop policy", options: options{stop: []stop.Policy{stopAtOnce}},
 			log: []string{"tool: not executed: test", "tool: not executed: test", "tool: not executed: test"},
 			end: `done 1 {"type":"stopped","code":"test"} ""`,
 		},

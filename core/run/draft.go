@@ -143,6 +143,12 @@ func (d *draft) addTurn(turn *core.Message) {
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
+	if d.judged() {
+		d.totals.NoteTurn(turn)
+	}
+	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
+		d.totals.EndStep(false)
+	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
 	d.movePatches(&entry)
 	d.add(entry)

@@ -101,17 +101,6 @@ type ending struct {
 	natural     bool // the model came to an end by itself: unread input makes it go on
 }
 
-// judge asks the stop policies about a turn. They see the totals with this turn,
-// as they stand in its record, so that a takeover comes to the same.
-func (d *draft) judge(turn core.Message) *core.Termination {
-	for _, check := range d.stop {
-		if termination := check(d.agent, d.events.step, turn, d.totals.Usage); termination != nil {
-			return termination
-		}
-	}
-	return nil
-}
-
 // naturalEnd is the end of a run whose model came to one by itself. A turn that
 // was cut short says so in the code: to a client it reads like any other.
 func naturalEnd(turn core.Message) *core.Termination {
@@ -366,7 +355,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	m.record = record
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.runEffects(ctx, m.moment("", plugin.Moment{Termination: t}), d.effects)
+	m.runEffects(ctx, m.moment("", plugin.Moment{}), d.effects)
 	if m.conversation != nil {
 		m.remember()
 		m.storeSnapshot(ctx)

@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -41,27 +42,26 @@ var (
 	}}
 )
 
-func gates(verdict func(c plugin.Context) (plugin.Verdict, error)) plugin.Plugin {
+func gates(verdict func(c plugin.GateCall) (plugin.Verdict, error)) plugin.Plugin {
 	return pluginFunc{"gates", func(r *plugin.Registrar) {
-		r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) { return verdict(c) })
+		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) { return verdict(c) })
 	}}
 }
 
-func hooks(phase core.Phase, h plugin.Hook) plugin.Plugin {
+func hooks(phase core.Phase, h plugin.Hook[plugin.Context]) plugin.Plugin {
 	return pluginFunc{"hooks", func(r *plugin.Registrar) { r.Hook(phase, h) }}
 }
 
 // blockB blocks the call of echo with the text b.
-func blockB(c plugin.Context) (plugin.Verdict, error) {
+func blockB(c plugin.GateCall) (plugin.Verdict, error) {
 	if string(c.Call.Arguments) == `{"text":"b"}` {
-		return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "not b"}, nil
+		return plugin.Block("not b"), nil
 	}
-	return plugin.Verdict{}, nil
+	return plugin.Allow, nil
 }
 
-func stopAtOnce(*agent.Resolved, int, core.Message, core.Usage) *core.Termination {
-	return &core.Termination{Type: core.TerminationStopped, Code: "test"}
-}
+// stopAtOnce stops at every step; its verdict has no type of its own.
+var stopAtOnce = stop.Func(func(stop.View) *core.Termination { return &core.Termination{Code: "test"} })
 
 func many(n int) (pairs []string) {
 	for range n {
@@ -173,7 +173,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a stop policy", text: "parallel: a, b",
-			options: options{stop: []run.StopCheck{stopAtOnce}},
+			options: options{stop: []stop.Policy{stopAtOnce}},
 			log: []string{
 				"user: parallel: a, b", `assistant: [echo {"text":"a"}][echo {"text":"b"}]`,
 				"tool: not executed: test", "tool: not executed: test",
@@ -191,8 +191,8 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a gate that sets the result", text: "echo: a",
-			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
-				return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
+			options: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
+				return plugin.SetResult(core.ToolResult{Message: "cached"}), nil
 			})}},
 			log: []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: cached", "assistant: Echo: a"},
 			end: `done 2 {"type":"natural_end"} "Echo: a"`,
@@ -200,7 +200,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a gate that never sees invalid calls", text: "hi",
 			options: options{model: replies(calls("none", "{}", "echo", "[]"), text("ok")), plugins: []plugin.Plugin{gates(
-				func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{Kind: plugin.VerdictBlock}, nil })}},
+				func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Block(""), nil })}},
 			log: []string{
 				"user: hi", "assistant: [none {}][echo []]", `tool: tool "none" not found`,
 				"tool: invalid arguments: the arguments: got array, want object", "assistant: ok",
@@ -209,7 +209,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a gate that panics", text: "echo: a",
-			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { panic("boom") })}},
+			options: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { panic("boom") })}},
 			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (plugin)"},
 			end:     `done 1 {"type":"error","code":"plugin","detail":"code of the agent panicked"} ""`,
 		},
@@ -340,7 +340,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 // A stop gives every call of its turn a result in the step that comes to it.
 func TestStoppedRunEndsInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})
+		w := newWorld(t, options{stop: []stop.Policy{stopAtOnce}})
 		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
 		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
 			t.Errorf("the step is %s, want done", stepped.Outcome)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A position (core.Position) says where in the turn an event
@@ -83,6 +84,12 @@ func (e *emitter) emitUnplaced(event core.Event) {
 	if e.sink != nil {
 		e.send(event, "")
 	}
+}
+
+// inferenceFailed announces that the model has failed for good in a step of a run
+// that goes on. It takes the place of inference_complete, at the step's first block.
+func (e *emitter) inferenceFailed(turn string, f *thread.Failure) {
+	e.emitAt(core.Event{Type: core.EventInferenceFailed, MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
 }
 
 // result announces a stored result at its place, that of a call behind the turn's

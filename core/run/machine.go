@@ -81,6 +81,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		}
 	}
 	turn, err := m.infer(ctx, number, id)
+	if failed := m.tolerated(err); failed != nil {
+		return m.failStep(ctx, failed)
+	}
 	if err != nil {
 		return Stepped{}, err
 	}
@@ -93,7 +96,10 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	// Without calls nothing can happen between the turn and the step's end that a
 	// crash should not repeat, so that both are one commit.
-	end := m.judge(*turn)
+	end, err := m.judge(*turn, nil, m.messages[:len(m.messages)-1])
+	if err != nil {
+		return Stepped{}, err
+	}
 	natural := end == nil
 	if natural {
 		end = naturalEnd(*turn)
@@ -158,8 +164,10 @@ func (m *machine) tools(ctx context.Context) (Stepped, error) {
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	r := m.round
 	r.mode = r.chooseMode()
-	end := m.judge(r.turn)
-	var err error
+	end, err := m.judge(r.turn, nil, r.earlier())
+	if err != nil {
+		return Stepped{}, err
+	}
 	if end != nil {
 		err = r.concludeOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
 	} else {
@@ -178,6 +186,12 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	}
 	if end == nil {
 		end = r.end()
+	}
+	// A stop for the errors of this very round must not cost another inference first.
+	if m.totals.EndStep(r.failed()); end == nil && r.failed() {
+		if end, err = m.judge(r.turn, nil, r.earlier()); err != nil {
+			return Stepped{}, err
+		}
 	}
 	return m.finishStep(ctx, ending{termination: end})
 }

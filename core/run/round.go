@@ -81,6 +81,16 @@ func (r *round) open() bool {
 	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
 }
 
+// failed reports whether every call has a result and all have failed.
+func (r *round) failed() bool {
+	return !slices.ContainsFunc(r.calls, func(c *openCall) bool {
+		return c.entry == nil || !thread.CallFailed(c.entry.Message.ToolResult)
+	})
+}
+
+// earlier is the conversation before the turn.
+func (r *round) earlier() []core.Message { return r.before[:max(0, len(r.before)-1)] }
+
 // blocked is the index of the first call that a gate ended the run over; -1: none.
 func (r *round) blocked() int {
 	return slices.IndexFunc(r.calls, func(c *openCall) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -51,11 +52,6 @@ type Window interface {
 	Tokens(m core.Message) int
 }
 
-// StopCheck looks at a turn, with or without tool calls: step counts from 1,
-// usage is the run's total. It returns nil to go on. A claim that takes an open
-// round over asks again; the same turn must have the same result.
-type StopCheck func(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination
-
 // Options configures a Stepper. Env, Store, Committer, Agents and Window are
 // required.
 type Options struct {
@@ -65,7 +61,7 @@ type Options struct {
 	Agents    Agents
 	Window    Window
 	Records   thread.Records // the schemas that the program reads and writes
-	Stop      []StopCheck    // the first that returns a termination ends the run
+	Stops     []stop.Policy  // of every run, asked behind those of its agent
 	Logger    *slog.Logger   // nil: slog.Default
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
@@ -82,7 +78,7 @@ type Stepper struct {
 	committer Committer
 	agents    Agents
 	records   thread.Records
-	stop      []StopCheck
+	stops     []stop.Policy
 	log       *slog.Logger
 	lease     time.Duration
 	poll      time.Duration
@@ -98,8 +94,11 @@ func New(o Options) (*Stepper, error) {
 	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil || o.Window == nil {
 		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer, Agents and Window are required")
 	}
+	if err := stop.CheckAll("Options.Stops", o.Stops); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
 	s := &Stepper{
-		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stop: o.Stop,
+		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window,
 	}
 	if s.log == nil {

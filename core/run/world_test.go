@@ -22,6 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -186,7 +187,7 @@ type options struct {
 	model   model.Model
 	tools   []tool.Tool
 	plugins []plugin.Plugin
-	stop    []run.StopCheck
+	stop    []stop.Policy
 	mode    agent.ExecutionMode // empty: sequential
 	env     *env.Env
 	agents  run.Agents
@@ -259,7 +260,7 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode}},
+		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0)}}, // runs of hundreds of steps are stepped
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
@@ -276,7 +277,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
-		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stop: o.stop,
+		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {
@@ -386,6 +387,9 @@ func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	var lines []string
 	for _, e := range entries {
 		line := "state"
+		if e.Failed != nil {
+			line = "failed: " + e.Failed.Kind
+		}
 		if m := e.Message; m != nil {
 			line = string(m.Role) + ": " + m.Text()
 			for _, c := range m.ToolCalls {

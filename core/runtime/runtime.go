@@ -27,7 +27,8 @@ type Config struct {
 	Agents agent.Parts
 	// Registry holds agents that are resolved already; nil: Build resolves Agents.
 	Registry *agent.Registry
-	Logger   *slog.Logger // nil: slog.Default
+	Stops    []stop.Policy // of every run, asked behind those of its agent
+	Logger   *slog.Logger  // nil: slog.Default
 
 	Records thread.Records // the schemas that the program reads and writes; zero: 1
 	Worker  string         // this process's name in claims
@@ -85,6 +86,9 @@ func Build(c Config) (*Runtime, error) {
 			return nil, fmt.Errorf("build runtime: %w", err)
 		}
 	}
+	if err := stop.CheckAll("Config.Stops", c.Stops); err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
 	if len(agents.IDs()) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
@@ -111,7 +115,7 @@ func Build(c Config) (*Runtime, error) {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 	})
 	if err != nil {
@@ -123,11 +127,6 @@ func Build(c Config) (*Runtime, error) {
 // head reads a thread's head.
 func (r *Runtime) head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	return r.mailbox.Head(ctx, key)
-}
-
-// maxRounds is the stop policy that every agent has.
-func maxRounds(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination {
-	return stop.MaxRounds(a.Spec.Rounds()).Check(stop.Turn{Step: step, Message: turn, Usage: usage})
 }
 
 // HasAgent reports whether the agent is registered.
