@@ -81,10 +81,10 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		}
 	}
 	turn, err := m.infer(ctx, number, id)
-	if failed := m.tolerated(err); failed != nil {
-		return m.failStep(ctx, failed)
-	}
 	if err != nil {
+		if failed := m.tolerated(err); failed != nil {
+			return m.failStep(ctx, failed)
+		}
 		return Stepped{}, err
 	}
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {

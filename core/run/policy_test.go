@@ -355,3 +355,118 @@ func TestStepperRefusesANilPolicy(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What a reader is shown of a failed step is in the log, at the same positions: who
+// comes late sees the same. What they had seen of the lost turn is announced as void,
+// and what comes behind it has another attempt.
+func TestReaderOfAFailedInference(t *testing.T) {
+	tests := []struct {
+		name string
+		turn []model.Delta
+		live []string // behind run_start
+		late []string // nil: the same
+	}{
+		{
+			"before it has said anything", nil,
+			[]string{
+				`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.1.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.1.9999-0-k {"event_type":"step_end","step":1}`,
+			}, nil,
+		},
+		{
+			"within its text", []model.Delta{say("I wa")},
+			[]string{
+				`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.1.0-4-f {"event_type":"text_delta","step":1,"message_id":"RUN.1","delta":"I wa"}`,
+				` {"event_type":"step_restarted","run_id":"RUN","step":1}`,
+				`1.2.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.2.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.2.9999-0-k {"event_type":"step_end","step":1}`,
+			},
+			[]string{
+				`1.2.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.2.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.2.9999-0-k {"event_type":"step_end","step":1}`,
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &takes10s{turns: [][]model.Delta{tt.turn, text("ok")}}
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				var live, late []string
+				w.finish(t, key, func(e core.Event) error {
+					live = append(live, eventLine(t, receipt.RunID, e))
+					return nil
+				})
+				record := w.runRecord(t, receipt.RunID)
+				entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				replayer := run.NewReplayer(record.Run, func(e core.Event) error {
+					late = append(late, eventLine(t, receipt.RunID, e))
+					return nil
+				})
+				for _, e := range entries {
+					if err := replayer.Add(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if tt.late == nil {
+					tt.late = tt.live
+				}
+				if diff := cmp.Diff(tt.live, live[1:1+len(tt.live)]); diff != "" {
+					t.Errorf("live (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.late, late[1:1+len(tt.late)]); diff != "" {
+					t.Errorf("late (-want +got):\n%s", diff)
+				}
+				if live, late := live[1+len(tt.live)], late[1+len(tt.late)]; live != late {
+					t.Errorf("the next step begins with %s live, and with %s late", live, late)
+				}
+			})
+		})
+	}
+}
+
+// Without consecutive_errors, and where another try is in vain, a failure of the model
+// ends the run.
+func TestFailuresThatEndTheRun(t *testing.T) {
+	tolerant := []stop.Spec{{Type: "consecutive_errors", Max: 5}}
+	tests := []struct {
+		name    string
+		stop    []stop.Spec
+		failure error
+		end     string
+	}{
+		{"no policy", []stop.Spec{{Type: "token_budget", MaxTotal: 5}}, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
+		{"a pause of hours", tolerant, &model.Error{Kind: model.KindQuota, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
+		{"a pause of hours, for a failure that passes", tolerant, &model.Error{Kind: model.KindRateLimited, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 1h0m0s, at most 5m0s are waited"} ""`},
+		{"a permanent one", tolerant, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
+		{"an adapter that panics", tolerant, nil, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := modelFunc(func(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+					return func(yield func(model.Delta, error) bool) {
+						if tt.failure == nil {
+							panic("10.0.0.7")
+						}
+						yield(model.Delta{}, tt.failure)
+					}
+				})
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: tt.stop})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
+}
