@@ -267,6 +267,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 			r.noteMerged(i)
 		}
 	}
+	m.totals.EndStep(r.failed()) // as a fold over the results does
 	r.takeResults()
 	return r.addUnstored(nil), nil
 }
