@@ -109,6 +109,10 @@
 //     stops, an input that was edited meanwhile and a record of a newer program
 //     are not, and model calls are counted apart.
 //
+// A run that has a stop policy for it goes on behind a model that failed for good:
+// the failure is a record where the turn would be, and a step like any other. See
+// failed.go, and judge.go for what policies are shown.
+//
 // All ends, the natural one included, come through one door: see the comment at
 // the head of end.go.
 //

@@ -41,6 +41,9 @@ import (
 //	dead letter  a claim after 5 attempts without  error dead_letter     see settle    becomes a run
 //	             progress, dead letter
 //
+// A policy that panics is a failure, with the code stop_policy. A model that fails for
+// good is none in a run that tolerates it: see failed.go.
+//
 // The calls of a stopped or blocked run get their results before the first write,
 // and what runs already beside a blocked call ends by itself. A failed run keeps
 // what its tools came to, and of what its step said nothing but the own input.
