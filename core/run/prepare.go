@@ -37,10 +37,20 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		request.Tools = offered(request.Tools, &asked)
 	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
-	if err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request); err != nil {
-		if ctx.Err() != nil {
-			return request, context.Cause(ctx)
-		}
+	if d.agent.Engine.Transforms() {
+		return d.transform(ctx, request)
+	}
+	return request, nil
+}
+
+// transform is apart from prepare so that the request of an agent without transforms
+// stays on the stack.
+func (d *draft) transform(ctx context.Context, request model.Request) (model.Request, error) {
+	err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request)
+	if err != nil && ctx.Err() != nil {
+		return request, context.Cause(ctx)
+	}
+	if err != nil {
 		return request, endAt("plugin", "request transform", err)
 	}
 	return request, nil
