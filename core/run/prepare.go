@@ -139,7 +139,8 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 // the window's to keep. It is cut again here, behind begin, because the draft
 // has grown by what people said since.
 func (d *draft) prompt() []core.Message {
-	messages := d.messages[d.window.Cut(d.messages):]
+	messages := d.messages.slice()
+	messages = messages[d.window.Cut(messages):]
 	opening := d.conversation.opening
 	if d.conversation.run != d.id || opening == nil {
 		return messages

@@ -19,7 +19,8 @@ type round struct {
 	turn   core.Message
 	base   uint64 // sequence of the first result
 	mode   agent.ExecutionMode
-	before []core.Message // the conversation up to the turn: results are shown behind it
+	before list[core.Message] // the conversation up to the turn: results are shown behind it, in order
+	shown  int                // so many of them stand there already
 	calls  []*openCall
 	merged []int       // calls that the draft's state contains, in the order in which they came
 	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
