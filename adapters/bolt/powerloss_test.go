@@ -17,7 +17,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -132,8 +131,8 @@ func tryState(s *Store) (sum [32]byte, err error) {
 }
 
 func (w *world) may(got [32]byte) bool {
-	for _, may := range w.states {
-		if got == may {
+	for _, state := range w.states {
+		if got == state {
 			return true
 		}
 	}
@@ -281,23 +280,6 @@ func (w *world) next() write {
 		key, at := worldKey(w.random.IntN(5)), w.random.IntN(20)
 		return func(s *Store) error {
 			return s.Put(context.Background(), key, store.Record{Name: fmt.Sprintf("R#%d", at), Fence: uint64(w.now.Unix()), Payload: make([]byte, 200)})
-		}
-	}
-}
-
-// beside makes a write of what the journal does not know.
-func (w *world) beside(n, size int) write {
-	ctx, value := context.Background(), fmt.Appendf(nil, `"%0*d"`, size, w.random.IntN(1000))
-	name := state.ProfileName{Namespace: "n", Key: fmt.Sprint("k", n)}
-	switch w.random.IntN(4) {
-	case 0:
-		return func(s *Store) error { return s.DeleteProfile(ctx, "acme", name, state.AnyRevision) }
-	case 1:
-		return func(s *Store) error { return s.PutSnapshot(ctx, fmt.Sprint("hash", n), value) }
-	default:
-		return func(s *Store) error {
-			_, err := s.WriteProfile(ctx, "acme", name, value, state.AnyRevision)
-			return err
 		}
 	}
 }

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,5 +164,22 @@ func TestADamagedProfileIsReplacedByAWriteWithoutCondition(t *testing.T) {
 	next := writeLocale(t, s, `"de"`, state.AnyRevision)
 	if got, err := s.ReadProfile(ctx, "acme", locale); err != nil || string(got.Value) != `"de"` || got.Revision != next {
 		t.Errorf("after a write without condition: %s at %d, %v", got.Value, got.Revision, err)
+	}
+}
+
+// beside makes a write of what the journal does not know.
+func (w *world) beside(n, size int) write {
+	ctx, value := context.Background(), fmt.Appendf(nil, `"%0*d"`, size, w.random.IntN(1000))
+	name := state.ProfileName{Namespace: "n", Key: fmt.Sprint("k", n)}
+	switch w.random.IntN(4) {
+	case 0:
+		return func(s *Store) error { return s.DeleteProfile(ctx, "acme", name, state.AnyRevision) }
+	case 1:
+		return func(s *Store) error { return s.PutSnapshot(ctx, fmt.Sprint("hash", n), value) }
+	default:
+		return func(s *Store) error {
+			_, err := s.WriteProfile(ctx, "acme", name, value, state.AnyRevision)
+			return err
+		}
 	}
 }
