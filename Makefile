@@ -85,6 +85,7 @@ bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; not
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
+	$(GO) run ./scripts/bench # last: the summary
 
 mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
