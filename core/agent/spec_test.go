@@ -38,10 +38,10 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 
 func TestDecodeSpecRefuses(t *testing.T) {
 	tests := []struct{ name, spec, want string }{
-		{"an unknown field", `{"id":"a","model":"m","max_round":3}`, `decoding an agent spec: json: unknown field "max_round"`},
-		{"a wrong type", `{"id":"a","model":5}`, `decoding an agent spec: json: cannot unmarshal number into Go struct field Spec.model of type string`},
-		{"something behind it", `{"id":"a","model":"m"} {}`, `decoding an agent spec: more than one JSON value`},
-		{"nothing", ``, `decoding an agent spec: EOF`},
+		{"an unknown field", `{"id":"a","model":"m","max_round":3}`, `agent spec: unknown field "max_round", did you mean "max_rounds"?`},
+		{"a wrong type", `{"id":"a","model":5}`, `agent spec: model is 5, want a string`},
+		{"something behind it", `{"id":"a","model":"m"} {}`, `agent spec: more than one JSON value`},
+		{"nothing", ``, `agent spec: there is nothing to decode`},
 		{"no id", `{"model":"m"}`, `agent id is empty`},
 		{"a bad id", `{"id":"a#b","model":"m"}`, `agent id "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no model", `{"id":"a"}`, `agent "a": model is empty`},

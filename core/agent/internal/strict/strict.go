@@ -48,6 +48,12 @@ func (e *Error) Error() string {
 	return e.Path + " " + e.problem
 }
 
+// Unknown reports whether err is an unknown field.
+func Unknown(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.kind == unknown
+}
+
 // under returns e as it is called by what contains the value at path.
 func (e *Error) under(path string) *Error {
 	inner := *e
