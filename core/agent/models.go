@@ -169,8 +169,9 @@ type ProviderSpec struct {
 	Adapter string        `json:"adapter"`            // the code that speaks its protocol: a key of Parts.Adapters
 	BaseURL string        `json:"base_url,omitempty"` // http or https, without query; empty: the adapter's own
 	APIKey  secret.String `json:"api_key,omitzero"`
-	// APIKeyEnv is the name of the environment variable with the key, for whoever
-	// loads specs; nothing here reads it.
+	// APIKeyEnv is the name of the environment variable that whoever loads specs
+	// takes the key from; nothing here reads it. A provider that has a name and no key
+	// cannot be used.
 	APIKeyEnv string          `json:"api_key_env,omitempty"`
 	TimeoutMS int             `json:"timeout_ms,omitempty"` // of one call, up to 900,000; 0: the adapter's own
 	Options   json.RawMessage `json:"options,omitempty"`    // an object that the adapter knows

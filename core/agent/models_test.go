@@ -106,6 +106,7 @@ func TestNewRegistryFindsBrokenModels(t *testing.T) {
 		{"an invalid model", func(p *agent.Parts) { p.ModelSpecs[0].UpstreamModel = "" }, `model "fast": upstream_model is empty`},
 		{"an adapter that is nil", func(p *agent.Parts) { p.Adapters["other"] = nil }, `adapter "other" has no name or no function`},
 		{"an adapter without a name", func(p *agent.Parts) { p.Adapters[""] = p.Adapters["vendor"] }, `adapter "" has no name or no function`},
+		{"a key that is not set", func(p *agent.Parts) { p.Providers[1].APIKeyEnv = "WEST_KEY" }, `resolving agent "b": pool "both": model "spare": provider "west": api_key_env is "WEST_KEY", a variable that is not set`},
 		{"an adapter that fails", func(p *agent.Parts) {
 			p.Adapters["vendor"] = func(agent.ProviderSpec) (model.Model, error) { return nil, errors.New("no key") }
 		}, `resolving agent "a": model "fast": provider "east": no key`},

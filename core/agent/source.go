@@ -171,6 +171,9 @@ func (s *source) open(id string) (model.Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("provider %q: %w", id, notFound("adapter", spec.Adapter, slices.Sorted(maps.Keys(s.adapters))))
 	}
+	if spec.APIKeyEnv != "" && spec.APIKey.IsZero() {
+		return nil, core.Errorf(core.CodeInvalid, "provider %q: api_key_env is %q, a variable that is not set", id, core.Excerpt(spec.APIKeyEnv))
+	}
 	client, err := adapter(spec)
 	if err != nil {
 		return nil, fmt.Errorf("provider %q: %w", id, err)

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -89,7 +90,9 @@ func (d Deployment) Idle() (agent.Parts, error) {
 	}
 	parts.Models = models
 	parts.Adapters = map[string]func(agent.ProviderSpec) (model.Model, error){}
-	for _, p := range parts.Providers {
+	parts.Providers = slices.Clone(parts.Providers)
+	for i, p := range parts.Providers {
+		parts.Providers[i].APIKeyEnv = "" // no key is needed, and none is set
 		parts.Adapters[p.Adapter] = func(agent.ProviderSpec) (model.Model, error) { return model.None{}, nil }
 	}
 	return inject.Parts(parts)

@@ -73,7 +73,7 @@ func TestAnIdleProcessOpensNoProvider(t *testing.T) {
 			Specs:      []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "both"}},
 			Pools:      []agent.ModelPoolSpec{{ID: "both", Members: []agent.PoolMember{{Model: "small"}, {Model: "bound"}}}},
 			ModelSpecs: []agent.ModelSpec{{ID: "small", Provider: "p", UpstreamModel: "small-1"}},
-			Providers:  []agent.ProviderSpec{{ID: "p", Adapter: "vendor"}},
+			Providers:  []agent.ProviderSpec{{ID: "p", Adapter: "vendor", APIKeyEnv: "KEY"}},
 		}, nil
 	}}.Idle()
 	if err != nil {
