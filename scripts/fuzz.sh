@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for the given time (default 60s).
+# Runs every fuzz target of the module for the given time each (default 60s).
 set -euo pipefail
 time=${1:-60s}
 for folder in $(git ls-files '*_test.go' | xargs grep -lE '^func Fuzz' | xargs -n1 dirname | sort -u); do

@@ -96,7 +96,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	// Without calls nothing can happen between the turn and the step's end that a
 	// crash should not repeat, so that both are one commit.
-	end, err := m.judge(*turn, nil, m.messages[:len(m.messages)-1])
+	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
 	if err != nil {
 		return Stepped{}, err
 	}

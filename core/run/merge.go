@@ -104,13 +104,16 @@ func (r *round) noteMerged(i int) {
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
-// results that were merged, in call order. The slice that hooks were shown before is
-// left alone: they may have kept it.
+// results that were merged, in call order. What hooks were shown before is left
+// alone: they may have kept it.
 func (r *round) showResults() {
-	messages := r.before[:len(r.before):len(r.before)]
-	for _, c := range r.calls {
+	for ; r.shown < len(r.calls) && r.calls[r.shown].merged; r.shown++ { // the usual order
+		r.before = r.before.with(*r.calls[r.shown].entry.Message)
+	}
+	messages := r.before
+	for _, c := range r.calls[r.shown:] {
 		if c.merged {
-			messages = append(messages, *c.entry.Message)
+			messages = messages.with(*c.entry.Message)
 		}
 	}
 	r.draft.messages = messages

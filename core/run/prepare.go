@@ -37,10 +37,20 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		request.Tools = offered(request.Tools, &asked)
 	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
-	if err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request); err != nil {
-		if ctx.Err() != nil {
-			return request, context.Cause(ctx)
-		}
+	if d.agent.Engine.Transforms() {
+		return d.transform(ctx, request)
+	}
+	return request, nil
+}
+
+// transform is apart from prepare so that the request of an agent without transforms
+// stays on the stack.
+func (d *draft) transform(ctx context.Context, request model.Request) (model.Request, error) {
+	err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request)
+	if err != nil && ctx.Err() != nil {
+		return request, context.Cause(ctx)
+	}
+	if err != nil {
 		return request, endAt("plugin", "request transform", err)
 	}
 	return request, nil
@@ -129,7 +139,8 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 // the window's to keep. It is cut again here, behind begin, because the draft
 // has grown by what people said since.
 func (d *draft) prompt() []core.Message {
-	messages := d.messages[d.window.Cut(d.messages):]
+	messages := d.messages.slice()
+	messages = messages[d.window.Cut(messages):]
 	opening := d.conversation.opening
 	if d.conversation.run != d.id || opening == nil {
 		return messages

@@ -36,6 +36,7 @@ import (
 type backend struct {
 	*storetest.Faulty
 	mu      sync.Mutex
+	written int                     // bytes of the records and heads that Put and Commit were given
 	reads   int                     // records that Get, Log, LogBackwards and Records returned; a Get counts always
 	read    func(what string) error // is asked before each of these
 	takes   time.Duration           // how long each of them takes
@@ -58,6 +59,7 @@ func (b *backend) around(ctx context.Context, op storetest.Operation, do func(co
 		if b.dead.Load() {
 			return errDead
 		}
+		b.weigh(op)
 	case "Get":
 		b.count(1)
 		err = b.mayRead(op.Name)
@@ -92,6 +94,19 @@ func (b *backend) found(op storetest.Operation, r store.Record) store.Record {
 		r.Payload = []byte("\x00")
 	}
 	return r
+}
+
+func (b *backend) weigh(op storetest.Operation) {
+	size := 0
+	if op.Method == "Commit" {
+		size = len(op.Head.AppendBinary(nil))
+	}
+	for _, r := range op.Records {
+		size += len(r.Name) + len(r.Payload)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.written += size
 }
 
 func (b *backend) count(n int) {

@@ -99,6 +99,9 @@ func Build(c Config) (*Runtime, error) {
 	if r.log == nil {
 		r.log = slog.Default()
 	}
+	for _, w := range agents.Warnings() {
+		r.log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
+	}
 	if r.reserve == 0 {
 		r.reserve = 20 * time.Second
 	}

@@ -13,4 +13,8 @@
 // A commit comes to a [Patch], which is what the log keeps: values, not the
 // updates that led to them. A [Fold] makes a snapshot of patches again, without
 // the keys and their Apply: state outlives the code that wrote it.
+//
+// What outlives a thread, or is shared between threads and agents, is a profile:
+// see [ProfileKey]. It is read and written at once, and is no part of a snapshot
+// or a commit.
 package state

@@ -3,7 +3,9 @@ package stop
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -32,19 +34,23 @@ type Spec struct {
 	Window   int    `json:"window,omitempty"`    // loop_detection: turns, 2 to 64
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It is strict, whatever the decoder
-// around it is: an unknown field is an error that names it. What the values mean
-// is Check's.
-func (s *Spec) UnmarshalJSON(data []byte) error {
-	type spec Spec // without this method
-	var f spec
+// DecodeSpec reads one spec from JSON, strictly: an unknown field is an error that
+// names it, and so is whatever [Spec.Check] refuses. Errors have code invalid. The
+// decoder of an agent's spec is as strict.
+func DecodeSpec(data []byte) (Spec, error) {
+	var s Spec
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&f); err != nil {
-		return core.Errorf(core.CodeInvalid, "stop policy: %w", err)
+	if err := decoder.Decode(&s); err != nil {
+		return Spec{}, core.Errorf(core.CodeInvalid, "stop policy: %w", err)
 	}
-	*s = Spec(f)
-	return nil
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Spec{}, core.Errorf(core.CodeInvalid, "stop policy: more than one JSON value")
+	}
+	if err := s.Check(); err != nil {
+		return Spec{}, err
+	}
+	return s, nil
 }
 
 // Check validates the spec. The error has code invalid and names the type and the
