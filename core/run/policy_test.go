@@ -144,22 +144,22 @@ func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
 		{
 			"consecutive_errors of calls", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, bad, bad},
 			[]string{askedA, gotA, askedBad, gotBad, askedBad, gotBad},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"2 steps in a row failed, fewer than 2 are allowed"} ""`,
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
 		},
 		{
 			"consecutive_errors of the model", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, nil, {say("I wa")}},
 			[]string{askedA, gotA, "failed: overloaded", "failed: overloaded"},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"2 steps in a row failed, fewer than 2 are allowed"} ""`,
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
 		},
 		{
 			"consecutive_errors of both", []stop.Spec{{Type: "consecutive_errors", Max: 3}}, [][]model.Delta{bad, nil, bad},
 			[]string{askedBad, gotBad, "failed: overloaded", askedBad, gotBad},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"3 steps in a row failed, fewer than 3 are allowed"} ""`,
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 3, the limit is 3"} ""`,
 		},
 		{
 			"consecutive_errors in one step", []stop.Spec{{Type: "consecutive_errors", Max: 1}}, [][]model.Delta{nil},
 			[]string{"failed: overloaded"},
-			`done 1 {"type":"stopped","code":"consecutive_errors","detail":"1 steps in a row failed, fewer than 1 are allowed"} ""`,
+			`done 1 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 1, the limit is 1"} ""`,
 		},
 		{
 			"a good call begins the count of errors anew", []stop.Spec{{Type: "consecutive_errors", Max: 2}},
@@ -444,10 +444,10 @@ func TestFailuresThatEndTheRun(t *testing.T) {
 		end     string
 	}{
 		{"no policy", []stop.Spec{{Type: "token_budget", MaxTotal: 5}}, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
-		{"a pause of hours", tolerant, &model.Error{Kind: model.KindQuota, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
+		{"a pause of hours", tolerant, &model.Error{Kind: model.KindQuota, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
 		{"a pause of hours, for a failure that passes", tolerant, &model.Error{Kind: model.KindRateLimited, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 1h0m0s, at most 5m0s are waited"} ""`},
-		{"a permanent one", tolerant, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
-		{"an adapter that panics", tolerant, nil, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"5 steps in a row failed, fewer than 5 are allowed"} ""`},
+		{"a permanent one", tolerant, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
+		{"an adapter that panics", tolerant, nil, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func (n consecutiveErrors) Check(v View) *core.Termination {
 	if n <= 0 || v.ErrorSteps < int(n) {
 		return nil
 	}
-	return Stop(CodeConsecutiveErrors, fmt.Sprintf("%d steps in a row failed, fewer than %d are allowed", v.ErrorSteps, int(n)))
+	return Stop(CodeConsecutiveErrors, fmt.Sprintf("failed steps in a row: %d, the limit is %d", v.ErrorSteps, int(n)))
 }
 
 // ToleratesFailures implements Tolerant.

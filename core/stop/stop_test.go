@@ -69,8 +69,8 @@ func TestWhenEachPolicyStops(t *testing.T) {
 		{"token_budget of none", stop.TokenBudget(0), stop.View{Usage: core.Usage{Output: 101}, Turn: said("", "dig")}, ""},
 
 		{"consecutive_errors before the limit", stop.ConsecutiveErrors(3), failed, ""},
-		{"consecutive_errors at the limit", stop.ConsecutiveErrors(2), failed, "consecutive_errors: 2 steps in a row failed, fewer than 2 are allowed"},
-		{"consecutive_errors of calls", stop.ConsecutiveErrors(1), stop.View{ErrorSteps: 1, Turn: said("", "dig")}, "consecutive_errors: 1 steps in a row failed, fewer than 1 are allowed"},
+		{"consecutive_errors at the limit", stop.ConsecutiveErrors(2), failed, "consecutive_errors: failed steps in a row: 2, the limit is 2"},
+		{"consecutive_errors of calls", stop.ConsecutiveErrors(1), stop.View{ErrorSteps: 1, Turn: said("", "dig")}, "consecutive_errors: failed steps in a row: 1, the limit is 1"},
 		{"consecutive_errors of none", stop.ConsecutiveErrors(0), failed, ""},
 
 		{"stop_on_tool at the tool", stop.StopOnTool("done"), stop.View{Turn: said("", "dig", "done")}, `stop_on_tool: the tool "done" was called`},
