@@ -115,12 +115,13 @@ func (b *builder) keep(entry thread.Entry) {
 // read that begins inside a round knows nothing of it; the turn behind it says all.
 func (b *builder) endRound() {
 	messages := b.messages.slice()
-	turn, failed := len(messages)-1, true
+	turn := len(messages) - 1
+	var round thread.Outcomes
 	for ; turn >= 0 && messages[turn].ToolResult != nil; turn-- {
-		failed = failed && thread.CallFailed(messages[turn].ToolResult)
+		round.Add(messages[turn].ToolResult)
 	}
 	if turn >= 0 && len(messages[turn].ToolCalls) == len(messages)-1-turn {
-		b.totals.EndStep(failed)
+		b.totals.EndStep(round.Failed())
 	}
 }
 

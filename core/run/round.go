@@ -83,11 +83,13 @@ func (r *round) open() bool {
 	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
 }
 
-// failed reports whether every call has a result and all have failed.
+// failed reports whether the round, which is whole, has failed.
 func (r *round) failed() bool {
-	return !slices.ContainsFunc(r.calls, func(c *openCall) bool {
-		return c.entry == nil || !thread.CallFailed(c.entry.Message.ToolResult)
-	})
+	var round thread.Outcomes
+	for _, c := range r.calls {
+		round.Add(c.entry.Message.ToolResult)
+	}
+	return round.Failed()
 }
 
 // earlier is the conversation before the turn.

@@ -17,8 +17,8 @@ func tolerates(agent string) bool { return agent == agentHooked }
 type streak struct {
 	run            core.ID
 	errors         int
-	results, wrong int // of the newest turn
-	calls          int
+	calls, results int // of the newest turn
+	round          thread.Outcomes
 }
 
 // takeFailures counts failed steps: what the totals of a record say must follow from
@@ -42,14 +42,13 @@ func (th *threadState) takeFailures(a thread.Head, e thread.Entry) {
 		th.w.Stats.FailedSteps++
 		th.budget.forget(e.Run)
 	case turn:
-		if s.calls, s.results, s.wrong = len(m.ToolCalls), 0, 0; s.calls == 0 {
+		s.calls, s.results, s.round = len(m.ToolCalls), 0, thread.Outcomes{}
+		if s.calls == 0 {
 			s.errors = 0
 		}
 	case m != nil && m.ToolResult != nil:
-		if s.results++; thread.CallFailed(m.ToolResult) {
-			s.wrong++
-		}
-		if s.results == s.calls && s.wrong == s.calls {
+		s.round.Add(m.ToolResult)
+		if s.results++; s.results == s.calls && s.round.Failed() {
 			s.errors++
 		} else if s.results == s.calls {
 			s.errors = 0

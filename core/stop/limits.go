@@ -78,10 +78,10 @@ func (n tokenBudget) Check(v View) *core.Termination {
 func (tokenBudget) String() string { return CodeTokenBudget }
 
 // ConsecutiveErrors stops a run when n steps in a row have failed: the model did
-// (after its retries, or for good), or every call of the turn, but for those that
-// a person refused or cancelled. It is [Tolerant]: with it a model that fails costs
-// the run a step and not its life. A turn without calls, and one with a call that
-// succeeds, begin the count anew. With n 0 or less it does nothing at all.
+// (after its retries, or for good), or the turn's calls: one has failed and none
+// has succeeded, those apart that a person refused or cancelled. It is [Tolerant]:
+// with it a model that fails costs the run a step and not its life. Any other step
+// begins the count anew. With n 0 or less it does nothing at all.
 func ConsecutiveErrors(n int) Policy { return consecutiveErrors(n) }
 
 type consecutiveErrors int

@@ -27,9 +27,9 @@ type View struct {
 	Turns []core.Message
 
 	// ErrorSteps is how many steps in a row have failed up to here: the model did,
-	// or else every call of the turn, but for those that a person refused or
-	// cancelled. While the turn's calls have not run yet, its own step is not among
-	// them; a turn without calls makes it 0.
+	// or a call of the turn and none has succeeded; one that a person refused or
+	// cancelled has done neither. While the turn's calls have not run yet, its own
+	// step is not among them; a turn without calls makes it 0.
 	ErrorSteps int
 
 	// Calls and Texts have an element for each of the newest turns, at most 64, the

@@ -335,7 +335,7 @@ func TestTotalsKeepTheNewestTurns(t *testing.T) {
 	}
 }
 
-func TestWhichStepsAndCallsHaveFailed(t *testing.T) {
+func TestWhichStepsHaveFailed(t *testing.T) {
 	var totals thread.Totals
 	var got []int
 	for _, failed := range []bool{true, true, false, false, true} {
@@ -345,16 +345,28 @@ func TestWhichStepsAndCallsHaveFailed(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 2, 0, 0, 1}, got); diff != "" {
 		t.Errorf("failed steps in a row (-want +got):\n%s", diff)
 	}
-	for status, want := range map[core.ResultStatus]bool{
-		core.ResultError: true, core.ResultInvalid: true, core.ResultUnknown: true, core.ResultBlocked: true, core.ResultSet: true, "": true,
-		core.ResultDenied: false, core.ResultCancelled: false, core.ResultNotExecuted: false,
-	} {
-		if got := thread.CallFailed(&core.ToolResult{IsError: true, Status: status}); got != want {
-			t.Errorf("an error of status %q is a failure: %v, want %v", status, got, want)
-		}
+	rounds := []struct {
+		name    string
+		results []core.ToolResult
+		want    bool
+	}{
+		{"no calls", nil, false},
+		{"one that failed", []core.ToolResult{{Status: "error", IsError: true}}, true},
+		{"all that failed", []core.ToolResult{{Status: "invalid", IsError: true}, {Status: "unknown", IsError: true}, {Status: "set", IsError: true}, {IsError: true}}, true},
+		{"one of two that failed", []core.ToolResult{{Status: "error", IsError: true}, {Status: "ok"}}, false},
+		{"one that failed, and one that a person refused", []core.ToolResult{{Status: "error", IsError: true}, {Status: "denied", IsError: true}}, true},
+		{"refused and cancelled alone", []core.ToolResult{{Status: "denied", IsError: true}, {Status: "cancelled", IsError: true}}, false},
+		{"not executed", []core.ToolResult{{Status: "not_executed", IsError: true}}, false},
+		{"a success beside one that was not executed", []core.ToolResult{{Status: "ok"}, {Status: "not_executed", IsError: true}}, false},
 	}
-	if thread.CallFailed(&core.ToolResult{Status: core.ResultOK}) {
-		t.Error("a result that is no error is a failure")
+	for _, tt := range rounds {
+		var o thread.Outcomes
+		for i := range tt.results {
+			o.Add(&tt.results[i])
+		}
+		if o.Failed() != tt.want {
+			t.Errorf("%s: the round has failed: %v, want %v", tt.name, o.Failed(), tt.want)
+		}
 	}
 }
 

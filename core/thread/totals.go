@@ -70,23 +70,28 @@ func (t *Totals) TurnPrints() (calls, texts []uint32) {
 }
 
 // EndStep counts a step that has come to its end. One has failed whose inference
-// did, or whose calls have all failed: see [CallFailed].
+// did, or whose calls have: see [Outcomes].
 func (t *Totals) EndStep(failed bool) {
 	if t.ErrorSteps++; !failed {
 		t.ErrorSteps = 0
 	}
 }
 
-// CallFailed reports whether a result is its call's failure: an error, but none that
-// says that a person has refused or cancelled the call, or that the run was ended
-// before it.
-func CallFailed(r *core.ToolResult) bool {
+// Outcomes are what the calls of a round came to. The zero value has none.
+type Outcomes struct{ failed, succeeded bool }
+
+// Add takes the result of a call in. One that a person has refused or cancelled, or
+// that was not executed because the run was ended, has neither failed nor succeeded.
+func (o *Outcomes) Add(r *core.ToolResult) {
 	switch r.Status {
 	case core.ResultDenied, core.ResultCancelled, core.ResultNotExecuted:
-		return false
+		return
 	}
-	return r.IsError
+	o.failed, o.succeeded = o.failed || r.IsError, o.succeeded || !r.IsError
 }
+
+// Failed reports whether a call has failed and none has succeeded.
+func (o Outcomes) Failed() bool { return o.failed && !o.succeeded }
 
 // The parameters of FNV-1a with 32 bits.
 const (
