@@ -245,7 +245,7 @@ var stepMutants = []mutant{
 	{
 		Name: "a fold does not count a round that failed",
 		File: "core/run/conversation.go",
-		Old:  "		b.totals.EndStep(failed)\n",
+		Old:  "		b.totals.EndStep(round.Failed())\n",
 		New:  "		b.totals.EndStep(false)\n",
 	},
 	{
