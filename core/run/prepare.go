@@ -24,13 +24,16 @@ import (
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
 	spec := &d.agent.Spec
 	request := model.Request{
-		Model: d.agent.ModelName, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
+		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 	}
 	asked, err := d.agent.Engine.Adjustments(d.snapshot)
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
+	}
+	if asked.Override.UpstreamModel != "" && d.agent.Pooled() { // which member's provider would it be?
+		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
 	override(&request, asked.Override)
 	if asked.Filters() {

@@ -51,7 +51,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 		operations int // without a fault, the watch apart
 		costs      map[string]cost
 	}{
-		{"one step a delivery", 1, false, 12, map[string]cost{
+		{"one step a delivery", 1, false, 13, map[string]cost{
 			"error before":                {1, 3, 2, 2},
 			"error after":                 {1, 3, 2, 2},
 			"throttled":                   {1, 3, 2, 2},
@@ -60,7 +60,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash before":                {60, 4, 3, 4},
 			"crash after":                 {60, 4, 2, 3},
 		}},
-		{"steps under one claim", 3, false, 10, map[string]cost{
+		{"steps under one claim", 3, false, 11, map[string]cost{
 			"error before":                {1, 2, 2, 2},
 			"error after":                 {1, 2, 2, 2},
 			"throttled":                   {1, 2, 2, 2},
@@ -69,7 +69,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash before":                {60, 4, 3, 4},
 			"crash after":                 {60, 4, 2, 3},
 		}},
-		{"inline", 1, true, 8, map[string]cost{
+		{"inline", 1, true, 9, map[string]cost{
 			"error before":                {1, 3, 2, 2},
 			"error after":                 {1, 3, 2, 2},
 			"throttled":                   {1, 3, 2, 2},

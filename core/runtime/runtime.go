@@ -114,7 +114,7 @@ func Build(c Config) (*Runtime, error) {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stop: []run.StopCheck{maxRounds},
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 	})
 	if err != nil {

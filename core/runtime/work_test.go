@@ -54,7 +54,7 @@ func TestOperationsOfABatch(t *testing.T) {
 		if err := process.WorkBatch(t.Context(), wakeUps("t1"))[0]; err != nil {
 			t.Fatal(err)
 		}
-		wantCounts(t, "one hint", way, counts{"head": 1, "get": 1, "commit": 2})
+		wantCounts(t, "one hint", way, counts{"head": 1, "get": 1, "commit": 2, "putsnapshot": 1})
 		for _, err := range process.WorkBatch(t.Context(), wakeUps("t2", "t3")) {
 			if err != nil {
 				t.Fatal(err)
