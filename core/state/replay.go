@@ -31,7 +31,7 @@ type Change struct {
 }
 
 // ReplayTo returns the state at a revision: what the changes, oldest first, make of the
-// state that they start from. It asks for no change behind it. It is
+// state that they start from. No change behind it is asked for. It is
 // [ErrUnknownRevision], [ErrFutureRevision] or [ErrGap] when there is no such state; a
 // patch that does not fit has code corrupt. Values of transient keys are never part of
 // it.
