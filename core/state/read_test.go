@@ -86,6 +86,25 @@ func TestApplyDoesNotReachWhatReadersShare(t *testing.T) {
 	}
 }
 
+func TestWhatOneReaderAppendsNobodyElseSees(t *testing.T) {
+	type fields struct {
+		List  []int
+		Any   any
+		Inner struct{ List []int }
+		own   []int
+	}
+	s := given(t, 1, map[string]string{"/run/list": "[1,2,3]", "/run/fields": `{"List":[1,2,3],"Any":[1,2,3],"Inner":{"List":[1,2,3]}}`, "/run/any": "[1,2,3]"})
+	list := read(t, state.List[int]("list", state.ScopeRun), s)
+	whole, _ := read(t, state.Value[any]("any", state.ScopeRun), s).([]any)
+	f := read(t, state.Value[fields]("fields", state.ScopeRun), s)
+	anyList, _ := f.Any.([]any)
+	for i, room := range []int{cap(list), cap(whole), cap(f.List), cap(anyList), cap(f.Inner.List), cap(f.own) + 3} {
+		if room != 3 {
+			t.Errorf("list %d has room for %d, want 3", i, room)
+		}
+	}
+}
+
 // Under the race detector: any number of hooks read one value, and may append to what
 // they have read.
 func TestReadersSideBySideMayAppend(t *testing.T) {

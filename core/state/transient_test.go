@@ -84,6 +84,11 @@ func TestATransientValueEndsWithItsStretch(t *testing.T) {
 			}
 		})
 	}
+	other := state.Key[int, int]{Name: "other", Scope: state.ScopeCall, Transient: true, Apply: add}
+	both, _ := must(t, registry(t, hint.Definition(), other.Definition()), s.ForCall(1), other.Update(3))
+	if a, b := read(t, hint, both), read(t, other, both); a != "a" || b != 3 || read(t, other, both.ForCall(2)) != 0 {
+		t.Errorf("beside another transient key it reads %q and %d", a, b)
+	}
 	cleared, _ := must(t, r, s, hint.Clear())
 	if got := read(t, hint, cleared); got != "" {
 		t.Errorf("cleared, it reads %q", got)
