@@ -10,7 +10,7 @@ import (
 )
 
 // DocumentKey is a key whose value is a JSON document, read as a V and changed by
-// edits at paths. [Document] makes one.
+// edits at paths. [Document] makes one; [Set] takes the Key in it.
 type DocumentKey[V any] struct {
 	Key[V, []Edit]
 }

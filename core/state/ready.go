@@ -26,7 +26,7 @@ func List[E any](name string, scope Scope) Key[[]E, E] {
 }
 
 // MapKey is a key whose value is an object and whose updates set members; nil removes
-// one. [Map] makes one.
+// one. [Map] makes one; [Set] takes the Key in it.
 type MapKey[V any] struct {
 	Key[map[string]V, map[string]*V]
 }
