@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/state/lattice"
 )
@@ -116,6 +117,7 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("tags").Join(3), state.ErrWrongType, `lattice_merge at "/tags": wrong type: json: cannot unmarshal number into Go value of type string`},
 		{state.Edit{Op: "twist", Path: "/n", Value: json.RawMessage("1")}, nil, `twist at "/n": there is no such edit`},
 		{state.Edit{Op: state.EditSet, Path: "n", Value: json.RawMessage("1")}, nil, `set at "n": the path does not begin with a slash`},
+		{state.Edit{Op: state.EditSet, Path: "/~2", Value: json.RawMessage("1")}, nil, `set at "/~2": the path has a tilde that escapes nothing`},
 		{state.Edit{Op: state.EditSet, Path: "/n"}, nil, `set at "/n": the value: not JSON`},
 	}
 	for _, test := range tests {
@@ -182,4 +184,39 @@ func TestTheFormOfAnEdit(t *testing.T) {
 	if got := state.At("a", "b/c").Index(0).String(); got != "/a/b~1c/0" {
 		t.Errorf("the path is %s", got)
 	}
+}
+
+// FuzzEdits makes any bytes the update of a document: it is refused without a panic, or
+// its patch leads to what it made.
+func FuzzEdits(f *testing.F) {
+	for _, edits := range []string{
+		`[{"op":"set","path":"/a/b~1c/0","value":"<x>"},{"op":"insert","path":"/l","index":2,"value":1},{"op":"delete","path":"/l/0"}]`,
+		`[{"op":"append","path":"/new/list","value":{}},{"op":"merge_object","path":"/o","value":{"x":null}},{"op":"set","path":"","value":[]}]`,
+		`[{"op":"increment","path":"/n","value":1.5e3},{"op":"decrement","path":"/n","value":-2},{"op":"remove","path":"/l","value":{"a":1}}]`,
+		`[{"op":"lattice_merge","path":"/tags","value":["b"]},{"op":"lattice_merge","path":"/tags","value":["a"]},{"op":"delete","path":""}]`,
+	} {
+		f.Add([]byte(edits))
+	}
+	r, err := state.NewRegistry(doc.Definition())
+	if err != nil {
+		f.Fatal(err)
+	}
+	before := given(f, 1, map[string]string{"/thread/doc": `{"a":null,"l":[1,{"a":1}],"n":1,"o":{"x":{"y":2}},"s":"x","tags":["a","c"]}`})
+	f.Fuzz(func(t *testing.T, update []byte) {
+		s, patch, err := r.Commit(before, state.Batch{Mutations: []state.Mutation{{Key: "doc", Update: update}}})
+		if err != nil {
+			var panicked *env.PanicError
+			if errors.As(err, &panicked) {
+				t.Fatalf("%v\n%s", err, panicked.Stack)
+			}
+			return
+		}
+		fold := state.NewFold(before)
+		if err := fold.Apply(patch, s.Revision()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(values(s), values(fold.Snapshot())); diff != "" {
+			t.Fatalf("%s leads elsewhere: %s", text(patch), diff)
+		}
+	})
 }

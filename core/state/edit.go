@@ -149,6 +149,9 @@ func (e Edit) tokens() ([]string, error) {
 	tokens := strings.Split(rest, "/")
 	for i, token := range tokens {
 		tokens[i] = unescaper.Replace(token)
+		if escaper.Replace(tokens[i]) != token {
+			return nil, core.Errorf(core.CodeInvalid, "the path has a tilde that escapes nothing")
+		}
 	}
 	return tokens, nil
 }
