@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,7 @@ func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailb
 	if err := key.Check(); err != nil {
 		return waiting, err
 	}
+	decisions = slices.Clone(decisions)
 	for i := range decisions {
 		decisions[i].Run = waiting.Run.ID
 	}
@@ -139,6 +141,9 @@ func (r *Runtime) question(agentID, text string) (mailbox.Submission, error) {
 func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Listener) (Result, error) {
 	if s.AgentID == "" {
 		s.AgentID = r.DefaultAgent()
+	}
+	if s.AgentID == "" {
+		return Result{}, core.Errorf(core.CodeInvalid, "no agent is named, and the parts have no default one")
 	}
 	if ctx.Err() != nil {
 		return Result{}, fmt.Errorf("run agent %q: %w", s.AgentID, context.Cause(ctx))

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -22,16 +23,33 @@ import (
 // Threads stay in memory as long as the runtime does, so that one can be gone on with:
 // a program that runs for long keeps them in a store, by [Build].
 //
-// The error is that of the parts, see [agent.NewRegistry].
+// Warnings and errors are logged by [slog.Default]; that a run has finished, the call
+// says. The error is that of the parts, see [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
-	system := env.System()
-	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts})
+	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
+	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet})
 	if err != nil {
 		return nil, err
 	}
 	r.reserve = 0 // there is no queue that a run would have to go back to in time
 	return r, nil
 }
+
+// warnings is a handler of what is a warning at least.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // solo is the queue of a runtime without workers. What is to be done on a thread that
 // a call waits for is in the thread's head, which that call looks at by itself. Kept
