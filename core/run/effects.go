@@ -26,8 +26,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
-			call := r.turn.ToolCalls[i]
-			r.runEffects(ctx, r.moment("", plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i}), effects)
+			r.runEffects(ctx, r.moment("", plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}), effects)
 		}
 	}
 }
