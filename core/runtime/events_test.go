@@ -134,6 +134,7 @@ func TestEventsEndWithTheContextsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
 		var last error
 		for e, err := range newSolo(t, soloParts()).Events(ctx, "demo", "slow: 50") {
 			if e.Type == core.EventTextDelta {

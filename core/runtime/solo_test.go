@@ -257,8 +257,8 @@ func TestResumeGoesOnWithARunThatWaits(t *testing.T) {
 		decide     func(core.Ticket) mailbox.Deciding
 		want       string
 	}{
-		{"approved", "approve: it", runtime.Approve, `Done: "did it"`},
-		{"denied", "approve: it", func(t core.Ticket) mailbox.Deciding { return runtime.Deny(t, "too late") }, "You denied that."},
+		{"approved", "approve: it", runtime.Approve, "Done: it"},
+		{"denied", "approve: it", func(t core.Ticket) mailbox.Deciding { return runtime.Deny(t, "too late") }, "The call of danger was denied."},
 		{"a client's reply", "ask: why?", func(t core.Ticket) mailbox.Deciding { return runtime.Reply(t, json.RawMessage(`"because"`)) }, "The answer is: because"},
 	}
 	for _, test := range tests {
