@@ -66,8 +66,8 @@ func (e *RunError) Error() string {
 //     run.
 //   - When ctx ends, it is ctx's cause. In a runtime of [New], where nobody else
 //     would go on with the run, it is cancelled then, and the Result says how far it
-//     came. In any other it goes on in the queue: the Result has its ids alone, for
-//     [Runtime.ReadRun].
+//     came. In any other it goes on in the queue, already Config.Reserve before ctx's
+//     deadline: the Result has its ids alone, for [Runtime.ReadRun].
 func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error) {
 	s, err := r.question(agentID, text)
 	if err != nil {
@@ -219,11 +219,12 @@ func (f *follower) abandon(ctx context.Context) error {
 	if _, err := f.mailbox.Cancel(ctx, f.key, f.run); err != nil && !errors.Is(err, thread.ErrNotFound) { // it may have ended just now
 		return err
 	}
-	for {
+	for seen := uint64(0); ; {
 		head, err := f.head(ctx, f.key)
-		if err != nil || head.Run.ID != f.run || !head.Ready() {
+		if err != nil || head.Run.ID != f.run || !head.Ready() || head.Version == seen { // closed; or nothing comes of trying
 			return err
 		}
+		seen = head.Version
 		if err := f.WorkLocal(ctx, hintOf(f.key, head)); err != nil {
 			return err
 		}

@@ -27,13 +27,17 @@ import (
 // says. The error is that of the parts, see [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
 	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
-	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet})
+	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll})
 	if err != nil {
 		return nil, err
 	}
 	r.reserve = 0 // there is no queue that a run would have to go back to in time
 	return r, nil
 }
+
+// soloPoll is how soon a step of this process sees that another call has cancelled or
+// interrupted its run: to look into memory costs nothing.
+const soloPoll = 50 * time.Millisecond
 
 // warnings is a handler of what is a warning at least.
 type warnings struct{ slog.Handler }
