@@ -29,7 +29,7 @@
 // What an agent is made of:
 //
 //   - agent spec: an agent as data; agent.Spec. agent.Parts has it beside its code.
-//   - model: what answers a request with a turn; model.Model.
+//   - model: what says a turn when it is given a request; model.Model.
 //   - provider: who runs models; an adapter is bound to a model's id, agent.ModelBinding.
 //   - tool: what a model can call; tool.Tool, made by tool.New.
 //   - plugin: code that takes part in runs; plugin.Plugin.

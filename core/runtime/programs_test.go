@@ -13,7 +13,9 @@ func TestProgramsOfAUserAreShort(t *testing.T) {
 		file string
 		most int
 	}{
+		{"example_agent_test.go.txt", 35},
 		{"example_plugin_test.go", 45},
+		{"example_yaml_test.go.txt", 15},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
