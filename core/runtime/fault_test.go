@@ -167,7 +167,7 @@ func checkParallel(t *testing.T, r *rig, receipt mailbox.Receipt, k int) {
 	if err != nil || head.Busy() || head.Claim.Fence != 0 || head.DueAt != 0 {
 		t.Errorf("operation %d: head %+v, %v", k, head, err)
 	}
-	record, err := reader.Run(t.Context(), local, receipt.RunID)
+	record, err := reader.ReadRun(t.Context(), local, receipt.RunID)
 	if err != nil || record.Status != core.RunDone || record.Steps != 2 || record.Response != "Echo: a, b" {
 		t.Errorf("operation %d: run %+v, %v", k, record, err)
 	}

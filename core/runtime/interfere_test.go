@@ -189,7 +189,7 @@ func checkInterfered(t *testing.T, r *rig, in interference, first core.ID, k int
 		}
 		return n
 	}
-	record, err := reader.Run(t.Context(), local, first)
+	record, err := reader.ReadRun(t.Context(), local, first)
 	if err != nil || record.Status != core.RunDone || !slices.Contains(in.ends, string(record.Termination.Type)) {
 		t.Errorf("operation %d: run %+v, %v", k, record, err)
 	}

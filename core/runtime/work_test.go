@@ -269,7 +269,7 @@ func TestAStepThatIsLongerThanAnInvocation(t *testing.T) {
 					}
 					cancel()
 				}
-				record, err := process.Run(t.Context(), local, receipt.RunID)
+				record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 				if err != nil || record.Status != core.RunDone || record.Termination.Code != "timeout" {
 					t.Errorf("run %+v, %+v, %v", record, record.Termination, err)
 				}
