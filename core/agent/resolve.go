@@ -113,6 +113,9 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	if r.Spec.Strict && !stored && len(warnings) > 0 {
 		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: r.Spec.ID, Field: warnings[0].Field, Text: warnings[0].Field + " " + warnings[0].Message})
 	}
+	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
+		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
+	}
 	r.warnings = warnings
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
