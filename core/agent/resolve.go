@@ -120,6 +120,9 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	if err := r.warn(stored, warnings...); err != nil {
 		return err
 	}
+	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
+		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
 		if s.Parameters == nil {

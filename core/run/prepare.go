@@ -38,6 +38,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	override(&request, asked.Override)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
+		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
+			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
+		}
 	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
 	if d.agent.Engine.Transforms() {

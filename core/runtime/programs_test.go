@@ -15,7 +15,7 @@ func TestProgramsOfAUserAreShort(t *testing.T) {
 	}{
 		{"example_agent_test.go.txt", 35},
 		{"example_plugin_test.go", 45},
-		{"example_yaml_test.go.txt", 15},
+		{"example_yaml_test.go", 15},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
