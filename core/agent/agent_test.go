@@ -209,6 +209,9 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"no such plugin", with(func(s *agent.Spec) { s.Plugins = []string{"search", "x"} }), `resolving agent "a": plugin "x" not found, known are: search`},
 		{"no such allowed tool", with(func(s *agent.Spec) { s.AllowedTools = []string{"x"} }), `resolving agent "a": tool "x" not found, known are: drop, read, write`},
 		{"no such excluded tool", with(func(s *agent.Spec) { s.ExcludedTools = []string{"Drop"} }), `resolving agent "a": tool "Drop" not found, known are: drop, read, write`},
+		{"a choice of a tool that is excluded", with(func(s *agent.Spec) {
+			s.ToolChoice, s.ExcludedTools = model.ToolChoice{Mode: model.ToolNamed, Name: "drop"}, []string{"drop"}
+		}), `resolving agent "a": tool_choice: tool "drop" not found, known are: read, write`},
 		{"a plugin's tool in the way", with(func(s *agent.Spec) { s.Plugins = []string{"clash"} }), `resolving agent "a": tool "read" of a plugin has the name of a tool of the registry`},
 		{"a filter without plugin", with(func(s *agent.Spec) { s.ActiveHookFilter = []string{"search"} }), `resolving agent "a": active hook filter names plugin "search", which the agent does not have`},
 		{"a tool twice", also(func(p *agent.Parts) { p.Tools = append(p.Tools, named{Name: "read"}) }), `tool "read" is given twice`},

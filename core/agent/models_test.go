@@ -147,6 +147,8 @@ func TestModelsPoolsAndProvidersAreDecodedStrictly(t *testing.T) {
 		{"a pool", pool, `{"id":"p","members":[{"model":"a","weight":3},{"model":"b","role":"failover_only"}],"routing":"first_healthy","sticky_scope":"run","switch":{"on_quota":false,"max_switches":2}}`,
 			agent.ModelPoolSpec{ID: "p", Members: []agent.PoolMember{{Model: "a", Weight: 3}, {Model: "b", Role: agent.RoleFailoverOnly}}, Routing: agent.RouteFirstHealthy, StickyScope: agent.StickyRun,
 				Switch: agent.PoolSwitch{OnQuota: new(false), MaxSwitches: 2}}},
+		{"a pool without id", pool, `{"members":[{"model":"a"}]}`, `pool id is empty`},
+		{"a provider's bad id", provider, `{"id":"p/1","adapter":"a"}`, `provider id "p/1" has the character '/', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a pool without members", pool, `{"id":"p"}`, `pool "p": members has none of role "member"`},
 		{"a pool for failover alone", pool, `{"id":"p","members":[{"model":"a","role":"failover_only"}]}`, `pool "p": members has none of role "member"`},
 		{"a pool's unknown field", pool, `{"id":"p","members":[{"model":"a","wieght":1}]}`, `pool spec: unknown field "wieght" in members[0], did you mean "weight"?`},

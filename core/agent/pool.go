@@ -29,6 +29,9 @@ func (r *Resolved) ModelOf(key core.ThreadKey, run core.ID) *BoundModel {
 	return r.pool.home(key, run)
 }
 
+// Pooled reports whether the agent's model is a pool.
+func (r *Resolved) Pooled() bool { return r.pool != nil }
+
 // pool is a resolved pool.
 type pool struct {
 	members []poolMember // those that can be a home, in order

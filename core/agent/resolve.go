@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -93,6 +94,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	var err error
 	if r.Engine, err = plugin.New(plugins, plugin.Options{
 		Filter: spec.ActiveHookFilter, Agent: plugin.Agent{ID: spec.ID, Description: spec.Description, Model: spec.Model, ModelName: r.ModelName},
+		Sections: spec.Sections,
 	}); err != nil {
 		return nil, err
 	}
@@ -101,6 +103,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	}
 	r.Stops = append(r.Stops, c.stops...)
 	if err := r.equip(c.tools, stored); err != nil {
+		return nil, err
+	}
+	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
 	r.content = encoded(contentOf(spec, from))
@@ -123,10 +128,12 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	if err != nil {
 		return err
 	}
-	if r.Spec.Strict && !stored && len(warnings) > 0 {
-		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: r.Spec.ID, Field: warnings[0].Field, Text: warnings[0].Field + " " + warnings[0].Message})
+	if err := r.warn(stored, warnings...); err != nil {
+		return err
 	}
-	r.warnings = warnings
+	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
+		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
 		if s.Parameters == nil {
@@ -134,5 +141,34 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		}
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
+	return nil
+}
+
+// claimSections warns of sections that no plugin of the agent has read.
+func (r *Resolved) claimSections(stored bool) error {
+	read := r.Engine.Sections()
+	for _, name := range r.Spec.SectionNames() {
+		if slices.Contains(read, name) {
+			continue
+		}
+		list := "none"
+		if len(read) > 0 {
+			list = strings.Join(read, ", ")
+		}
+		w := Warning{Agent: r.Spec.ID, Field: "sections", Message: fmt.Sprintf("has %q, which no plugin of the agent reads; read are: %s", core.Excerpt(name), list)}
+		if err := r.warn(stored, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warn notes what in the spec has no effect. In a strict spec it is an error, unless
+// the spec was resolved before.
+func (r *Resolved) warn(stored bool, warnings ...Warning) error {
+	if r.Spec.Strict && !stored && len(warnings) > 0 {
+		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: r.Spec.ID, Field: warnings[0].Field, Text: warnings[0].Field + " " + warnings[0].Message})
+	}
+	r.warnings = append(r.warnings, warnings...)
 	return nil
 }

@@ -23,7 +23,7 @@ type Spec struct {
 
 	MaxRounds        *int        `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
 	Stop             []stop.Spec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
-	MaxContinuations *int        `json:"max_continuations,omitempty"` // of a turn that the token limit cut, in a run; nil is [DefaultMaxContinuations], 0 none
+	MaxContinuations *int        `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
 	Retry            Retry       `json:"retry,omitzero"`
 
 	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
@@ -55,7 +55,7 @@ type Spec struct {
 // The defaults of a spec that says nothing.
 const (
 	DefaultMaxRounds        = 16 // steps of a run
-	DefaultMaxContinuations = 2  // of a turn that the token limit cut, in a run
+	DefaultMaxContinuations = 2  // of a turn that the token limit cut
 )
 
 // ExecutionMode says how the tool calls of one turn run.
@@ -117,8 +117,7 @@ func milliseconds(n *int, otherwise time.Duration) time.Duration {
 // Rounds is the number of steps that a run of the agent may take; 0: no limit.
 func (s Spec) Rounds() int { return or(s.MaxRounds, DefaultMaxRounds) }
 
-// Continuations is how often, in a run, a turn that the token limit cut is gone on
-// with; 0: never.
+// Continuations is how often a turn that the token limit cut goes on; 0: never.
 func (s Spec) Continuations() int { return or(s.MaxContinuations, DefaultMaxContinuations) }
 
 // ModelCalls is how often a step may call its model.

@@ -61,7 +61,7 @@ func newDirect(tb testing.TB, o options) direct {
 		tb.Fatal(err)
 	}
 	stepper, err := run.New(run.Options{
-		Env: o.env, Store: data, Committer: box, Agents: o.agents, Logger: quiet, Window: window.Newest(0),
+		Env: o.env, Store: data, Committer: box, Agents: unpinned{o.agents}, Logger: quiet, Window: window.Newest(0),
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -301,7 +301,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		RunID: m.id, Step: number, CreatedAt: m.env.Millis(), StopReason: core.StopOther,
 	}
 	if m.agent != nil {
-		last.Model = m.agent.ModelName
+		last.Model = m.unsaid.asked.Model
 	}
 	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence})
 	return nil

@@ -24,7 +24,7 @@ import (
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
 	spec := &d.agent.Spec
 	request := model.Request{
-		Model: d.agent.ModelName, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
+		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 	}
@@ -32,9 +32,15 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
 	}
+	if asked.Override.UpstreamModel != "" && d.agent.Pooled() { // which member's provider would it be?
+		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
+	}
 	override(&request, asked.Override)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
+		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
+			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
+		}
 	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
 	if d.agent.Engine.Transforms() {

@@ -32,9 +32,12 @@ type Store interface {
 	store.Lists
 }
 
-// Agents resolves an agent id; *agent.Registry implements it.
+// Agents resolves agents; *agent.Pins implements it.
 type Agents interface {
-	Resolve(id string) (*agent.Resolved, error)
+	// Resolve returns the agent that a run is pinned to by its hash, and today's for an
+	// empty pin. agent.ErrStore and an error with code schema (a newer program's
+	// content) are worth another try; any other ends the run.
+	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
 }
 
 // Window chooses how much of a conversation a model is shown: the newest

@@ -205,11 +205,23 @@ type options struct {
 	stop    []stop.Policy
 	mode    agent.ExecutionMode // empty: sequential
 	env     *env.Env
-	agents  run.Agents
+	agents  resolver
 	records thread.Records
 	window  int
 	cache   int
 	logger  *slog.Logger
+}
+
+// resolver is a registry, or what stands for one.
+type resolver interface {
+	Resolve(id string) (*agent.Resolved, error)
+}
+
+// unpinned resolves today's agent, whatever a run began with.
+type unpinned struct{ resolver }
+
+func (u unpinned) Resolve(_ context.Context, id, _ string) (*agent.Resolved, error) {
+	return u.resolver.Resolve(id)
 }
 
 // world is a stepper with its mailbox on a memory store.
@@ -292,7 +304,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
-		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stops: o.stop,
+		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {

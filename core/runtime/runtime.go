@@ -74,6 +74,7 @@ type Runtime struct {
 	reserve  time.Duration
 	watches  *watches
 	patience time.Duration // Config.FollowFor
+	solo     *solo         // of New: whoever waits does the work; nil: workers do
 }
 
 // Build checks the configuration and resolves every agent, so that what is
@@ -109,22 +110,31 @@ func Build(c Config) (*Runtime, error) {
 		c.FollowInterval = 500 * time.Millisecond
 	}
 	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
+	r.solo, _ = c.Waker.(*solo)
 	var err error
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision, Moved: r.watches.moved,
+		Fits: tool.CheckDecision, Moved: r.moved,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stops: c.Stops,
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	return r, nil
+}
+
+// moved tells those who wait for a thread of a head that this process has written.
+func (r *Runtime) moved(key core.ThreadKey, head thread.Head) {
+	r.watches.moved(key, head)
+	if r.solo != nil {
+		r.solo.moved(key)
+	}
 }
 
 // head reads a thread's head.

@@ -24,7 +24,7 @@ import (
 //	{"type": "content_match", "pattern": "(?i)task complete"}
 //	{"type": "loop_detection", "window": 3}
 type Spec struct {
-	Type     string `json:"type"`
+	Type     Type   `json:"type"`
 	Rounds   int    `json:"rounds,omitempty"`    // max_rounds: steps of a run, 1 or more
 	Seconds  int    `json:"seconds,omitempty"`   // timeout: since the run's first step began, 1 or more
 	MaxTotal int    `json:"max_total,omitempty"` // token_budget: tokens, input and output together, 1 or more
@@ -32,6 +32,14 @@ type Spec struct {
 	ToolName string `json:"tool_name,omitempty"` // stop_on_tool
 	Pattern  string `json:"pattern,omitempty"`   // content_match: a regular expression, see [ContentMatch]
 	Window   int    `json:"window,omitempty"`    // loop_detection: turns, 2 to 64
+}
+
+// Type names a policy in a [Spec]; it is the code of its terminations, too.
+type Type string
+
+// Types returns the known types, in the order of the manual.
+func Types() []Type {
+	return []Type{CodeMaxRounds, CodeTimeout, CodeTokenBudget, CodeConsecutiveErrors, CodeStopOnTool, CodeContentMatch, CodeLoopDetection}
 }
 
 // DecodeSpec reads one spec from JSON, strictly: an unknown field is an error that
@@ -64,7 +72,11 @@ func (s Spec) Check() error {
 func (s Spec) Policy() (Policy, error) {
 	field, ok := fieldOf[s.Type]
 	if !ok {
-		return nil, core.Errorf(core.CodeInvalid, "stop policy type %q is unknown, allowed are %s", core.Excerpt(s.Type), strings.Join(types, ", "))
+		var known []string
+		for _, t := range Types() {
+			known = append(known, string(t))
+		}
+		return nil, core.Errorf(core.CodeInvalid, "stop policy type %q is unknown, allowed are %s", core.Excerpt(string(s.Type)), strings.Join(known, ", "))
 	}
 	for _, given := range s.given() {
 		if given != field {
@@ -102,11 +114,8 @@ func (s Spec) count(n int, p Policy) (Policy, error) {
 	return p, nil
 }
 
-// types are the known types, in the order of the manual.
-var types = []string{CodeMaxRounds, CodeTimeout, CodeTokenBudget, CodeConsecutiveErrors, CodeStopOnTool, CodeContentMatch, CodeLoopDetection}
-
 // fieldOf is the field that a type takes.
-var fieldOf = map[string]string{
+var fieldOf = map[Type]string{
 	CodeMaxRounds: "rounds", CodeTimeout: "seconds", CodeTokenBudget: "max_total", CodeConsecutiveErrors: "max",
 	CodeStopOnTool: "tool_name", CodeContentMatch: "pattern", CodeLoopDetection: "window",
 }

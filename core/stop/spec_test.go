@@ -26,7 +26,7 @@ func TestSpecOfEachType(t *testing.T) {
 		{`{"type":"loop_detection","window":3}`, stop.Spec{Type: "loop_detection", Window: 3}, "loop_detection"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.want.Type, func(t *testing.T) {
+		t.Run(string(tt.want.Type), func(t *testing.T) {
 			got, err := stop.DecodeSpec([]byte(tt.data))
 			if err != nil {
 				t.Fatal(err)

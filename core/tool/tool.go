@@ -52,6 +52,8 @@ type Spec struct {
 	// Client says that the client runs the tool: its call waits until the output
 	// comes as a decision. See [Client].
 	Client bool `json:"client,omitempty"`
+
+	err error // what went wrong in making the tool, see [New]
 }
 
 // Call is one request to run a tool.
@@ -116,8 +118,12 @@ func CheckName(name string) error {
 const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
 
 // Check validates the spec itself: name, delivery, and parameters that are the
-// schema of an object (or absent).
+// schema of an object (or absent). For a tool that [New] could not make it returns
+// why. Whoever takes tools in, a registry or a plugin's registrar, asks it.
 func (s Spec) Check() error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := CheckName(s.Name); err != nil {
 		return err
 	}
@@ -132,6 +138,9 @@ func (s Spec) Check() error {
 	}
 	var schema struct {
 		Type string `json:"type"`
+	}
+	if text := string(s.Parameters); text == "true" || text == "false" { // the schemas of any and of nothing
+		return fmt.Errorf(`parameters of tool %q: the schema is %s, want one whose type is "object"`, s.Name, text)
 	}
 	if err := json.Unmarshal(s.Parameters, &schema); err != nil {
 		return fmt.Errorf("parameters of tool %q: %w", s.Name, err)
