@@ -13,7 +13,7 @@ func TestProgramsOfAUserAreShort(t *testing.T) {
 		file string
 		most int
 	}{
-		{"example_agent_test.go.txt", 35},
+		{"example_agent_test.go", 35},
 		{"example_plugin_test.go", 45},
 		{"example_yaml_test.go", 15},
 	}
