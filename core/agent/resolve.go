@@ -108,6 +108,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
+	if err := r.warn(stored, spec.inert()...); err != nil {
+		return nil, err
+	}
 	r.content = encoded(contentOf(spec, from))
 	r.Hash = hashOf(r.content)
 	return r, nil
@@ -142,6 +145,24 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
 	return nil
+}
+
+// inert lists what a spec may say and the runtime does not use yet: it is checked, and
+// stored with the agent.
+func (s Spec) inert() (warnings []Warning) {
+	for _, f := range []struct {
+		field string
+		said  bool
+	}{
+		{"context", s.Context != nil},
+		{"delegates", len(s.Delegates) > 0},
+		{"retry.stream_idle_timeout_ms", s.Retry.StreamIdleTimeoutMS != nil},
+	} {
+		if f.said {
+			warnings = append(warnings, Warning{Agent: s.ID, Field: f.field, Message: "is not in use yet and has no effect"})
+		}
+	}
+	return warnings
 }
 
 // claimSections warns of sections that no plugin of the agent has read.
