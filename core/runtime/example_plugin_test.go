@@ -14,7 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-var runs = state.Key[int, int]{Name: "runs", Scope: state.ScopeThread, Apply: func(n, more int) int { return n + more }}
+var runs = state.Counter("runs", state.ScopeThread)
 
 // clerk counts the runs of a thread, tells the model of them, and lets nobody shred.
 type clerk struct{}
