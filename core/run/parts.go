@@ -32,6 +32,7 @@ type parts struct {
 	turn uint64 // sequence of the turn
 	call uint8
 	over atomic.Bool
+	live live // of what the tool shows
 
 	mu      sync.Mutex // a tool may keep parts side by side
 	failure error      // the store's newest that says nothing about the tool

@@ -17,6 +17,9 @@ import (
 // is inferred from Args, a struct: a field is required unless it is omitempty
 // or omitzero, its jsonschema tag describes it, and no other property is
 // allowed. A spec that is not valid, or an Args without a schema, is an error.
+//
+// What a schema cannot say, a method of Args says: with a Check() error it is asked
+// about arguments that passed the schema, before any gate. See [InvalidArgument].
 func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (Tool, error) {
 	if run == nil {
 		return nil, fmt.Errorf("tool %q has no function", spec.Name)
@@ -69,7 +72,7 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if err := decoder.Decode(&args); err != nil {
 		return core.Errorf(core.CodeInvalid, "%w", err)
 	}
-	return nil
+	return checkArgs(&args)
 }
 
 // Run implements Tool.
