@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -102,7 +103,7 @@ func (c Call) ActivityPatch(kind string, operations ...PatchOperation) {
 	if len(operations) == 0 || !c.Live.listens() {
 		return
 	}
-	text, err := encode(operations)
+	text, err := encode(slices.Clone(operations)) // the caller's own need not be allocated for nobody
 	if err != nil {
 		c.Live.refuse(fmt.Errorf("patch of an activity: %w", err))
 		return
