@@ -47,12 +47,16 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 		within, cancel = p.env.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	defer p.noteDropped(ctx, call, kept)
-	a := &attempt{parts: kept, err: errExited}
+	defer p.noteDropped(ctx, kept)
+	a := &kept.attempt
+	a.parts, a.err = kept, errExited
 	if !kept.live.alone {
 		a.done = make(chan struct{})
 	}
 	call.Parts = kept
+	if kept.live.on {
+		call.Live = &kept.live.Live
+	}
 	p.env.Start(func() {
 		defer p.news.returned(a)
 		defer func() {
@@ -122,9 +126,9 @@ func (p *step) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 }
 
 // noteDropped logs that not all that a tool showed was passed on.
-func (p *step) noteDropped(ctx context.Context, call tool.Call, kept *parts) {
+func (p *step) noteDropped(ctx context.Context, kept *parts) {
 	if reports, first := kept.live.Dropped(); reports > 0 {
-		p.warn(ctx, "not all that a tool showed was passed on", "call", call.ID, "tool", call.Name, "reports", reports, "error", first)
+		p.warn(ctx, "not all that a tool showed was passed on", "call", kept.live.id, "tool", kept.live.name, "reports", reports, "error", first)
 	}
 }
 

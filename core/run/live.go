@@ -19,6 +19,7 @@ import (
 // cost anyway, and without readers it is not set up.
 type live struct {
 	tool.Live
+	on       bool   // there are readers
 	id, name string // of the call
 	alone    bool   // of a sequential round: the step's goroutine waits for this tool alone
 	over     bool   // guarded by news.mu: nothing is taken any more
@@ -31,10 +32,9 @@ type shown struct {
 }
 
 // listen lets the tool of a call show its work. It is called before the tool starts.
-func (s *parts) listen(call *tool.Call, alone bool) {
-	s.live.id, s.live.name, s.live.alone = call.ID, call.Name, alone
+func (s *parts) listen(id, name string, alone bool) {
+	s.live.on, s.live.id, s.live.name, s.live.alone = true, id, name, alone
 	s.live.Begin(s, s.step.env.Now)
-	call.Live = &s.live.Live
 }
 
 // Show implements tool.Audience.

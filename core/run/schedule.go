@@ -280,7 +280,7 @@ func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].begun = true
 	call, kept := s.toolCall(t), s.newParts(t.index)
 	if s.events.listened() {
-		kept.listen(&call, s.group == nil)
+		kept.listen(call.ID, call.Name, s.group == nil)
 	}
 	if s.group == nil {
 		done := s.call(ctx, t, call, kept)

@@ -34,10 +34,10 @@ type Audience interface {
 	Show(Report) (more bool)
 }
 
-// Live passes on what one call shows, in the order in which the tool shows it. The
-// tool does not see it: it has the methods of its [Call]. Progress is throttled and
-// everything is bounded here, so that an [Audience] need not be. A Live is safe for
-// concurrent use; its zero value, and a nil one, show nothing.
+// Live passes on what one call shows, in the order in which the tool shows it by the
+// methods of its [Call]. Progress is throttled and everything is bounded here, so that
+// an [Audience] need not do it. A Live is safe for concurrent use; its zero value, and
+// a nil one, show nothing.
 type Live struct {
 	audience Audience
 	now      func() time.Time

@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -14,8 +15,8 @@ type checker interface{ Check() error }
 // pointer; arguments without one are valid.
 func checkArgs[Args any](args *Args) error {
 	c, ok := any(args).(checker)
-	if !ok {
-		c, ok = any(*args).(checker) // an Args that is a pointer itself
+	if !ok && reflect.TypeFor[Args]().Kind() == reflect.Pointer { // of another kind *Args has all methods of Args
+		c, ok = any(*args).(checker)
 	}
 	if !ok {
 		return nil
