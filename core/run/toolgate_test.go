@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -33,6 +35,26 @@ func gives(text string) plugin.Verdict {
 	return plugin.SetResult(core.ToolResult{Data: json.RawMessage(text), Metadata: map[string]json.RawMessage{"by": json.RawMessage(`"gate"`)}})
 }
 
+// abc are three tools that note in one list that they run, and never at once: a takes a
+// second, b two, c three.
+func abc(ran *[]string) (tools []tool.Tool) {
+	var mu sync.Mutex
+	for i, name := range []string{"a", "b", "c"} {
+		tools = append(tools, toolFunc{name: name, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			time.Sleep(time.Duration(i+1) * time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Resume != nil {
+				*ran = append(*ran, name+" after "+c.Resume.Decision.ID)
+			} else {
+				*ran = append(*ran, name)
+			}
+			return tool.Text(name + " ran"), nil
+		}})
+	}
+	return tools
+}
+
 // What a call comes to when its gates object: the verdict of the highest rank, block
 // over suspend over a result, and of equals the first plugin's. A turn of the tools a,
 // b and c; b is what the gates are about.
@@ -48,16 +70,15 @@ func TestToolGate(t *testing.T) {
 		log   []string // results
 	}
 	const natural, blocked = `done 2 {"type":"natural_end"} "ok"`, `done 1 {"type":"blocked","detail":"no"} ""`
-	abc := []string{`a {}`, `b {}`, `c {}`}
-	ac := []string{`a {}`, `c {}`}
+	all, ac := []string{"a", "b", "c"}, []string{"a", "c"}
 	ok := func(b string) []string { return []string{`ok: "a ran"`, b, `ok: "c ran"`} }
 	tests := []gate{
-		{"allowed by all", []plugin.Verdict{plugin.Allow, plugin.Allow}, agent.Sequential, abc, []string{"a ok", "b ok", "c ok"}, "", natural, ok(`ok: "b ran"`)},
+		{"allowed by all", []plugin.Verdict{plugin.Allow, plugin.Allow}, agent.Sequential, all, []string{"a ok", "b ok", "c ok"}, "", natural, ok(`ok: "b ran"`)},
 		{"a result is given", []plugin.Verdict{plugin.Allow, gives("1")}, agent.Sequential, ac, []string{"a ok", "b set", "c ok"}, "", natural, ok("set: 1")},
 		{"the first of two results", []plugin.Verdict{gives("1"), gives("2")}, agent.Sequential, ac, []string{"a ok", "b set", "c ok"}, "", natural, ok("set: 1")},
 		{
 			"suspend over a result, in a sequential round: what is behind it waits, too", []plugin.Verdict{gives("1"), suspends("s")}, agent.Sequential,
-			[]string{`a {}`}, []string{"a ok"}, "waiting [done suspended new]", "", nil,
+			[]string{"a"}, []string{"a ok"}, "waiting [done suspended new]", "", nil,
 		},
 		{
 			"suspend over a result, in a parallel round: what is behind it runs", []plugin.Verdict{gives("1"), suspends("s")}, agent.ParallelStreaming,
@@ -69,17 +90,17 @@ func TestToolGate(t *testing.T) {
 		},
 		{
 			"block over all", []plugin.Verdict{gives("1"), suspends("s"), plugin.Block("no")}, agent.Sequential,
-			[]string{`a {}`}, []string{"a ok", "b blocked"}, "", blocked,
+			[]string{"a"}, []string{"a ok", "b blocked"}, "", blocked,
 			[]string{`ok: "a ran"`, "blocked: blocked: no", "not_executed: not executed: an earlier call was blocked"},
 		},
 		{
 			"block over all, in a parallel round", []plugin.Verdict{plugin.Block("no"), suspends("s"), gives("1")}, agent.ParallelStreaming,
-			[]string{`a {}`}, []string{"a ok", "b blocked"}, "", blocked,
+			[]string{"a"}, []string{"a ok", "b blocked"}, "", blocked,
 			[]string{`ok: "a ran"`, "blocked: blocked: no", "not_executed: not executed: an earlier call was blocked"},
 		},
 		{
 			"the first of two blocks", []plugin.Verdict{plugin.Block("no"), plugin.Block("never")}, agent.Sequential,
-			[]string{`a {}`}, []string{"a ok", "b blocked"}, "", blocked,
+			[]string{"a"}, []string{"a ok", "b blocked"}, "", blocked,
 			[]string{`ok: "a ran"`, "blocked: blocked: no", "not_executed: not executed: an earlier call was blocked"},
 		},
 	}
@@ -98,7 +119,7 @@ func TestToolGate(t *testing.T) {
 				}
 				w := newWorld(t, options{
 					model: replies(calls("a", "{}", "b", "{}", "c", "{}"), text("ok")), plugins: plugins, mode: tt.mode,
-					tools: []tool.Tool{noted("a", &ran, nil), noted("b", &ran, nil), noted("c", &ran, nil)},
+					tools: abc(&ran),
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)
@@ -136,11 +157,11 @@ func TestToolGateAsksAPerson(t *testing.T) {
 		after    []string
 		results  []string
 	}{
-		{"allowed", agent.Sequential, approve, []string{`a {}`, `b {} after about-s`, `c {}`}, []string{"a ok", "b ok", "c ok"},
+		{"allowed", agent.Sequential, approve, []string{"a", "b after about-s", "c"}, []string{"a ok", "b ok", "c ok"},
 			[]string{`ok: "a ran"`, `ok: "b ran" after about-s`, `ok: "c ran"`}},
-		{"allowed, in a parallel round", agent.ParallelStreaming, approve, []string{`a {}`, `c {}`, `b {} after about-s`}, []string{"a ok", "c ok", "b ok"},
+		{"allowed, in a parallel round", agent.ParallelStreaming, approve, []string{"a", "c", "b after about-s"}, []string{"a ok", "c ok", "b ok"},
 			[]string{`ok: "a ran"`, `ok: "b ran" after about-s`, `ok: "c ran"`}},
-		{"denied", agent.Sequential, deny, []string{`a {}`, `c {}`}, []string{"a ok", "c ok"},
+		{"denied", agent.Sequential, deny, []string{"a", "c"}, []string{"a ok", "c ok"},
 			[]string{`ok: "a ran"`, `denied: denied: not today after about-s`, `ok: "c ran"`}},
 	}
 	for _, tt := range tests {
@@ -149,7 +170,7 @@ func TestToolGateAsksAPerson(t *testing.T) {
 				var ran, after []string
 				w := newWorld(t, options{
 					model: replies(calls("a", "{}", "b", "{}", "c", "{}"), text("ok")), mode: tt.mode,
-					tools: []tool.Tool{noted("a", &ran, nil), noted("b", &ran, nil), noted("c", &ran, nil)},
+					tools: abc(&ran),
 					plugins: []plugin.Plugin{gating("gate", "b", suspends("s")), pluginFunc{"after", func(r *plugin.Registrar) {
 						r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 							after = append(after, fmt.Sprint(c.Call.Name, " ", c.Result.Status))
