@@ -140,9 +140,9 @@
 //     only, which the committer's loop settles;
 //   - the tools of a round. They are given a call by value. A sequential round waits
 //     for each of them; calls of any other leave what their tools come to in news,
-//     whose mutex is the only lock between them and the step; the
-//     scheduler, which is the step's goroutine, waits for that, stores the
-//     results and commits. Each tool runs in a goroutine of its own, the only one
+//     and all leave there what they show meanwhile. Its mutex is the only lock between
+//     them and the step; the scheduler, which is the step's goroutine, waits for that,
+//     emits what was shown, stores the results and commits. Each tool runs in a goroutine of its own, the only one
 //     that can outlive the step: a tool that goes on for two seconds when its
 //     context has ended is left behind, and has nothing of the step by then (see
 //     runTool);
@@ -177,6 +177,10 @@
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
 // round.conclude beside it stores the result like any other.
+//
+// How does a client see what a tool shows while it runs? live.go: through news to the
+// scheduler's wait (await in schedule.go, awaitTool in execute.go), which emits it. What
+// is held back or dropped is decided in core/tool, by tool.Live.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in

@@ -20,7 +20,7 @@ import (
 
 // emitter hands the events of one claim to its sink, each with its position. It is
 // the step's goroutine's alone, as the events' order is the order in which that
-// does things: what tools and the watch come to is emitted by the scheduler.
+// does things: what tools show and come to, and what the watch sees, is emitted by the scheduler.
 type emitter struct {
 	sink  Sink
 	run   core.ID
@@ -120,7 +120,7 @@ func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
 // text becomes a string, an error an object.
 func resultEvent(m *core.Message) core.Event {
 	r := m.ToolResult
-	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status}
+	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status, Metadata: r.Metadata}
 	if r.IsError || len(r.Data) == 0 {
 		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
 		if !r.IsError {

@@ -174,7 +174,8 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 }
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
-// gave. There is nothing to look at in one that says why there is none.
+// gave, a block included. There is nothing to look at in one that says why there is
+// none.
 func (r *round) afterTool(ctx context.Context, i int) error {
 	if !r.hooked() {
 		return nil
@@ -182,7 +183,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	c, call := r.calls[i], r.turn.ToolCalls[i]
 	result := c.entry.Message.ToolResult
 	switch result.Status {
-	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
+	case core.ResultNotExecuted, core.ResultUnknown, core.ResultDenied, core.ResultCancelled:
 		return nil
 	}
 	// The hooks see the result among the messages. Merged it is only when they have

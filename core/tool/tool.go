@@ -13,7 +13,7 @@ import (
 // The limits of a call, in bytes.
 const (
 	MaxArguments = 256 << 10 // the arguments' JSON
-	MaxResult    = 1 << 20   // the result's data and message together
+	MaxResult    = 1 << 20   // the result's data, message and metadata together
 	MaxName      = 64        // a tool's name
 )
 
@@ -77,6 +77,9 @@ type Call struct {
 	Resume *core.Resume
 	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
 	Parts PartStore
+	// Live passes on what the tool shows of its work, see [Call.Progress],
+	// [Call.Output] and [Call.Activity]; nil: nobody listens.
+	Live *Live
 }
 
 // Tool is something that a model can call. Implementations are safe for

@@ -19,6 +19,9 @@ import (
 // it, and no other property is allowed. A spec that is not valid, an Args without a
 // schema and a nil run are errors that name the tool. [New] is the shorter form for
 // tools that need no more than a name.
+//
+// What a schema cannot say, a method of Args says: with a Check() error it is asked
+// about arguments that passed the schema, before any gate. See [InvalidArgument].
 func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (Tool, error) {
 	t, err := newTyped(spec, run)
 	if err != nil {
@@ -86,7 +89,7 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if err := decoder.Decode(&args); err != nil {
 		return core.Errorf(core.CodeInvalid, "%w", err)
 	}
-	return nil
+	return checkArgs(&args)
 }
 
 // Run implements Tool.
