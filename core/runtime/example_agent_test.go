@@ -18,7 +18,9 @@ type place struct {
 	City string `json:"city" jsonschema:"name of the city"`
 }
 
-func weather(_ context.Context, _ tool.Call, p place) (string, error) { return "sunny in " + p.City, nil }
+func weather(_ context.Context, _ tool.Call, p place) (string, error) {
+	return "sunny in " + p.City, nil
+}
 
 func people(_ context.Context, _ tool.Call, p place) (int, error) { return len(p.City) * 100_000, nil }
 
