@@ -1,0 +1,146 @@
+package pattern
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+)
+
+// Call is a tool call as patterns look at it. Its arguments are parsed when the
+// first pattern asks for them, and once. It may be used by several goroutines.
+type Call struct {
+	name      string
+	arguments json.RawMessage
+	schema    json.RawMessage
+
+	parsing sync.Once
+	root    value
+	ok      bool // false: the arguments are no JSON
+
+	finding sync.Once
+	primary []reading // never empty
+}
+
+// reading is what the primary argument may be taken for.
+type reading struct {
+	text string
+	sure bool // no tool reads it otherwise
+}
+
+// NewCall returns a call: the tool's name, the arguments as the model sent them and
+// the JSON Schema of the tool's parameters, from which the primary argument is
+// found; without one, or with one that does not parse, it is not asked. Empty
+// arguments are an empty object. The call keeps both, which must not change.
+func NewCall(name string, arguments, schema json.RawMessage) *Call {
+	return &Call{name: name, arguments: arguments, schema: schema}
+}
+
+// parsed returns the arguments' value, and false if they are no JSON.
+func (c *Call) parsed() (*value, bool) {
+	c.parsing.Do(func() {
+		if len(c.arguments) == 0 {
+			c.root, c.ok = value{kind: objectValue}, true
+			return
+		}
+		c.root, c.ok = parseValue(c.arguments)
+	})
+	return &c.root, c.ok
+}
+
+// Primary returns the primary argument as text: the value of an object's only
+// member; else the one required property of type string that the schema has, else
+// the arguments as compact JSON with sorted names. Of a member that is repeated it
+// is the last value. Arguments that are no JSON are returned as they are.
+func (c *Call) Primary() string {
+	readings := c.readings()
+	return readings[len(readings)-1].text
+}
+
+func (c *Call) readings() []reading {
+	c.finding.Do(func() { c.primary = c.findPrimary() })
+	return c.primary
+}
+
+func (c *Call) findPrimary() []reading {
+	r, ok := c.parsed()
+	if !ok {
+		return []reading{{text: string(c.arguments)}}
+	}
+	members := r.children
+	if r.kind == objectValue && len(members) > 0 {
+		if members[0].name == members[len(members)-1].name { // sorted: there is but one name
+			return readMembers(members, members[0].name)
+		}
+		if property, ok := primaryProperty(c.schema); ok {
+			if found := readMembers(members, property); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	return []reading{{r.compact(), !r.repeated}}
+}
+
+// readMembers returns the readings of a member, that of the exact name last.
+func readMembers(members []value, name string) []reading {
+	var folded, exact []reading
+	for i := range members {
+		m := &members[i]
+		switch {
+		case m.name == name:
+			exact = append(exact, reading{m.plain(), !m.repeated})
+		case strings.EqualFold(m.name, name):
+			folded = append(folded, reading{m.plain(), !m.repeated})
+		}
+	}
+	for i := range folded {
+		folded[i].sure = folded[i].sure && len(exact) > 0
+	}
+	return append(folded, exact...)
+}
+
+// primaryProperty returns the one property of a JSON Schema that is required and a
+// string. One that may be null too counts.
+func primaryProperty(schema json.RawMessage) (string, bool) {
+	var object struct {
+		Required   []string                   `json:"required"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &object) != nil {
+		return "", false
+	}
+	found := ""
+	for _, name := range object.Required {
+		if name == found || !isString(object.Properties[name]) {
+			continue
+		}
+		if found != "" {
+			return "", false
+		}
+		found = name
+	}
+	return found, found != ""
+}
+
+// isString reports whether a property's schema allows strings, and null at most
+// beside them.
+func isString(schema json.RawMessage) bool {
+	var property struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal(schema, &property) != nil {
+		return false
+	}
+	var types []string
+	if json.Unmarshal(property.Type, &types) != nil {
+		types = make([]string, 1)
+		_ = json.Unmarshal(property.Type, &types[0]) // what is no string stays empty
+	}
+	text := false
+	for _, t := range types {
+		text = text || t == "string"
+		if t != "string" && t != "null" {
+			return false
+		}
+	}
+	return text
+}
