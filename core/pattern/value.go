@@ -134,10 +134,10 @@ func (r *reader) string() string {
 	return text
 }
 
-// twin reports whether an object's i-th member has the name of another.
+// twin reports whether the i-th child is an object's member with the name of another.
 func (v *value) twin(i int) bool {
 	c := v.children
-	return i > 0 && c[i-1].name == c[i].name || i+1 < len(c) && c[i+1].name == c[i].name
+	return v.kind == objectValue && (i > 0 && c[i-1].name == c[i].name || i+1 < len(c) && c[i+1].name == c[i].name)
 }
 
 // plain returns the value as the text that is matched: a string's content, nothing
