@@ -99,18 +99,18 @@ func readMembers(members []value, name string) []reading {
 }
 
 // primaryProperty returns the one property of a JSON Schema that is required and a
-// string. One that may be null too counts.
+// string. One that may be null too counts: so optional texts are described that a
+// strict provider wants to be required.
 func primaryProperty(schema json.RawMessage) (string, bool) {
-	var object struct {
-		Required   []string                   `json:"required"`
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &object) != nil {
+	s, ok := parseValue(schema)
+	if !ok {
 		return "", false
 	}
+	properties := s.member("properties")
 	found := ""
-	for _, name := range object.Required {
-		if name == found || !isString(object.Properties[name]) {
+	for _, required := range s.member("required").children {
+		name := required.text
+		if name == found || required.kind != stringValue || !isString(properties.member(name).member("type")) {
 			continue
 		}
 		if found != "" {
@@ -121,24 +121,16 @@ func primaryProperty(schema json.RawMessage) (string, bool) {
 	return found, found != ""
 }
 
-// isString reports whether a property's schema allows strings, and null at most
-// beside them.
-func isString(schema json.RawMessage) bool {
-	var property struct {
-		Type json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal(schema, &property) != nil {
-		return false
-	}
-	var types []string
-	if json.Unmarshal(property.Type, &types) != nil {
-		types = make([]string, 1)
-		_ = json.Unmarshal(property.Type, &types[0]) // what is no string stays empty
+// isString reports whether a schema's type is string, or string and null.
+func isString(t *value) bool {
+	types := t.children
+	if t.kind == stringValue {
+		types = []value{*t}
 	}
 	text := false
-	for _, t := range types {
-		text = text || t == "string"
-		if t != "string" && t != "null" {
+	for i := range types {
+		text = text || types[i].text == "string"
+		if types[i].text != "string" && types[i].text != "null" {
 			return false
 		}
 	}

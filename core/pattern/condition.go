@@ -61,7 +61,7 @@ func NewCondition(field string, op Op, want string) (Condition, error) {
 
 // Match reports whether the condition holds for a JSON value. Of what is no JSON it
 // never holds.
-func (c *Condition) Match(document json.RawMessage) bool {
+func (c Condition) Match(document json.RawMessage) bool {
 	v, ok := parseValue(document)
 	if !ok || c.want.kind == 0 {
 		return false
@@ -71,7 +71,7 @@ func (c *Condition) Match(document json.RawMessage) bool {
 }
 
 // String returns the condition as it stands in a pattern.
-func (c *Condition) String() string {
+func (c Condition) String() string {
 	if c.want.kind == 0 {
 		return ""
 	}

@@ -33,7 +33,8 @@
 // the only member of the arguments; else the one required property of type string
 // that the tool's schema has; else the arguments as compact JSON. Blanks around the
 // glob do not count, parentheses in it are balanced or in a class. (*) is the same
-// as no parentheses.
+// as no parentheses. What the primary argument is can depend on what else the model
+// sends: a rule that must not be evaded names its field.
 //
 // # Conditions
 //
@@ -86,5 +87,7 @@
 //
 // A pattern has at most [MaxLength] bytes, its regular expressions compile to at
 // most [MaxRegex] instructions. The time of a match is bounded by the size of the
-// arguments times that of the pattern; there is no backtracking.
+// arguments times that of the pattern; there is no backtracking. For arguments of 256
+// KB that is less than a millisecond for a common glob, and seconds for the largest
+// regular expression.
 package pattern

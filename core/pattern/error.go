@@ -12,9 +12,10 @@ import (
 const MaxLength = 1 << 10
 
 // MaxRegex is the largest regular expression, in instructions of its compiled
-// program: about one a character, times the repetitions. The time of a search grows
-// with it, and (.{1000}){90} has ten characters.
-const MaxRegex = 2000
+// program: about one a character, so that any literal text fits, times the
+// repetitions. The time of a search grows with it: [ab]{900} is short, and takes
+// seconds for arguments of 256 KB.
+const MaxRegex = 1100
 
 // The errors of the limits. What [Parse] returns wraps them and names the pattern.
 var (

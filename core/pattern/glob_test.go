@@ -60,6 +60,8 @@ func TestToolPatternWildcards(t *testing.T) {
 		{"[^a-c]", "a", false},
 		{"[!a]", "/", true},
 		{"[!a]", "", false},
+		{"a*??", "ab", false},
+		{"a*??", "abc", true},
 		{"[]]", "]", true},
 		{"[!]]", "]", false},
 		{"[]-a]", "^", true},

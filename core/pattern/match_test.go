@@ -30,6 +30,8 @@ func TestPrimaryArgument(t *testing.T) {
 		{"two required strings", `{"b":"y","a":"x"}`, `{"required":["a","b"],"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, `{"a":"x","b":"y"}`},
 		{"a string that is not required", `{"b":1,"a":"x"}`, `{"required":["b"],"properties":{"a":{"type":"string"},"b":{"type":"integer"}}}`, `{"a":"x","b":1}`},
 		{"string or number", `{"b":1,"a":"x"}`, `{"required":["a"],"properties":{"a":{"type":["string","number"]}}}`, `{"a":"x","b":1}`},
+		{"a name of another type", `{"b":1,"a":"x"}`, `{"required":[1,"a"],"properties":{"a":{"type":"string"},"1":{"type":"string"}}}`, "x"},
+		{"properties that may be anything", `{"b":1,"a":"x"}`, `{"required":["a","b"],"properties":{"a":{"type":"string"},"b":true}}`, "x"},
 		{"no properties", `{"b":1,"a":"x"}`, `{"required":["a"]}`, `{"a":"x","b":1}`},
 		{"a schema that is none", `{"b":1,"a":"x"}`, `{"required":7`, `{"a":"x","b":1}`},
 		{"order and blanks", "{ \"b\" : 1.0,\n\"a\":\t\"x\" }", ``, `{"a":"x","b":1}`},
@@ -93,6 +95,7 @@ func TestFieldConditions(t *testing.T) {
 		// Texts of values.
 		{`a = ""`, `{"a":null}`, true},
 		{`a = "true"`, `{"a":true}`, true},
+		{`a = "false"`, `{"a":false}`, true},
 		{`a = "1"`, `{"a":1.0}`, true},
 		{`a = "1.0"`, `{"a":1e0}`, true},
 		{`a = "1.0"`, `{"a":"1"}`, false},

@@ -90,6 +90,7 @@ func TestToolPatternErrors(t *testing.T) {
 		{"", 0, "is empty, want a tool's name such as Bash, a glob such as mcp__* or a regular expression such as /^mcp__/"},
 		{"  ", 0, "is empty, want a tool's name such as Bash, a glob such as mcp__* or a regular expression such as /^mcp__/"},
 		{"Ba\xffsh", 2, "is not UTF-8"},
+		{"\ufffd\xff", 3, "is not UTF-8"},
 		{" (x)", 1, "'(' in place of a tool, * stands for every tool"},
 		{"//", 0, "regular expression is empty, /.*/ matches every tool"},
 		{"/abc", 0, `regular expression has no / at its end; a / within it is written \/, a single parenthesis \( or \)`},
@@ -188,8 +189,9 @@ func TestPatternLimit(t *testing.T) {
 
 func TestRegexLimit(t *testing.T) {
 	// x{n} compiles to n instructions, one that fails and one that matches.
-	parse(t, "/x{999}x{999}/")
-	for _, text := range []string{"/x{999}x{1000}/", "/(.{1000}){90}/", `T(a =~ "x{999}x{1000}")`} {
+	parse(t, "/x{999}x{99}/")
+	parse(t, "/"+strings.Repeat("x", 1022)+"/")
+	for _, text := range []string{"/x{999}x{100}/", "/(.{1000}){90}/", `T(a =~ "x{999}x{100}")`} {
 		_, err := pattern.Parse(text)
 		if text == "/(.{1000}){90}/" {
 			if err == nil { // refused by package regexp itself
@@ -197,7 +199,7 @@ func TestRegexLimit(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, pattern.ErrRegexTooLarge) || core.CodeOf(err) != core.CodeTooLarge || !strings.Contains(err.Error(), "x{999}x{1000}") {
+		if !errors.Is(err, pattern.ErrRegexTooLarge) || core.CodeOf(err) != core.CodeTooLarge || !strings.Contains(err.Error(), "x{999}x{100}") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -271,6 +273,34 @@ func TestZeroPatternMatchesNothing(t *testing.T) {
 	}
 	if p.Equal(parse(t, "Bash")) || !p.Equal(pattern.Pattern{}) {
 		t.Error("the zero pattern equals another")
+	}
+}
+
+func TestMustParsePanics(t *testing.T) {
+	defer func() {
+		if err, ok := recover().(error); !ok || core.CodeOf(err) != core.CodeInvalid {
+			t.Errorf("recovered %v, want an error with code invalid", err)
+		}
+	}()
+	pattern.MustParse("Bash(")
+}
+
+func TestKindsHaveNames(t *testing.T) {
+	for kind, want := range map[pattern.Kind]string{pattern.Exact: "exact", pattern.Glob: "glob", pattern.Regex: "regex", 0: "none"} {
+		if kind.String() != want {
+			t.Errorf("kind %d is %s, want %s", kind, kind, want)
+		}
+	}
+	for _, op := range []string{"~", "=", "=~", "!~", "!=", "!=~"} {
+		if p := parse(t, "T(a "+op+` "x")`); p.String() != "T(a "+op+` "x")` {
+			t.Errorf("operator %s is written %s", op, p)
+		}
+	}
+	if op := (pattern.Op{}).String(); op != "" {
+		t.Errorf("no operator is written %s", op)
+	}
+	if text, err := pattern.NewText(pattern.Regex, "x"); err != nil || text.Kind() != pattern.Regex || text.String() != "x" {
+		t.Errorf("%s %s, %v", text.Kind(), text, err)
 	}
 }
 

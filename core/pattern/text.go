@@ -74,7 +74,8 @@ func newText(kind Kind, value string) (Text, *fault) {
 	return t, f
 }
 
-// compileRegex refuses large programs before they are made.
+// compileRegex refuses large programs. Package regexp does not say how large one is,
+// so it is compiled here first.
 func compileRegex(text string) (*regexp.Regexp, *fault) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -123,7 +124,7 @@ func (t Text) String() string { return t.value }
 
 // Match reports whether a text is the exact one, matches the glob from end to end,
 // or contains a match of the regular expression.
-func (t *Text) Match(text string) bool {
+func (t Text) Match(text string) bool {
 	switch t.kind {
 	case Exact:
 		return text == t.value

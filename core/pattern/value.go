@@ -134,6 +134,18 @@ func (r *reader) string() string {
 	return text
 }
 
+// member returns an object's last member of a name, a null where there is none.
+func (v *value) member(name string) *value {
+	if v.kind == objectValue {
+		for i := len(v.children) - 1; i >= 0; i-- {
+			if v.children[i].name == name {
+				return &v.children[i]
+			}
+		}
+	}
+	return &value{}
+}
+
 // twin reports whether the i-th child is an object's member with the name of another.
 func (v *value) twin(i int) bool {
 	c := v.children
