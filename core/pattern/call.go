@@ -28,9 +28,9 @@ type reading struct {
 }
 
 // NewCall returns a call: the tool's name, the arguments as the model sent them and
-// the JSON Schema of the tool's parameters, from which the primary argument is
-// found; without one, or with one that does not parse, it is not asked. Empty
-// arguments are an empty object. The call keeps both, which must not change.
+// the JSON Schema of the tool's parameters, by which the primary argument is found.
+// The schema may be nil; one that is no JSON is ignored. Empty arguments are an
+// empty object. The call keeps both slices, which must not change.
 func NewCall(name string, arguments, schema json.RawMessage) *Call {
 	return &Call{name: name, arguments: arguments, schema: schema}
 }
@@ -61,6 +61,8 @@ func (c *Call) readings() []reading {
 	return c.primary
 }
 
+// findPrimary looks for the schema's property only where there is more than one
+// member: most calls have one, and then the schema is not even read.
 func (c *Call) findPrimary() []reading {
 	r, ok := c.parsed()
 	if !ok {

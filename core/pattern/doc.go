@@ -88,6 +88,6 @@
 // A pattern has at most [MaxLength] bytes, its regular expressions compile to at
 // most [MaxRegex] instructions. The time of a match is bounded by the size of the
 // arguments times that of the pattern; there is no backtracking. For arguments of 256
-// KB that is less than a millisecond for a common glob, and seconds for the largest
-// regular expression.
+// KB that is milliseconds, nearly all of them for parsing the arguments once, and
+// seconds for the largest regular expression.
 package pattern
