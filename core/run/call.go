@@ -37,7 +37,7 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 	}
 	if result.Suspend != nil {
 		r.calls[t.index].task, r.calls[t.index].begun = nil, false // it has only asked
-		return r.suspend(ctx, t, *result.Suspend)
+		return r.suspend(ctx, t, *result.Suspend, true)
 	}
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
@@ -106,7 +106,7 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 			result.Status = core.ResultError
 		}
 	}
-	entry := thread.Entry{Run: r.id, Step: r.events.step, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
+	entry := thread.Entry{Run: r.id, Step: r.events.step, At: r.at, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
 		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.id, Step: r.events.step, CreatedAt: r.env.Millis(),
 	}}

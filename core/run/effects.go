@@ -27,7 +27,9 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
 			call := r.turn.ToolCalls[i]
-			r.runEffects(ctx, r.moment("", plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i}), effects)
+			m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i})
+			m.Now = clock(r.calls[i].entry.Message.CreatedAt)
+			r.runEffects(ctx, m, effects)
 		}
 	}
 }

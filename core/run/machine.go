@@ -29,11 +29,14 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 		loaded
 		step
 	}{step: step{
-		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head,
+		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head, at: s.env.Millis(),
 		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
 	}}
 	p, m := &values.step, &values.machine
 	p.hold.fence.Store(fence)
+	if s.profiles != nil {
+		p.profiles = s.profiles(w.Key.Tenant)
+	}
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
 		p.events.fence = w.Head.Run.TurnFence
 	}
@@ -87,7 +90,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	m.addTurn(turn)
+	m.addTurn(turn, m.unsaid.failures())
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
@@ -185,10 +188,24 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
+	m.at = m.lastSaid()
 	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)
+}
+
+// lastSaid is when the last of the step was said: its turn, or the latest result. It
+// follows from what is stored, so that every claim that closes the step shows
+// StepEnd the same time.
+func (m *machine) lastSaid() (at int64) {
+	if m.round == nil {
+		return m.entries[len(m.entries)-1].Message.CreatedAt
+	}
+	for _, c := range m.round.calls {
+		at = max(at, c.entry.Message.CreatedAt)
+	}
+	return at
 }
 
 // commitStep is commit B. What the head makes of it counts, see

@@ -18,6 +18,8 @@ type TicketRecord struct {
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`
+	At    int64          `json:"at,omitempty"`   // the clock that whoever asked was shown; see [Entry.At]
+	Tool  bool           `json:"tool,omitempty"` // the call's tool asked, and no gate
 }
 
 // DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts
