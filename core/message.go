@@ -14,6 +14,9 @@ const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleTool      Role = "tool"
+	// RoleSystem is the runtime's and the plugins' voice in a model's request. No
+	// stored message has it.
+	RoleSystem Role = "system"
 )
 
 // BlockType is the kind of a content block.

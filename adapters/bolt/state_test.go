@@ -32,11 +32,8 @@ var visited = state.Key[int, int]{Name: "visited", Scope: state.ScopeThread, App
 func (visits) ID() string { return "visits" }
 
 func (visits) Register(r *plugin.Registrar) error {
-	r.Key(visited.Definition())
-	r.Hook(core.PhaseStepStart, func(context.Context, plugin.Context) (command state.Command, err error) {
-		err = visited.Update(&command, 1)
-		return command, err
-	})
+	r.Key(visited)
+	r.OnStepStart(func(context.Context, plugin.StepStart) (state.Command, error) { return visited.Update(1), nil })
 	return nil
 }
 

@@ -20,13 +20,13 @@ func (asking) ID() string { return "asking" }
 
 // Register implements plugin.Plugin.
 func (a asking) Register(r *plugin.Registrar) error {
-	r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) {
+	r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 		if !a.bench.asks {
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
+		return plugin.Suspend(core.TicketRequest{
 			Suspension: core.Suspension{Action: "tool:PermissionConfirm", Message: "May the agent use the tool lookup?"},
-		}}, nil
+		}), nil
 	})
 	return nil
 }

@@ -19,6 +19,11 @@ type (
 		MaxTokens           int           `json:"max_tokens,omitempty"`
 		MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
 		Temperature         *float64      `json:"temperature,omitempty"`
+		TopP                *float64      `json:"top_p,omitempty"`
+		Stop                []string      `json:"stop,omitempty"`
+		ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
+		ResponseFormat      *chatFormat   `json:"response_format,omitempty"`
+		ToolChoice          any           `json:"tool_choice,omitempty"` // a mode, or chatChoice
 		Stream              bool          `json:"stream"`
 		StreamOptions       streamOptions `json:"stream_options"`
 	}
@@ -40,6 +45,22 @@ type (
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	}
+	chatFormat struct {
+		Type       string     `json:"type"`
+		JSONSchema chatSchema `json:"json_schema"`
+	}
+	chatSchema struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict,omitempty"`
+	}
+	chatChoice struct {
+		Type     string         `json:"type"`
+		Function chatChosenTool `json:"function"`
+	}
+	chatChosenTool struct {
+		Name string `json:"name"`
+	}
 	chatTool struct {
 		Type     string       `json:"type"`
 		Function chatFunction `json:"function"`
@@ -57,11 +78,16 @@ func encode(request model.Request, dialect Dialect) ([]byte, error) {
 	chat := chatRequest{
 		Model:         request.Model,
 		Temperature:   request.Temperature,
+		TopP:          request.TopP,
+		Stop:          request.StopSequences,
 		Stream:        true,
 		StreamOptions: streamOptions{IncludeUsage: true},
 	}
 	if request.Model == "" {
 		return nil, invalid("the request names no model")
+	}
+	if err := chat.choose(request); err != nil {
+		return nil, err
 	}
 	if dialect == DialectOpenAI {
 		chat.MaxCompletionTokens = request.MaxTokens
@@ -90,11 +116,37 @@ func encode(request model.Request, dialect Dialect) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// choose sets what bounds the turn: reasoning, format and tools.
+func (c *chatRequest) choose(request model.Request) error {
+	switch request.ReasoningEffort {
+	case "", model.EffortNone, model.EffortLow, model.EffortMedium, model.EffortHigh:
+		c.ReasoningEffort = string(request.ReasoningEffort)
+	case model.EffortMax:
+		c.ReasoningEffort = "xhigh" // the highest level that the API knows
+	default: // a budget of tokens
+		return invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", request.ReasoningEffort))
+	}
+	if f := request.ResponseFormat; f != nil {
+		c.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: chatSchema{Name: f.Name, Schema: f.Schema, Strict: f.Strict}}
+	}
+	if len(request.Tools) == 0 {
+		return nil // a choice without tools is refused by some servers
+	}
+	switch request.ToolChoice.Mode {
+	case "":
+	case model.ToolNamed:
+		c.ToolChoice = chatChoice{Type: "function", Function: chatChosenTool{request.ToolChoice.Name}}
+	default:
+		c.ToolChoice = string(request.ToolChoice.Mode)
+	}
+	return nil
+}
+
 func encodeMessage(m core.Message) (chatMessage, error) {
 	text := m.Text()
 	wire := chatMessage{Role: string(m.Role), Content: &text}
 	switch m.Role {
-	case core.RoleUser:
+	case core.RoleUser, core.RoleSystem:
 	case core.RoleAssistant:
 		for _, call := range m.ToolCalls {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{

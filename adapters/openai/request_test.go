@@ -20,6 +20,43 @@ var bodies = []struct {
 	want    string
 }{
 	{
+		name: "what bounds the turn",
+		request: model.Request{
+			Model: "m", Messages: []core.Message{
+				{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "It is noon."}}},
+				core.UserMessage("1", "hi"),
+			},
+			Tools: []model.ToolDefinition{{Name: "now"}}, TopP: new(0.5), StopSequences: []string{"END"}, ReasoningEffort: model.EffortMax,
+			ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object"}`), Strict: true},
+			ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "now"},
+		},
+		dialect: DialectOpenAI,
+		want: `{"model":"m","messages":[{"role":"system","content":"It is noon."},{"role":"user","content":"hi"}],` +
+			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
+			`"top_p":0.5,"stop":["END"],"reasoning_effort":"xhigh",` +
+			`"response_format":{"type":"json_schema","json_schema":{"name":"reply","schema":{"type":"object"},"strict":true}},` +
+			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+	},
+	{
+		name: "a mode of tools, and none of them",
+		request: model.Request{
+			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")},
+			Tools: []model.ToolDefinition{{Name: "now"}}, ReasoningEffort: model.EffortLow, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+		},
+		dialect: DialectOpenAI,
+		want: `{"model":"m","messages":[{"role":"user","content":"hi"}],` +
+			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
+			`"reasoning_effort":"low","tool_choice":"required","stream":true,"stream_options":{"include_usage":true}}` + "\n",
+	},
+	{
+		name: "a choice without tools",
+		request: model.Request{
+			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+		},
+		dialect: DialectOpenAI,
+		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+	},
+	{
 		name: "a whole conversation",
 		request: model.Request{
 			Model:  "m",
@@ -96,6 +133,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		want    string
 	}{
 		{"no model", model.Request{}, "openai: the request names no model"},
+		{"a budget of reasoning", model.Request{Model: "m", ReasoningEffort: model.EffortBudget(1000)}, `openai: reasoning effort "budget:1000" has no form in this API, which has levels`},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
 		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},

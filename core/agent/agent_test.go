@@ -37,7 +37,7 @@ type bringer struct{ id, tool string }
 func (b bringer) ID() string { return b.id }
 
 func (b bringer) Register(r *plugin.Registrar) error {
-	r.Key(state.Key[int, int]{Name: b.id, Apply: func(_, u int) int { return u }}.Definition())
+	r.Key(state.Key[int, int]{Name: b.id, Apply: func(_, u int) int { return u }})
 	r.Tool(named{Name: b.tool})
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // DefaultMaxRounds is the number of steps of a run whose spec says nothing.
@@ -25,6 +26,13 @@ type Spec struct {
 	Retry       Retry    `json:"retry,omitzero"`
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
 	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
+
+	MaxContinuations *int                  `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
+	TopP             *float64              `json:"top_p,omitempty"`             // 0 to 1; nil: the provider's default
+	StopSequences    []string              `json:"stop_sequences,omitempty"`    // texts that end a turn before they are said; at most 16
+	ReasoningEffort  model.Effort          `json:"reasoning_effort,omitempty"`  // empty: the provider's default
+	ResponseFormat   *model.ResponseFormat `json:"response_format,omitempty"`   // nil: free text
+	ToolChoice       model.ToolChoice      `json:"tool_choice,omitzero"`
 
 	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
 
@@ -128,6 +136,17 @@ func (s Spec) Rounds() int {
 		return DefaultMaxRounds
 	}
 	return *s.MaxRounds
+}
+
+// DefaultMaxContinuations is how often a turn goes on behind its limit of tokens.
+const DefaultMaxContinuations = 2
+
+// Continuations is how often a turn that has reached its limit of tokens goes on.
+func (s Spec) Continuations() int {
+	if s.MaxContinuations == nil {
+		return DefaultMaxContinuations
+	}
+	return *s.MaxContinuations
 }
 
 // Mode is the execution mode of the agent's tool rounds.

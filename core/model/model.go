@@ -17,12 +17,18 @@ type Model interface {
 
 // Request is one inference.
 type Request struct {
-	Model       string // the provider's name of the model
-	System      string
-	Messages    []core.Message   // every tool call has its one result
+	Model       string           // the provider's name of the model
+	System      string           // the agent's system prompt, and what plugins add to it
+	Messages    []core.Message   // every tool call has its one result; those of core.RoleSystem are plugins'
 	Tools       []ToolDefinition // sorted by name
 	MaxTokens   int              // 0: the provider's default
 	Temperature *float64         // nil: the provider's default
+	TopP        *float64         // nil: the provider's default
+
+	ReasoningEffort Effort
+	StopSequences   []string        // texts before which the turn ends
+	ResponseFormat  *ResponseFormat // nil: free text
+	ToolChoice      ToolChoice
 }
 
 // ToolDefinition describes a tool to the model; what runs is a tool.Tool.

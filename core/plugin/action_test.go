@@ -24,26 +24,27 @@ var (
 // actor notes payloads in the tally; chain schedules itself until it has run n times.
 func actor(sent *[]string) part {
 	return part{"actor", func(r *plugin.Registrar) error {
-		note.Handle(r, func(ctx context.Context, c plugin.Context, text string) (state.Command, error) {
+		note.Handle(r, func(ctx context.Context, c plugin.HandlerContext, text string) (state.Command, error) {
 			switch text {
 			case "fail":
 				return state.Command{}, errors.New("no paper")
 			case "panic":
 				panic("oh")
+			case "unmade":
+				return state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), nil
 			case "stray":
 				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, nil
 			}
-			return write(tally, text)(ctx, c)
+			return tally.Update(text), nil
 		})
-		chain.Handle(r, func(ctx context.Context, c plugin.Context, n int) (state.Command, error) {
-			command, err := write(tally, fmt.Sprint(n))(ctx, c)
-			if err != nil || n == 1 {
-				return command, err
+		chain.Handle(r, func(ctx context.Context, c plugin.HandlerContext, n int) (state.Command, error) {
+			command := tally.Update(fmt.Sprint(n))
+			if n > 1 {
+				command.Append(chain.Schedule(n - 1))
 			}
-			err = chain.Schedule(&command, n-1)
-			return command, err
+			return command, nil
 		})
-		mail.Handle(r, func(_ context.Context, _ plugin.Context, text string) error {
+		mail.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) error {
 			if text == "fail" {
 				return errors.New("no stamp")
 			}
@@ -54,30 +55,27 @@ func actor(sent *[]string) part {
 	}}
 }
 
-func notes(t *testing.T, texts ...string) (c state.Command) {
-	t.Helper()
+func notes(texts ...string) (c state.Command) {
 	for _, text := range texts {
-		if err := note.Schedule(&c, text); err != nil {
-			t.Fatal(err)
-		}
+		c.Append(note.Schedule(text))
 	}
 	return c
 }
 
 func TestActionsWaitForTheirPhase(t *testing.T) {
 	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
-		return notes(t, "one", "two"), nil
+		return notes("one", "two"), nil
 	}))
-	first := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute})
-	between := run(t, e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: first.Snapshot.BeginStep()})
+	first := run(t, e, at(core.PhaseAfterToolExecute, state.Snapshot{}))
+	between := run(t, e, at(core.PhaseStepEnd, first.Snapshot.BeginStep()))
 	if got := read(t, tally, between.Snapshot); got != nil {
 		t.Errorf("ran early: %v", got)
 	}
-	second := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: between.Snapshot})
+	second := run(t, e, at(core.PhaseBeforeInference, between.Snapshot))
 	if diff := cmp.Diff([]string{"one", "two"}, read(t, tally, second.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
-	third := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: second.Snapshot})
+	third := run(t, e, at(core.PhaseBeforeInference, second.Snapshot))
 	if !third.Command.IsZero() {
 		t.Errorf("ran again: %v", third.Command)
 	}
@@ -85,13 +83,13 @@ func TestActionsWaitForTheirPhase(t *testing.T) {
 
 func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
 	e := engine(t, actor(nil), on("asks", core.PhaseBeforeInference, func(context.Context, plugin.Context) (state.Command, error) {
-		return notes(t, "own"), nil
+		return notes("own"), nil
 	}))
-	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "waiting"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes("waiting"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
+	got := run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot))
 	if diff := cmp.Diff([]string{"waiting", "own"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -99,11 +97,11 @@ func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
 
 func TestWaitingActionsEndWithTheirRun(t *testing.T) {
 	e := engine(t, actor(nil))
-	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "one"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes("one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot.BeginRun()})
+	got := run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot.BeginRun()))
 	if !got.Command.IsZero() {
 		t.Errorf("ran in the next run: %v", got.Command)
 	}
@@ -111,13 +109,13 @@ func TestWaitingActionsEndWithTheirRun(t *testing.T) {
 
 func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 	e := engine(t, actor(nil))
-	c := notes(t, "fail", "one", "panic", "stray")
+	c := notes("fail", "one", "panic", "stray", "unmade")
 	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
 	waiting, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
+	got := run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot))
 	if diff := cmp.Diff([]string{"one"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -132,12 +130,13 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 		{Action: action(`"fail"`), Error: "no paper"},
 		{Action: action(`"panic"`), Error: "panic: oh"},
 		{Action: action(`"stray"`), Error: `unknown state key "nobody"`},
+		{Action: action(`"unmade"`), Error: "no number"},
 		{Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
 	}
 	if diff := cmp.Diff(want, failed); diff != "" {
 		t.Error(diff)
 	}
-	if again := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: got.Snapshot}); !again.Command.IsZero() {
+	if again := run(t, e, at(core.PhaseBeforeInference, got.Snapshot)); !again.Command.IsZero() {
 		t.Errorf("retried: %v", again.Command)
 	}
 }
@@ -154,15 +153,11 @@ func TestActionsMayTakeSixteenRounds(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.rounds), func(t *testing.T) {
 			e := engine(t, actor(nil))
-			var c state.Command
-			if err := chain.Schedule(&c, test.rounds); err != nil {
-				t.Fatal(err)
-			}
-			waiting, err := e.Submit(state.Snapshot{}, 0, c)
+			waiting, err := e.Submit(state.Snapshot{}, 0, chain.Schedule(test.rounds))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
+			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseBeforeInference, waiting.Snapshot))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -182,17 +177,17 @@ func TestActionsMayTakeSixteenRounds(t *testing.T) {
 func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	e := engine(t, part{"slow", func(r *plugin.Registrar) error {
-		note.Handle(r, func(ctx context.Context, _ plugin.Context, _ string) (state.Command, error) {
+		note.Handle(r, func(ctx context.Context, _ plugin.HandlerContext, _ string) (state.Command, error) {
 			cancel()
 			return state.Command{}, ctx.Err()
 		})
 		return nil
 	}})
-	waiting, err := e.Submit(state.Snapshot{}, 0, notes(t, "one"))
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes("one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.Phase(ctx, env.System(), plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: waiting.Snapshot})
+	_, err = e.Phase(ctx, env.System(), at(core.PhaseBeforeInference, waiting.Snapshot))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
 	}
@@ -201,19 +196,13 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
 	var sent []string
 	e := engine(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
-		var c state.Command
-		for _, text := range []string{"a", "fail", "b"} {
-			if err := mail.Emit(&c, text); err != nil {
-				return c, err
-			}
-		}
-		return c, nil
+		return state.Combine(mail.Emit("a"), mail.Emit("fail"), mail.Emit("b")), nil
 	}))
-	got := run(t, e, plugin.Context{Phase: core.PhaseStepEnd})
+	got := run(t, e, at(core.PhaseStepEnd, state.Snapshot{}))
 	if sent != nil {
 		t.Errorf("sent before the commit: %v", sent)
 	}
-	err := e.RunEffects(t.Context(), plugin.Context{Snapshot: got.Snapshot}, append(got.Command.Effects, state.Effect{Key: "nobody"}))
+	err := e.RunEffects(t.Context(), at("", got.Snapshot), append(got.Command.Effects, state.Effect{Key: "nobody"}))
 	want := "effect \"mail\" of plugin \"actor\": no stamp\nno handler for effect \"nobody\""
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
@@ -228,7 +217,7 @@ func TestHandleWithoutAHandlerIsAnError(t *testing.T) {
 		note.Handle(r, nil)
 		mail.Handle(r, nil)
 		return nil
-	}}}, nil)
+	}}}, plugin.Options{})
 	want := "registering plugin \"bad\": action \"note\" of phase \"before_inference\" has no key or no handler\neffect \"mail\" has no key or no handler"
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)

@@ -7,6 +7,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 )
 
 func hooked(tb testing.TB, n int) *plugin.Engine {
@@ -15,7 +16,7 @@ func hooked(tb testing.TB, n int) *plugin.Engine {
 	for i := range n {
 		plugins = append(plugins, on(fmt.Sprintf("hook%d", i), core.PhaseStepStart, write(tally, "x")))
 	}
-	e, err := plugin.New(plugins, nil)
+	e, err := plugin.New(plugins, plugin.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func hooked(tb testing.TB, n int) *plugin.Engine {
 func TestPhaseWithoutHooksAllocatesNothing(t *testing.T) {
 	e, outside := hooked(t, 0), env.System()
 	got := testing.AllocsPerRun(100, func() {
-		if _, err := e.Phase(t.Context(), outside, plugin.Context{Phase: core.PhaseStepStart}); err != nil {
+		if _, err := e.Phase(t.Context(), outside, at(core.PhaseStepStart, state.Snapshot{})); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -40,7 +41,7 @@ func BenchmarkPhase(b *testing.B) {
 			e, outside := hooked(b, n), env.System()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := e.Phase(b.Context(), outside, plugin.Context{Phase: core.PhaseStepStart}); err != nil {
+				if _, err := e.Phase(b.Context(), outside, at(core.PhaseStepStart, state.Snapshot{})); err != nil {
 					b.Fatal(err)
 				}
 			}

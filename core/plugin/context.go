@@ -45,12 +45,14 @@ type Context struct {
 	Profiles state.Profiles
 
 	plugin string // whose hook sees it
+	key    string // of the action or effect that is handled
 	call   int    // 1 + index of the call that it is about; 0: none
 }
 
 // NewID returns an id that is derived from the run, the step, the phase, the call,
 // the plugin and a name that the hook chooses: a hook that runs again gets the same
-// id, and no other hook does.
+// id. What one plugin does at one phase of one call, or of a step, needs a name for
+// each id; gates and effects count as one phase.
 func (c Context) NewID(name string) core.ID {
 	h := sha256.New()
 	_, _ = h.Write(c.Run[:])
@@ -58,7 +60,7 @@ func (c Context) NewID(name string) core.ID {
 	binary.BigEndian.PutUint64(numbers[:8], uint64(c.Step))
 	binary.BigEndian.PutUint64(numbers[8:], uint64(c.call))
 	_, _ = h.Write(numbers[:])
-	for _, part := range []string{string(c.Phase), c.plugin, name} {
+	for _, part := range []string{string(c.Phase), c.plugin, c.key, name} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
@@ -142,19 +144,27 @@ type Moment struct {
 	Termination *core.Termination // RunEnd
 }
 
-// bind returns the moment as the engine's plugins see it: with its agent, and its
+// bind makes the moment as the engine's plugins see it: with its agent, and its
 // snapshot bound to the agent's keys and to the call, if there is one.
-func (e *Engine) bind(m Moment) Moment {
+func (e *Engine) bind(m *Moment) {
 	m.Agent = &e.agent
 	m.Snapshot = m.Snapshot.For(e.registry)
 	if m.Call != nil {
 		m.Snapshot = m.Snapshot.ForCall(m.CallIndex)
 		m.Context.call = m.CallIndex + 1
 	}
-	return m
 }
 
-// handler is what the handler of an action or effect sees of the moment.
-func (m Moment) handler() HandlerContext {
-	return HandlerContext{Context: m.Context, Call: m.Call, CallIndex: m.CallIndex}
+// shown is what any hook or gate of a plugin sees of the moment.
+func (m *Moment) shown(plugin string) Context {
+	c := m.Context
+	c.plugin = plugin
+	return c
+}
+
+// handler is what the handler of a plugin's action or effect sees of the moment.
+func (m *Moment) handler(plugin, key string) HandlerContext {
+	c := HandlerContext{Context: m.shown(plugin), Call: m.Call, CallIndex: m.CallIndex}
+	c.key = key
+	return c
 }

@@ -1,9 +1,10 @@
 // Package plugin lets code take part in a run without the loop knowing it.
 //
 // A [Plugin] registers state keys, hooks at a [core.Phase], gates that may
-// give a call its result, tools, and handlers of actions and effects. Hooks see a
-// [Context], a value, and return a state.Command. The [Engine] runs what
-// the plugins of one agent registered.
+// give a call its result, tools, and handlers of actions and effects. A hook sees what its
+// phase has, such as [BeforeTool], and returns a state.Command. The [Engine] runs
+// what the plugins of one agent registered. A [Section] of the agent's spec
+// configures a plugin for that agent.
 //
 // A phase has two halves. Gather: all hooks run concurrently on one frozen
 // snapshot, and their commands are committed together in registration order;

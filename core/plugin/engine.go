@@ -55,9 +55,9 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		effects:      map[string]effectHandler{},
 		actionPhases: map[core.Phase]bool{},
 		toolOwners:   map[string]string{},
-		keys:         map[string]string{pendingActions.Name: "runtime", FailedScheduledActions.Name: "runtime"},
-		definitions:  []state.Definition{pendingActions.Definition(), FailedScheduledActions.Definition()},
+		keys:         map[string]string{},
 	}
+	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true})
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
 		id := p.ID()
@@ -109,7 +109,7 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 	if len(e.gates) == 0 {
 		return Allow, nil
 	}
-	m = e.bind(m)
+	e.bind(&m)
 	var best Verdict
 	var together state.Command
 	for _, g := range e.gates {
@@ -133,9 +133,8 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 
 // ask asks one gate and takes its command into the snapshot of m.
 func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err error) {
-	m.plugin = g.plugin
 	err = env.Protect(func() (err error) {
-		v, err = g.run(ctx, GateCall{m.Context, *m.Turn, *m.Call, m.CallIndex, m.Resume})
+		v, err = g.run(ctx, GateCall{m.shown(g.plugin), *m.Turn, *m.Call, m.CallIndex, m.Resume})
 		return err
 	})
 	if err == nil {
@@ -165,7 +164,7 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 // even if an earlier one fails, and joins their errors, which name plugin and
 // effect.
 func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effect) error {
-	m = e.bind(m)
+	e.bind(&m)
 	var errs []error
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
@@ -173,8 +172,7 @@ func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effec
 			errs = append(errs, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
 			continue
 		}
-		m.plugin = h.plugin
-		if err := env.Protect(func() error { return h.run(ctx, m.handler(), effect.Payload) }); err != nil {
+		if err := env.Protect(func() error { return h.run(ctx, m.handler(h.plugin, effect.Key), effect.Payload) }); err != nil {
 			errs = append(errs, fmt.Errorf("effect %q of plugin %q: %w", effect.Key, h.plugin, err))
 		}
 	}

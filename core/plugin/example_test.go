@@ -20,25 +20,22 @@ type stepCounter struct{}
 func (stepCounter) ID() string { return "step-counter" }
 
 func (stepCounter) Register(r *plugin.Registrar) error {
-	r.Key(steps.Definition())
-	r.Hook(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
-		var command state.Command
-		err := steps.Update(&command, 1)
-		return command, err
-	})
+	r.Key(steps)
+	r.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { return steps.Update(1), nil })
 	return nil
 }
 
 // An engine runs the hooks of the plugins that it is made of, phase by phase.
 func Example() {
-	engine, err := plugin.New([]plugin.Plugin{stepCounter{}}, nil)
+	engine, err := plugin.New([]plugin.Plugin{stepCounter{}}, plugin.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var snapshot state.Snapshot
 	for range 3 {
-		result, err := engine.Phase(context.Background(), env.System(), plugin.Context{Phase: core.PhaseStepEnd, Snapshot: snapshot})
+		end := plugin.Moment{Context: plugin.Context{Phase: core.PhaseStepEnd, Snapshot: snapshot}}
+		result, err := engine.Phase(context.Background(), env.System(), end)
 		if err != nil {
 			fmt.Println(err)
 			return

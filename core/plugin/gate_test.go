@@ -11,13 +11,14 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 )
 
 func gates(verdicts ...plugin.Verdict) []plugin.Plugin {
 	var plugins []plugin.Plugin
 	for i, v := range verdicts {
 		plugins = append(plugins, part{fmt.Sprintf("gate%d", i), func(r *plugin.Registrar) error {
-			r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) { return v, nil })
+			r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) { return v, nil })
 			return nil
 		}})
 	}
@@ -26,9 +27,8 @@ func gates(verdicts ...plugin.Verdict) []plugin.Plugin {
 
 func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 	result := func(text string) plugin.Verdict {
-		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Data: json.RawMessage(text)}}
+		return plugin.SetResult(core.ToolResult{Data: json.RawMessage(text)})
 	}
-	block := func(reason string) plugin.Verdict { return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: reason} }
 	set := func(text string) plugin.Verdict {
 		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{CallID: "c1", Name: "pay", Data: json.RawMessage(text)}}
 	}
@@ -37,16 +37,16 @@ func TestGateReturnsTheHighestVerdictAndTheFirstOfEquals(t *testing.T) {
 		verdicts []plugin.Verdict
 		want     plugin.Verdict
 	}{
-		{"no gate", nil, plugin.Verdict{}},
-		{"allowed by all", []plugin.Verdict{{}, {}}, plugin.Verdict{}},
+		{"no gate", nil, plugin.Allow},
+		{"allowed by all", []plugin.Verdict{{}, {}}, plugin.Allow},
 		{"a result", []plugin.Verdict{{}, result("1"), {}}, set("1")},
 		{"the first result", []plugin.Verdict{result("1"), result("2")}, set("1")},
-		{"block over result", []plugin.Verdict{result("1"), block("no")}, block("no")},
-		{"the first block", []plugin.Verdict{block("first"), result("1"), block("second")}, block("first")},
+		{"block over result", []plugin.Verdict{result("1"), plugin.Block("no")}, plugin.Block("no")},
+		{"the first block", []plugin.Verdict{plugin.Block("first"), result("1"), plugin.Block("second")}, plugin.Block("first")},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := engine(t, gates(test.verdicts...)...).Gate(t.Context(), plugin.Context{Call: &core.ToolCall{ID: "c1", Name: "pay"}})
+			got, err := engine(t, gates(test.verdicts...)...).Gate(t.Context(), plugin.Moment{Turn: &core.Message{}, Call: &core.ToolCall{ID: "c1", Name: "pay"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,24 +63,49 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 		gate plugin.Gate
 		want string
 	}{
-		{"an error", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+		{"an error", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{}, errors.New("no rules")
 		}, `gate of plugin "bad": no rules`},
-		{"a panic", func(context.Context, plugin.Context) (plugin.Verdict, error) { panic("oh") }, `gate of plugin "bad": panic: oh`},
-		{"a result that is not there", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+		{"a panic", func(context.Context, plugin.GateCall) (plugin.Verdict, error) { panic("oh") }, `gate of plugin "bad": panic: oh`},
+		{"a result that is not there", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: plugin.VerdictSetResult}, nil
 		}, `gate of plugin "bad": the verdict sets no result`},
-		{"no such verdict", func(context.Context, plugin.Context) (plugin.Verdict, error) {
+		{"a wait for nothing", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Verdict{Kind: plugin.VerdictSuspend}, nil
+		}, `gate of plugin "bad": the verdict does not say what the call waits for`},
+		{"a command that could not be made", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Allow.With(state.Command{Err: errors.New("no number")}), nil
+		}, `gate of plugin "bad": no number`},
+		{"no such verdict", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: 9}, nil
 		}, `gate of plugin "bad": verdict 9 does not exist`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			e := engine(t, part{"bad", func(r *plugin.Registrar) error { r.Gate(test.gate); return nil }})
-			_, err := e.Gate(t.Context(), plugin.Context{})
+			_, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestAVerdictCarriesItsCommands(t *testing.T) {
+	verdicts := []plugin.Verdict{
+		plugin.Allow.With(tally.Update("a")).With(tally.Update("b")),
+		plugin.Block("no").With(tally.Update("c")),
+		plugin.Suspend(core.TicketRequest{}),
+	}
+	got, err := engine(t, gates(verdicts...)...).Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plugin.Block("no").With(state.Combine(tally.Update("a"), tally.Update("b"), tally.Update("c")))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !plugin.Allow.Command.IsZero() {
+		t.Error("With changed Allow itself")
 	}
 }

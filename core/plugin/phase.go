@@ -19,7 +19,7 @@ var ErrTooManyRounds = errors.New("scheduled actions did not come to an end")
 
 // PhaseResult is what a phase, or a submitted command, came to.
 type PhaseResult struct {
-	// Snapshot is the state after it, bound to no tool call. Its revision has
+	// Snapshot is the state after it, bound to no agent and no call. Its revision has
 	// risen by one for each commit that changed something.
 	Snapshot state.Snapshot
 	// Patch leads from the state before it to Snapshot: it is what to store,
@@ -41,11 +41,11 @@ type PhaseResult struct {
 // on what the hooks return, not on which of them comes first.
 func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseResult, error) {
 	hooks := e.hooks[m.Phase]
-	if len(hooks) == 0 && !e.actionPhases[m.Phase] {
+	if len(hooks) == 0 && (!e.actionPhases[m.Phase] || !pendingActions.Has(m.Snapshot)) {
 		return PhaseResult{Snapshot: m.Snapshot.Unbound()}, nil
 	}
-	m = e.bind(m)
-	p := phase{engine: e, moment: m, result: PhaseResult{Snapshot: m.Snapshot}}
+	p := phase{engine: e, moment: m}
+	e.bind(&p.moment)
 	if err := p.waiting(); err != nil {
 		return PhaseResult{}, err
 	}
@@ -55,7 +55,7 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 	if err := p.execute(ctx); err != nil {
 		return PhaseResult{}, err
 	}
-	p.result.Snapshot = p.result.Snapshot.Unbound()
+	p.result.Snapshot = p.moment.Snapshot.Unbound()
 	p.result.Patch = state.Join(p.patches...)
 	return p.result, nil
 }
@@ -63,7 +63,7 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 // phase is one phase under way.
 type phase struct {
 	engine  *Engine
-	moment  Moment // as it was when the phase began
+	moment  Moment // with the snapshot as it is by now
 	result  PhaseResult
 	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
@@ -123,11 +123,9 @@ func (p *phase) ask(ctx context.Context, outside *env.Env, hooks []hook) ([]stat
 
 // call runs one hook on the current snapshot.
 func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
-	m := p.moment
-	m.Snapshot, m.plugin = p.result.Snapshot, h.plugin
 	var command state.Command
 	err := env.Protect(func() (err error) {
-		command, err = h.run(ctx, m)
+		command, err = h.run(ctx, &p.moment)
 		return err
 	})
 	if err == nil {
@@ -142,11 +140,11 @@ func (p *phase) call(ctx context.Context, h hook) (state.Command, error) {
 // commit takes a settled command into the result. Actions for this very phase
 // are due and never stored: they are over when the phase is.
 func (p *phase) commit(c state.Command) error {
-	next, patch, err := p.engine.registry.Commit(p.result.Snapshot, c.Batch)
+	next, patch, err := p.engine.registry.Commit(p.moment.Snapshot, c.Batch)
 	if err != nil {
 		return err
 	}
-	p.result.Snapshot = next
+	p.moment.Snapshot = next
 	if len(patch) > 0 {
 		p.patches = append(p.patches, patch)
 	}
@@ -182,7 +180,7 @@ func (p *phase) execute(ctx context.Context) error {
 // waiting lists the actions that earlier phases scheduled for this one. Those
 // without a handler go on waiting: a later version of the code may have one.
 func (p *phase) waiting() error {
-	if !p.engine.actionPhases[p.moment.Phase] {
+	if !p.engine.actionPhases[p.moment.Phase] || !pendingActions.Has(p.moment.Snapshot) {
 		return nil
 	}
 	queue, err := pendingActions.Read(p.moment.Snapshot)
@@ -200,11 +198,9 @@ func (p *phase) waiting() error {
 // perform runs one action and commits what it returns together with its removal.
 func (p *phase) perform(ctx context.Context, a pendingAction) error {
 	h := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]
-	m := p.moment
-	m.Snapshot, m.plugin = p.result.Snapshot, h.plugin
 	var command state.Command
 	failure := env.Protect(func() (err error) {
-		command, err = h.run(ctx, m.handler(), a.Action.Payload)
+		command, err = h.run(ctx, p.moment.handler(h.plugin, a.Action.Key), a.Action.Payload)
 		return err
 	})
 	if ctx.Err() != nil && failure != nil {

@@ -40,12 +40,27 @@ func (p part) Register(r *plugin.Registrar) error {
 
 // keys registers the keys of the tests.
 var keys = part{"keys", func(r *plugin.Registrar) error {
-	r.Key(log.Definition())
-	r.Key(tally.Definition())
+	r.Key(log)
+	r.Key(tally)
 	return nil
 }}
 
-func on(id string, phase core.Phase, h plugin.Hook) part {
+// hook is one that any phase takes.
+type hook = plugin.Hook[plugin.Context]
+
+// at is a phase of the step on a state.
+func at(phase core.Phase, s state.Snapshot) plugin.Moment {
+	return plugin.Moment{Context: plugin.Context{Phase: phase, Snapshot: s}}
+}
+
+// call is a phase of a call, or its gates.
+func call(phase core.Phase, s state.Snapshot, index int, id string) plugin.Moment {
+	m := at(phase, s)
+	m.Turn, m.Call, m.CallIndex = &core.Message{}, &core.ToolCall{ID: id}, index
+	return m
+}
+
+func on(id string, phase core.Phase, h hook) part {
 	return part{id, func(r *plugin.Registrar) error {
 		r.Hook(phase, h)
 		return nil
@@ -53,17 +68,13 @@ func on(id string, phase core.Phase, h plugin.Hook) part {
 }
 
 // write returns an update of k.
-func write(k state.Key[[]string, string], text string) plugin.Hook {
-	return func(context.Context, plugin.Context) (state.Command, error) {
-		var c state.Command
-		err := k.Update(&c, text)
-		return c, err
-	}
+func write(k state.Key[[]string, string], text string) hook {
+	return func(context.Context, plugin.Context) (state.Command, error) { return k.Update(text), nil }
 }
 
 func engine(t *testing.T, plugins ...plugin.Plugin) *plugin.Engine {
 	t.Helper()
-	e, err := plugin.New(append([]plugin.Plugin{keys}, plugins...), nil)
+	e, err := plugin.New(append([]plugin.Plugin{keys}, plugins...), plugin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +92,16 @@ func read(t *testing.T, k state.Key[[]string, string], s state.Snapshot) []strin
 
 // run runs a phase and checks what holds for every one: its patch, stored and
 // folded again, gives its snapshot.
-func run(t *testing.T, e *plugin.Engine, c plugin.Context) plugin.PhaseResult {
+func run(t *testing.T, e *plugin.Engine, m plugin.Moment) plugin.PhaseResult {
 	t.Helper()
-	got, err := e.Phase(t.Context(), env.System(), c)
+	got, err := e.Phase(t.Context(), env.System(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Command.Actions) != 0 {
 		t.Errorf("the command still has actions %v", got.Command.Actions)
 	}
-	checkPatch(t, c.Snapshot, got)
+	checkPatch(t, m.Snapshot, got)
 	return got
 }
 
@@ -129,16 +140,16 @@ func TestHooksCommitInRegistrationOrder(t *testing.T) {
 	e := engine(t,
 		on("a", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {
 			<-last
-			return write(tally, "a")(ctx, c)
+			return tally.Update("a"), nil
 		}),
 		on("b", core.PhaseStepStart, write(tally, "b")),
 		on("c", core.PhaseStepStart, func(ctx context.Context, c plugin.Context) (state.Command, error) {
 			close(last)
-			return write(tally, "c")(ctx, c)
+			return tally.Update("c"), nil
 		}),
 		on("other", core.PhaseStepEnd, write(tally, "x")),
 	)
-	got := run(t, e, plugin.Context{Phase: core.PhaseStepStart})
+	got := run(t, e, at(core.PhaseStepStart, state.Snapshot{}))
 	if diff := cmp.Diff([]string{"a", "b", "c"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -157,17 +168,17 @@ func TestCollidingHooksRunAgainOnWhatIsThereThen(t *testing.T) {
 	for _, phase := range phases {
 		t.Run(string(phase), func(t *testing.T) {
 			// seen writes how many entries the hook saw, so a second run shows.
-			seen := func(name string) plugin.Hook {
+			seen := func(name string) hook {
 				return func(ctx context.Context, c plugin.Context) (state.Command, error) {
 					v, err := log.Read(c.Snapshot)
 					if err != nil {
 						return state.Command{}, err
 					}
-					return write(log, fmt.Sprintf("%s saw %d", name, len(v)))(ctx, c)
+					return log.Update(fmt.Sprintf("%s saw %d", name, len(v))), nil
 				}
 			}
 			e := engine(t, on("a", phase, seen("a")), on("b", phase, seen("b")), on("c", phase, write(tally, "c")), on("d", phase, seen("d")))
-			got := run(t, e, plugin.Context{Phase: phase})
+			got := run(t, e, at(phase, state.Snapshot{}))
 			if diff := cmp.Diff([]string{"a saw 0", "b saw 1", "d saw 2"}, read(t, log, got.Snapshot)); diff != "" {
 				t.Error(diff)
 			}
@@ -192,7 +203,7 @@ func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := run(t, test.e, plugin.Context{Phase: core.PhaseStepEnd, Snapshot: s})
+			got := run(t, test.e, at(core.PhaseStepEnd, s))
 			if got.Snapshot.Revision() != 7 || !got.Command.IsZero() || got.Patch != nil {
 				t.Errorf("revision %d, command %v", got.Snapshot.Revision(), got.Command)
 			}
@@ -201,13 +212,13 @@ func TestPhaseWithoutWorkKeepsTheSnapshot(t *testing.T) {
 }
 
 func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
-	command := func(c state.Command) plugin.Hook {
+	command := func(c state.Command) hook {
 		return func(context.Context, plugin.Context) (state.Command, error) { return c, nil }
 	}
 	refused := errors.New("refused")
 	tests := []struct {
 		name string
-		hook plugin.Hook
+		hook hook
 		want string
 		is   error
 	}{
@@ -216,6 +227,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 		{"an unknown key", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}), `plugin "bad" in phase step_end: unknown state key "nobody"`, state.ErrUnknownKey},
 		{"an update that is no JSON", command(state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage("{")}}}}), `plugin "bad" in phase step_end: update of state key "log" is not JSON`, nil},
 		{"an effect that is no JSON", command(state.Command{Effects: []state.Effect{{Key: "nobody", Payload: json.RawMessage("{")}}}), `plugin "bad" in phase step_end: payload of effect "nobody" is not JSON`, nil},
+		{"a command that could not be made", command(state.Combine(tally.Update("x"), state.Command{Err: refused})), `plugin "bad" in phase step_end: refused`, refused},
 		{"an unknown action", command(state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for scheduled action "nobody" at phase "step_end"`, plugin.ErrUnknownAction},
 		{"an unknown effect", command(state.Command{Effects: []state.Effect{{Key: "nobody"}}}), `plugin "bad" in phase step_end: no handler for effect "nobody"`, plugin.ErrUnknownEffect},
 	}
@@ -224,7 +236,7 @@ func TestPhaseErrorsNamePluginAndPhase(t *testing.T) {
 			// The error must be the first in registration order, whatever comes first in time.
 			e := engine(t, on("good", core.PhaseStepEnd, write(tally, "x")), on("bad", core.PhaseStepEnd, test.hook),
 				on("worse", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) { panic("later") }))
-			got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseStepEnd})
+			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}
@@ -244,16 +256,16 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := part{"all", func(r *plugin.Registrar) error {
-		r.Key(state.Key[int, int]{Name: "own", Apply: func(v, u int) int { return u }}.Definition())
+		r.Key(state.Key[int, int]{Name: "own", Apply: func(v, u int) int { return u }})
 		r.Hook(core.PhaseStepEnd, write(tally, "all"))
-		r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictBlock}, nil
+		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Block(""), nil
 		})
 		r.Tool(greet)
-		r.Action(core.PhaseStepEnd, "act", func(ctx context.Context, c plugin.Context, _ json.RawMessage) (state.Command, error) {
-			return write(tally, "acted")(ctx, c)
+		r.Action(core.PhaseStepEnd, "act", func(ctx context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
+			return tally.Update("acted"), nil
 		})
-		r.Effect("send", func(context.Context, plugin.Context, json.RawMessage) error { return nil })
+		r.Effect("send", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 		return nil
 	}}
 	schedule := on("schedule", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
@@ -271,18 +283,18 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e, err := plugin.New([]plugin.Plugin{keys, all, schedule}, test.filter)
+			e, err := plugin.New([]plugin.Plugin{keys, all, schedule}, plugin.Options{Filter: test.filter})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := run(t, e, plugin.Context{Phase: core.PhaseStepEnd})
+			got := run(t, e, at(core.PhaseStepEnd, state.Snapshot{}))
 			if diff := cmp.Diff(test.tally, read(t, tally, got.Snapshot)); diff != "" {
 				t.Error(diff)
 			}
 			if len(e.Tools()) != test.tools || !e.Registry().Has("own") {
 				t.Errorf("%d tools, key registered %v", len(e.Tools()), e.Registry().Has("own"))
 			}
-			verdict, err := e.Gate(t.Context(), plugin.Context{})
+			verdict, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 			if err != nil || verdict.Kind != test.gate {
 				t.Errorf("verdict %d, %v, want %d", verdict.Kind, err, test.gate)
 			}
@@ -294,10 +306,10 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	register := func(f func(r *plugin.Registrar)) plugin.Plugin {
 		return part{"bad", func(r *plugin.Registrar) error { f(r); return nil }}
 	}
-	act := func(context.Context, plugin.Context, json.RawMessage) (state.Command, error) {
+	act := func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
 		return state.Command{}, nil
 	}
-	send := func(context.Context, plugin.Context, json.RawMessage) error { return nil }
+	send := func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil }
 	tests := []struct {
 		name    string
 		plugins []plugin.Plugin
@@ -307,11 +319,14 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"no id", []plugin.Plugin{part{}}, nil, "plugin id is empty"},
 		{"one id twice", []plugin.Plugin{part{id: "a"}, part{id: "a"}}, nil, `plugin "a" is given twice`},
 		{"filter without plugin", []plugin.Plugin{part{id: "a"}}, []string{"b"}, `active hook filter names plugin "b", which the agent does not have`},
-		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log.Definition()) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
-		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions.Definition()) })}, nil, `registering plugin "bad": state key "reveille.failed_actions" is already registered by plugin "runtime"`},
-		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}.Definition()) })}, nil, `state key "x" has no Apply`},
+		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
+		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions" is already registered by plugin "runtime"`},
+		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}) })}, nil, `state key "x" has no Apply`},
 		{"a nil hook", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook(core.PhaseStepEnd, nil) })}, nil, `registering plugin "bad": hook of phase "step_end" is nil`},
 		{"no such phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook("later", write(log, "x")) })}, nil, `registering plugin "bad": hook of phase "later", which does not exist`},
+		{"a nil hook of a phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.OnRunEnd(nil) })}, nil, `registering plugin "bad": hook of phase "run_end" is nil`},
+		{"a nil key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(nil) })}, nil, `registering plugin "bad": state key is nil`},
+		{"a nil transform", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Transform(nil) })}, nil, `registering plugin "bad": transform is nil`},
 		{"a nil gate", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Gate(nil) })}, nil, `registering plugin "bad": gate is nil`},
 		{"a nil tool", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(nil) })}, nil, `registering plugin "bad": tool is nil`},
 		{"an action twice", []plugin.Plugin{register(func(r *plugin.Registrar) {
@@ -326,7 +341,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := plugin.New(test.plugins, test.filter)
+			_, err := plugin.New(test.plugins, plugin.Options{Filter: test.filter})
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
 			}

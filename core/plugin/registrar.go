@@ -25,7 +25,7 @@ type Registrar struct {
 type (
 	hook struct {
 		plugin string
-		run    func(ctx context.Context, m Moment) (state.Command, error)
+		run    func(ctx context.Context, m *Moment) (state.Command, error)
 	}
 	gate struct {
 		plugin string
@@ -68,65 +68,79 @@ func (r *Registrar) Key(k interface{ Definition() state.Definition }) {
 // Hook adds a hook to any phase, for code that looks at what all phases have, such as
 // a log. Hooks of a phase commit in the order of their registration.
 func (r *Registrar) Hook(phase core.Phase, h Hook[Context]) {
-	on(r, phase, h, func(m Moment) Context { return m.Context })
+	r.on(phase, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, m.shown(r.plugin))
+	})
 }
 
 // OnRunStart adds a hook to the phase before a run's first step.
 func (r *Registrar) OnRunStart(h Hook[RunStart]) {
-	on(r, core.PhaseRunStart, h, func(m Moment) RunStart { return RunStart{m.Context} })
+	r.on(core.PhaseRunStart, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, RunStart{m.shown(r.plugin)})
+	})
 }
 
 // OnStepStart adds a hook to the phase in which a step begins.
 func (r *Registrar) OnStepStart(h Hook[StepStart]) {
-	on(r, core.PhaseStepStart, h, func(m Moment) StepStart { return StepStart{m.Context} })
+	r.on(core.PhaseStepStart, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, StepStart{m.shown(r.plugin)})
+	})
 }
 
 // OnBeforeInference adds a hook to the phase before the model is asked.
 func (r *Registrar) OnBeforeInference(h Hook[BeforeInference]) {
-	on(r, core.PhaseBeforeInference, h, func(m Moment) BeforeInference { return BeforeInference{m.Context} })
+	r.on(core.PhaseBeforeInference, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, BeforeInference{m.shown(r.plugin)})
+	})
 }
 
 // OnAfterInference adds a hook to the phase behind the model's turn.
 func (r *Registrar) OnAfterInference(h Hook[AfterInference]) {
-	on(r, core.PhaseAfterInference, h, func(m Moment) AfterInference { return AfterInference{m.Context, *m.Turn} })
+	r.on(core.PhaseAfterInference, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, AfterInference{m.shown(r.plugin), *m.Turn})
+	})
 }
 
 // OnBeforeTool adds a hook to the phase before a tool runs, once for each call.
 func (r *Registrar) OnBeforeTool(h Hook[BeforeTool]) {
-	on(r, core.PhaseBeforeToolExecute, h, func(m Moment) BeforeTool {
-		return BeforeTool{m.Context, *m.Turn, *m.Call, m.CallIndex, m.Resume}
+	r.on(core.PhaseBeforeToolExecute, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, BeforeTool{m.shown(r.plugin), *m.Turn, *m.Call, m.CallIndex, m.Resume})
 	})
 }
 
 // OnAfterTool adds a hook to the phase behind a call's stored result, once for each
 // call whose tool, gate or decision gave one.
 func (r *Registrar) OnAfterTool(h Hook[AfterTool]) {
-	on(r, core.PhaseAfterToolExecute, h, func(m Moment) AfterTool {
-		return AfterTool{m.Context, *m.Turn, *m.Call, m.CallIndex, *m.Result}
+	r.on(core.PhaseAfterToolExecute, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, AfterTool{m.shown(r.plugin), *m.Turn, *m.Call, m.CallIndex, *m.Result})
 	})
 }
 
 // OnStepEnd adds a hook to the phase in which a step ends.
 func (r *Registrar) OnStepEnd(h Hook[StepEnd]) {
-	on(r, core.PhaseStepEnd, h, func(m Moment) StepEnd { return StepEnd{m.Context} })
+	r.on(core.PhaseStepEnd, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, StepEnd{m.shown(r.plugin)})
+	})
 }
 
 // OnRunEnd adds a hook to the phase in which a run ends.
 func (r *Registrar) OnRunEnd(h Hook[RunEnd]) {
-	on(r, core.PhaseRunEnd, h, func(m Moment) RunEnd { return RunEnd{m.Context, *m.Termination} })
+	r.on(core.PhaseRunEnd, h == nil, func(ctx context.Context, m *Moment) (state.Command, error) {
+		return h(ctx, RunEnd{m.shown(r.plugin), *m.Termination})
+	})
 }
 
-// on adds a hook that sees of a moment what its phase has.
-func on[C any](r *Registrar, phase core.Phase, h Hook[C], see func(Moment) C) {
+// on adds a hook that makes of the moment what its phase shows. It does so by itself,
+// and not by a function that returns it: hooks run side by side on new goroutines,
+// and each copy of what they are shown would make their stacks grow.
+func (r *Registrar) on(phase core.Phase, missing bool, run func(ctx context.Context, m *Moment) (state.Command, error)) {
 	switch {
-	case h == nil:
+	case missing:
 		r.refuse("hook of phase %q is nil", phase)
 	case !known(phase):
 		r.refuse("hook of phase %q, which does not exist", phase)
 	case r.active:
-		r.engine.hooks[phase] = append(r.engine.hooks[phase], hook{r.plugin, func(ctx context.Context, m Moment) (state.Command, error) {
-			return h(ctx, see(m))
-		}})
+		r.engine.hooks[phase] = append(r.engine.hooks[phase], hook{r.plugin, run})
 	}
 }
 

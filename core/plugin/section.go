@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -29,14 +30,13 @@ type Section[C any] struct {
 
 // Read returns what the section says for the agent that the plugin is registered
 // for. An unknown member, one of another type, and what a method Check() error of C
-// refuses are errors that name the section.
+// or *C refuses are errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
 	value, err := s.decode(r.sections[s.Name])
 	if err != nil {
 		return value, fmt.Errorf("section %q: %w", s.Name, err)
 	}
-	r.declare(s.Name, value)
-	return value, nil
+	return value, r.declare(s.Name, value)
 }
 
 // Of returns what Read has returned for the context's agent; the Default where the
@@ -57,7 +57,21 @@ func (s Section[C]) Schema() (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of section %q: %w", s.Name, err)
 	}
+	optional(schema)
 	return json.Marshal(schema)
+}
+
+// optional makes the schema accept what Read does: every member may be left out.
+func optional(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.Required = nil
+	optional(s.Items)
+	optional(s.AdditionalProperties)
+	for _, member := range s.Properties {
+		optional(member)
+	}
 }
 
 func (s Section[C]) decode(raw json.RawMessage) (C, error) {
@@ -77,7 +91,12 @@ func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return value, core.Errorf(core.CodeInvalid, "more than one JSON value")
 	}
-	if checked, ok := any(value).(interface{ Check() error }); ok {
+	type checker interface{ Check() error }
+	checked, ok := any(&value).(checker) // has the methods of C, too
+	if !ok {
+		checked, ok = any(value).(checker) // C is a pointer itself
+	}
+	if ok {
 		return value, checked.Check()
 	}
 	return value, nil
@@ -91,12 +110,17 @@ func copyOf[C any](value C) (again C, err error) {
 	return again, err
 }
 
-// declare notes a section that a plugin has read.
-func (r *Registrar) declare(name string, value any) {
+// declare notes a section that a plugin has read. Two plugins may share one, as the
+// same type.
+func (r *Registrar) declare(name string, value any) error {
 	if r.engine.agent.sections == nil {
 		r.engine.agent.sections = map[string]any{}
 	}
+	if before, exists := r.engine.agent.sections[name]; exists && reflect.TypeOf(before) != reflect.TypeOf(value) {
+		return fmt.Errorf("section %q is a %T here, and a %T of another plugin", name, value, before)
+	}
 	r.engine.agent.sections[name] = value
+	return nil
 }
 
 // Sections returns the names of the sections that the plugins have read, sorted.

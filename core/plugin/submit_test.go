@@ -25,21 +25,19 @@ var (
 		return v + u
 	}}
 	extra = part{"extra", func(r *plugin.Registrar) error {
-		r.Key(scratch.Definition())
-		r.Key(fuse.Definition())
+		r.Key(scratch)
+		r.Key(fuse)
 		return nil
 	}}
 )
 
 func light(context.Context, plugin.Context) (state.Command, error) {
-	var c state.Command
-	err := fuse.Update(&c, 1)
-	return c, err
+	return fuse.Update(1), nil
 }
 
 func TestUpdatesThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
 	e := engine(t, extra, on("one", core.PhaseStepEnd, light), on("other", core.PhaseStepEnd, light))
-	got, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseStepEnd})
+	got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 	want := `plugin "other" in phase step_end: committing state: applying an update of state key "fuse": panic: blown`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
@@ -48,7 +46,7 @@ func TestUpdatesThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
 		t.Errorf("something is left to store: %v", got)
 	}
 	// What is there stays readable and changeable for those who do not collide.
-	alone := run(t, engine(t, extra, on("one", core.PhaseStepEnd, light)), plugin.Context{Phase: core.PhaseStepEnd})
+	alone := run(t, engine(t, extra, on("one", core.PhaseStepEnd, light)), at(core.PhaseStepEnd, state.Snapshot{}))
 	if diff := cmp.Diff(map[string]string{"/thread/fuse": "1"}, values(alone.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -56,10 +54,7 @@ func TestUpdatesThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
 
 func TestCallsThatFailOnlyTogetherAreTheLatersError(t *testing.T) {
 	e := engine(t, extra)
-	var c state.Command
-	if err := fuse.Update(&c, 1); err != nil {
-		t.Fatal(err)
-	}
+	c := fuse.Update(1)
 	first, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
 		t.Fatal(err)
@@ -81,14 +76,14 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 		if err != nil {
 			return state.Command{}, err
 		}
-		return write(scratch, fmt.Sprintf("%s saw %d", c.Phase, len(v)))(ctx, c)
+		return scratch.Update(fmt.Sprintf("%s saw %d", c.Phase, len(v))), nil
 	}
 	e := engine(t, extra, on("before", core.PhaseBeforeToolExecute, look), on("after", core.PhaseAfterToolExecute, look), part{"rest", func(r *plugin.Registrar) error {
-		r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 			_, err := scratch.Read(c.Snapshot)
-			return plugin.Verdict{}, err
+			return plugin.Allow, err
 		})
-		r.Effect("look", func(_ context.Context, c plugin.Context, _ json.RawMessage) error {
+		r.Effect("look", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
 			v, err := scratch.Read(c.Snapshot)
 			effects = append(effects, v...)
 			return err
@@ -97,23 +92,18 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 	}})
 	var s state.Snapshot
 	for i := range 2 {
-		c := plugin.Context{Phase: core.PhaseBeforeToolExecute, Snapshot: s, Call: &core.ToolCall{ID: "same id"}, CallIndex: i}
-		if _, err := e.Gate(t.Context(), c); err != nil {
+		m := call(core.PhaseBeforeToolExecute, s, i, "same id")
+		if _, err := e.Gate(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		c.Snapshot = run(t, e, c).Snapshot
-		var own state.Command
-		if err := scratch.Update(&own, fmt.Sprintf("tool %d", i)); err != nil {
-			t.Fatal(err)
-		}
-		submitted, err := e.Submit(c.Snapshot, i, own)
+		m.Snapshot = run(t, e, m).Snapshot
+		submitted, err := e.Submit(m.Snapshot, i, scratch.Update(fmt.Sprintf("tool %d", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkPatch(t, c.Snapshot, submitted)
-		c.Snapshot, c.Phase = submitted.Snapshot, core.PhaseAfterToolExecute
-		s = run(t, e, c).Snapshot
-		if err := e.RunEffects(t.Context(), plugin.Context{Snapshot: s, Call: c.Call, CallIndex: i}, []state.Effect{{Key: "look"}}); err != nil {
+		checkPatch(t, m.Snapshot, submitted)
+		s = run(t, e, call(core.PhaseAfterToolExecute, submitted.Snapshot, i, "same id")).Snapshot
+		if err := e.RunEffects(t.Context(), call("", s, i, "same id"), []state.Effect{{Key: "look"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +124,7 @@ func TestCallsSeeTheirOwnScratchOnly(t *testing.T) {
 
 func TestAPhaseOfTheStepHasNoCall(t *testing.T) {
 	e := engine(t, extra, on("lost", core.PhaseStepEnd, write(scratch, "x")))
-	_, err := e.Phase(t.Context(), env.System(), plugin.Context{Phase: core.PhaseStepEnd})
+	_, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
 	want := `plugin "lost" in phase step_end: committing state: state key "scratch" belongs to one tool call: the snapshot is bound to no tool call`
 	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
@@ -144,7 +134,7 @@ func TestAPhaseOfTheStepHasNoCall(t *testing.T) {
 // Every hook of a step, whichever runs when, takes a revision for one state.
 func TestARevisionNamesOneStateWhicheverHookLooks(t *testing.T) {
 	states := map[uint64]map[string]string{}
-	look := func(name string) plugin.Hook {
+	look := func(name string) hook {
 		return func(ctx context.Context, c plugin.Context) (state.Command, error) {
 			now := values(c.Snapshot)
 			if then, known := states[c.Snapshot.Revision()]; known {
@@ -153,7 +143,7 @@ func TestARevisionNamesOneStateWhicheverHookLooks(t *testing.T) {
 				}
 			}
 			states[c.Snapshot.Revision()] = now
-			return write(log, name)(ctx, c)
+			return log.Update(name), nil
 		}
 	}
 	var plugins []plugin.Plugin
@@ -165,7 +155,7 @@ func TestARevisionNamesOneStateWhicheverHookLooks(t *testing.T) {
 	e := engine(t, plugins...)
 	var s state.Snapshot
 	for _, phase := range phases {
-		s = run(t, e, plugin.Context{Phase: phase, Snapshot: s}).Snapshot
+		s = run(t, e, at(phase, s)).Snapshot
 	}
 	if len(states) != 10 || s.Revision() != 10 {
 		t.Errorf("%d states were seen up to revision %d, want 10 up to 10", len(states), s.Revision())
@@ -177,10 +167,8 @@ func TestEveryPhaseHandsItsEffectsOut(t *testing.T) {
 		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd}
 	for _, phase := range phases {
 		t.Run(string(phase), func(t *testing.T) {
-			e := engine(t, actor(nil), on("mails", phase, func(context.Context, plugin.Context) (c state.Command, err error) {
-				return c, mail.Emit(&c, "hi")
-			}))
-			got := run(t, e, plugin.Context{Phase: phase})
+			e := engine(t, actor(nil), on("mails", phase, func(context.Context, plugin.Context) (state.Command, error) { return mail.Emit("hi"), nil }))
+			got := run(t, e, at(phase, state.Snapshot{}))
 			if diff := cmp.Diff([]state.Effect{{Key: "mail", Payload: json.RawMessage(`"hi"`)}}, got.Command.Effects); diff != "" {
 				t.Error(diff)
 			}
@@ -195,20 +183,26 @@ func TestEveryPhaseHandsItsEffectsOut(t *testing.T) {
 // came to is merged one after the other. What each of them scheduled and
 // finished must not come back.
 func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
-	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
-		command := notes(t, "later "+c.Call.ID)
-		command.Actions = append(command.Actions, state.Action{Phase: core.PhaseAfterToolExecute, Key: "now", Payload: json.RawMessage(`"` + c.Call.ID + `"`)})
-		return command, nil
-	}), part{"now", func(r *plugin.Registrar) error {
-		r.Action(core.PhaseAfterToolExecute, "now", func(ctx context.Context, c plugin.Context, payload json.RawMessage) (state.Command, error) {
-			return write(tally, "now "+string(payload))(ctx, c)
+	e := engine(t, actor(nil), part{"now", func(r *plugin.Registrar) error {
+		r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+			command := notes("later " + c.Call.ID)
+			command.Actions = append(command.Actions, state.Action{Phase: core.PhaseAfterToolExecute, Key: "now", Payload: json.RawMessage(`"` + c.Call.ID + `"`)})
+			return command, nil
+		})
+		r.Action(core.PhaseAfterToolExecute, "now", func(ctx context.Context, c plugin.HandlerContext, payload json.RawMessage) (state.Command, error) {
+			return tally.Update("now " + string(payload)), nil
 		})
 		return nil
 	}})
+	after := func(s state.Snapshot, i int, id string) plugin.Moment {
+		m := call(core.PhaseAfterToolExecute, s, i, id)
+		m.Result = &core.ToolResult{}
+		return m
+	}
 	var frozen state.Snapshot
 	var commands []state.Command
 	for i, id := range []string{"c1", "c2"} {
-		got := run(t, e, plugin.Context{Phase: core.PhaseAfterToolExecute, Snapshot: frozen, Call: &core.ToolCall{ID: id}, CallIndex: i})
+		got := run(t, e, after(frozen, i, id))
 		commands = append(commands, got.Command)
 	}
 	s := frozen
@@ -220,8 +214,8 @@ func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
 		checkPatch(t, s, merged)
 		s = merged.Snapshot
 	}
-	got := run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: s})
-	got = run(t, e, plugin.Context{Phase: core.PhaseBeforeInference, Snapshot: got.Snapshot})
+	got := run(t, e, at(core.PhaseBeforeInference, s))
+	got = run(t, e, at(core.PhaseBeforeInference, got.Snapshot))
 	if diff := cmp.Diff([]string{`now "c1"`, `now "c2"`, "later c1", "later c2"}, read(t, tally, got.Snapshot)); diff != "" {
 		t.Error(diff)
 	}
@@ -229,10 +223,7 @@ func TestActionsOfParallelCallsDoNotMeet(t *testing.T) {
 
 func TestSubmitQueuesActionsAndKeepsEffects(t *testing.T) {
 	e := engine(t, actor(nil))
-	c := notes(t, "one")
-	if err := mail.Emit(&c, "hi"); err != nil {
-		t.Fatal(err)
-	}
+	c := state.Combine(notes("one"), mail.Emit("hi"))
 	got, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
 		t.Fatal(err)
@@ -259,6 +250,8 @@ func TestSubmitQueuesActionsAndKeepsEffects(t *testing.T) {
 	}
 }
 
+var errUnmade = errors.New("no number")
+
 func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -269,6 +262,7 @@ func TestCheckAndSubmitRefuseWhatNobodyHandles(t *testing.T) {
 		{"a key", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, `unknown state key "nobody"`, state.ErrUnknownKey},
 		{"an action", state.Command{Actions: []state.Action{{Phase: core.PhaseRunEnd, Key: "note"}}}, `no handler for scheduled action "note" at phase "run_end"`, plugin.ErrUnknownAction},
 		{"an effect", state.Command{Effects: []state.Effect{{Key: "nobody"}}}, `no handler for effect "nobody"`, plugin.ErrUnknownEffect},
+		{"what could not be made", state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), "no number", errUnmade},
 		{"what is no JSON", state.Command{Effects: []state.Effect{{Key: "mail", Payload: json.RawMessage("{")}}}, `payload of effect "mail" is not JSON`, nil},
 	}
 	for _, test := range tests {

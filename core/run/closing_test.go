@@ -26,14 +26,16 @@ import (
 type closed struct{ saw []string }
 
 func (c *closed) plugin() plugin.Plugin {
-	return hooks(core.PhaseRunEnd, func(_ context.Context, p plugin.Context) (state.Command, error) {
-		line := string(p.Termination.Type)
-		if p.Termination.Code != "" {
-			line += " " + p.Termination.Code
-		}
-		c.saw = append(c.saw, line)
-		return state.Command{}, nil
-	})
+	return pluginFunc{"closed", func(r *plugin.Registrar) {
+		r.OnRunEnd(func(_ context.Context, end plugin.RunEnd) (state.Command, error) {
+			line := string(end.Termination.Type)
+			if end.Termination.Code != "" {
+				line += " " + end.Termination.Code
+			}
+			c.saw = append(c.saw, line)
+			return state.Command{}, nil
+		})
+	}}
 }
 
 // sequence is a model whose nth inference of all is n's, from 1.

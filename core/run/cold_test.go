@@ -3,7 +3,6 @@ package run_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -375,16 +374,16 @@ func TestStateIsStoredAtTheStartOfARunThatFindsItChanged(t *testing.T) {
 				plugins := []plugin.Plugin{
 					counters(&saw, inRun),
 					pluginFunc{"now-and-then", func(r *plugin.Registrar) {
-						r.Key(inThread.Definition())
-						r.Key(still.Definition())
-						r.Hook(core.PhaseStepStart, func(_ context.Context, c plugin.Context) (command state.Command, err error) {
+						r.Key(inThread)
+						r.Key(still)
+						r.Hook(core.PhaseStepStart, func(_ context.Context, c plugin.Context) (state.Command, error) {
 							switch c.Messages[len(c.Messages)-1].Text() {
 							case "both":
-								err = errors.Join(inThread.Update(&command, 1), still.Update(&command, 1))
+								return state.Combine(inThread.Update(1), still.Update(1)), nil
 							case "one":
-								err = inThread.Update(&command, 1)
+								return inThread.Update(1), nil
 							}
-							return command, err
+							return state.Command{}, nil
 						})
 					}},
 				}

@@ -155,9 +155,9 @@ func TestAtMostOnceIsMarkedJustBeforeItStarts(t *testing.T) {
 			seen = append(seen, w.head(t, key).Run.Calls...)
 			return tool.Text("ok"), nil
 		}}}
-		o.plugins = []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+		o.plugins = []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			seen = append(seen, w.head(t, key).Run.Calls...)
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		})}
 		*w = *newWorld(t, o)
 		w.submit(t, key, "hi", mailbox.ModeQueue)

@@ -55,9 +55,9 @@ func newDecided(t *testing.T, mode agent.ExecutionMode, fate string, order []int
 			d.inferences++
 			return said(ctx, r)
 		}),
-		plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+		plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
 			if c.CallIndex == 0 && c.Resume != nil && fate == "the gate blocks" {
-				return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "on second thoughts"}, nil
+				return plugin.Block("on second thoughts"), nil
 			}
 			return suspends(fmt.Sprintf("gate%d", c.CallIndex)), nil
 		})},

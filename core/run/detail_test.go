@@ -30,7 +30,7 @@ func TestAnEndQuotesNoCause(t *testing.T) {
 			`done 0 {"type":"error","code":"plugin","detail":"phase step_start: a plugin failed"} ""`},
 		{"a hook of a call", options{plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, hook)}, model: replies(calls("echo", `{"text":"a"}`))},
 			`done 1 {"type":"error","code":"plugin","detail":"phase before_tool_execute of call call_0: a plugin failed"} ""`},
-		{"a gate", options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{}, secret })}, model: replies(calls("echo", `{"text":"a"}`))},
+		{"a gate", options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Verdict{}, secret })}, model: replies(calls("echo", `{"text":"a"}`))},
 			`done 1 {"type":"error","code":"plugin","detail":"gate of call call_0: a plugin failed"} ""`},
 		{"a fatal tool", options{model: replies(calls("cuts", "{}")), tools: []tool.Tool{toolFunc{name: "cuts", run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{}, tool.Fatal(secret)

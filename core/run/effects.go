@@ -26,8 +26,7 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
-			call := r.turn.ToolCalls[i]
-			m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i})
+			m := r.moment("", plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i})
 			m.Now = clock(r.calls[i].entry.Message.CreatedAt)
 			r.runEffects(ctx, m, effects)
 		}

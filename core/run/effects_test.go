@@ -19,10 +19,32 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// phases are those whose hooks can ask for effects, in order.
-var phases = []core.Phase{
-	core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
-	core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd,
+// everywhere adds a hook to every phase, which is handed all that the phase shows.
+func everywhere(r *plugin.Registrar, hook func(m plugin.Moment) (state.Command, error)) {
+	r.OnRunStart(func(_ context.Context, c plugin.RunStart) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context})
+	})
+	r.OnStepStart(func(_ context.Context, c plugin.StepStart) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context})
+	})
+	r.OnBeforeInference(func(_ context.Context, c plugin.BeforeInference) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context})
+	})
+	r.OnAfterInference(func(_ context.Context, c plugin.AfterInference) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn})
+	})
+	r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex})
+	})
+	r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context, Turn: &c.Turn, Call: &c.Call, CallIndex: c.CallIndex, Result: &c.Result})
+	})
+	r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context})
+	})
+	r.OnRunEnd(func(_ context.Context, c plugin.RunEnd) (state.Command, error) {
+		return hook(plugin.Moment{Context: c.Context, Termination: &c.Termination})
+	})
 }
 
 // telling asks for one effect in every phase. did notes each effect with the
@@ -30,16 +52,14 @@ var phases = []core.Phase{
 func telling(w *world, did *[]string) plugin.Plugin {
 	tell := plugin.Effect[string]{Name: "tell"}
 	return pluginFunc{"telling", func(r *plugin.Registrar) {
-		for _, phase := range phases {
-			r.Hook(phase, func(_ context.Context, p plugin.Context) (c state.Command, err error) {
-				what := fmt.Sprintf("%s of step %d", phase, p.Step)
-				if p.Call != nil {
-					what = fmt.Sprintf("%s of call %d", phase, p.CallIndex)
-				}
-				return c, tell.Emit(&c, what)
-			})
-		}
-		tell.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+		everywhere(r, func(m plugin.Moment) (state.Command, error) {
+			what := fmt.Sprintf("%s of step %d", m.Phase, m.Step)
+			if m.Call != nil {
+				what = fmt.Sprintf("%s of call %d", m.Phase, m.CallIndex)
+			}
+			return tell.Emit(what), nil
+		})
+		tell.Handle(r, func(_ context.Context, _ plugin.HandlerContext, what string) error {
 			head, err := w.box.Head(context.Background(), key)
 			if err != nil {
 				return err
@@ -57,7 +77,8 @@ func telling(w *world, did *[]string) plugin.Plugin {
 // tells is a tool that asks for an effect.
 var tells = toolFunc{name: "tells", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 	result := tool.Text("told")
-	return result, plugin.Effect[string]{Name: "tell"}.Emit(&result.Command, "tool "+string(c.Arguments))
+	result.Command = plugin.Effect[string]{Name: "tell"}.Emit("tool " + string(c.Arguments))
+	return result, nil
 }}
 
 func TestEffectsRunOnceAfterTheWriteThatMakesThemVisible(t *testing.T) {
@@ -146,7 +167,7 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 						return tells.Run(ctx, c)
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.HandlerContext, what string) error {
 							did = append(did, fmt.Sprint(what, ": ", w.head(t, key).Run.Calls))
 							return nil
 						})
@@ -166,21 +187,21 @@ func TestEffectsOfACallRunWithTheWriteThatMovesItToDone(t *testing.T) {
 }
 
 // shows is what a hook or a handler is shown, in one line: RUN stands for the run.
-func shows(c plugin.Context) string {
-	line := fmt.Sprintf("%s of %s, %s step %d, %d messages", c.Phase, c.Thread, c.AgentID, c.Step, len(c.Messages))
-	if c.Turn != nil {
-		line += ", turn " + c.Turn.ID
+func shows(m plugin.Moment) string {
+	line := fmt.Sprintf("%s of %s, %s step %d, %d messages", m.Phase, m.Thread, m.Agent.ID, m.Step, len(m.Messages))
+	if m.Turn != nil {
+		line += ", turn " + m.Turn.ID
 	}
-	if c.Call != nil {
-		line += fmt.Sprintf(", call %d %s", c.CallIndex, c.Call.Name)
+	if m.Call != nil {
+		line += fmt.Sprintf(", call %d %s", m.CallIndex, m.Call.Name)
 	}
-	if c.Result != nil {
-		line += ", result " + c.Result.Text()
+	if m.Result != nil {
+		line += ", result " + m.Result.Text()
 	}
-	if c.Termination != nil {
-		line += ", " + string(c.Termination.Type)
+	if m.Termination != nil {
+		line += ", " + string(m.Termination.Type)
 	}
-	return strings.ReplaceAll(line, c.Run.String(), "RUN")
+	return strings.ReplaceAll(line, m.Run.String(), "RUN")
 }
 
 func TestWhatHooksAndEffectsAreShown(t *testing.T) {
@@ -190,18 +211,15 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 		w := newWorld(t, options{
 			model: replies(calls("echo", `{"text":"a"}`, "tells", "{}"), text("ok")), tools: []tool.Tool{tells},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-				for _, phase := range phases {
-					r.Hook(phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
-						shown = append(shown, shows(c))
-						var command state.Command
-						if phase != core.PhaseRunEnd {
-							return command, nil
-						}
-						return command, tell.Emit(&command, "over")
-					})
-				}
-				tell.Handle(r, func(_ context.Context, c plugin.Context, what string) error {
-					shown = append(shown, what+shows(c))
+				everywhere(r, func(m plugin.Moment) (state.Command, error) {
+					shown = append(shown, shows(m))
+					if m.Phase != core.PhaseRunEnd {
+						return state.Command{}, nil
+					}
+					return tell.Emit("over"), nil
+				})
+				tell.Handle(r, func(_ context.Context, c plugin.HandlerContext, what string) error {
+					shown = append(shown, what+shows(plugin.Moment{Context: c.Context, Call: c.Call, CallIndex: c.CallIndex}))
 					return nil
 				})
 			}}},
@@ -218,13 +236,13 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 			`before_tool_execute of t/t1, demo step 1, 3 messages, turn RUN.1, call 1 tells`,
 			`after_tool_execute of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells, result "told"`,
 			`step_end of t/t1, demo step 1, 4 messages`,
-			`tool {} of t/t1, demo step 1, 4 messages, turn RUN.1, call 1 tells`,
+			`tool {} of t/t1, demo step 1, 4 messages, call 1 tells`,
 			`step_start of t/t1, demo step 2, 4 messages`,
 			`before_inference of t/t1, demo step 2, 4 messages`,
 			`after_inference of t/t1, demo step 2, 4 messages, turn RUN.2`,
 			`step_end of t/t1, demo step 2, 5 messages`,
 			`run_end of t/t1, demo step 2, 5 messages, natural_end`,
-			`over of t/t1, demo step 2, 5 messages, natural_end`,
+			`over of t/t1, demo step 2, 5 messages`,
 		}
 		if diff := cmp.Diff(want, shown); diff != "" {
 			t.Errorf("shown (-want +got):\n%s", diff)
@@ -236,15 +254,15 @@ func TestWhatHooksAndEffectsAreShown(t *testing.T) {
 func TestWhatAGateIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shown []string
-		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
-			shown = append(shown, fmt.Sprintf("%s of step %d of %s: call %d of %d, %s", c.Phase, c.Step, c.AgentID, c.CallIndex, len(c.Turn.ToolCalls), c.Call.Arguments))
-			return plugin.Verdict{}, nil
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
+			shown = append(shown, fmt.Sprintf("phase %q, step %d of %s: call %d of %d, %s", c.Phase, c.Step, c.Agent.ID, c.CallIndex, len(c.Turn.ToolCalls), c.Call.Arguments))
+			return plugin.Allow, nil
 		})}})
 		w.submit(t, key, "parallel: a, b", mailbox.ModeQueue)
 		w.step(t, key)
 		want := []string{
-			`before_tool_execute of step 1 of demo: call 0 of 2, {"text":"a"}`,
-			`before_tool_execute of step 1 of demo: call 1 of 2, {"text":"b"}`,
+			`phase "", step 1 of demo: call 0 of 2, {"text":"a"}`,
+			`phase "", step 1 of demo: call 1 of 2, {"text":"b"}`,
 		}
 		if diff := cmp.Diff(want, shown); diff != "" {
 			t.Errorf("shown (-want +got):\n%s", diff)
@@ -281,8 +299,8 @@ func TestCommandThatCannotBeStoredIsTheCallsErrorAfterOneExecution(t *testing.T)
 						return result, nil
 					}}},
 					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-						r.Key(inRun.Definition())
-						r.Effect("tell", func(context.Context, plugin.Context, json.RawMessage) error { return nil })
+						r.Key(inRun)
+						r.Effect("tell", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
 					}}},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -316,7 +334,7 @@ func TestTimeOfEffects(t *testing.T) {
 				model: replies(calls("tells", "{}"), text("ok")),
 				tools: []tool.Tool{tells},
 				plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-					plugin.Effect[string]{Name: "tell"}.Handle(r, func(ctx context.Context, _ plugin.Context, _ string) error {
+					plugin.Effect[string]{Name: "tell"}.Handle(r, func(ctx context.Context, _ plugin.HandlerContext, _ string) error {
 						ran++
 						cancel()
 						until, bounded := ctx.Deadline()

@@ -370,7 +370,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	m.record = record
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
-	m.runEffects(ctx, m.moment("", plugin.Moment{Termination: t}), d.effects)
+	m.runEffects(ctx, m.moment("", plugin.Moment{}), d.effects)
 	if m.conversation != nil {
 		m.remember()
 		m.storeSnapshot(ctx)

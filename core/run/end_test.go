@@ -41,22 +41,22 @@ var (
 	}}
 )
 
-func gates(verdict func(c plugin.Context) (plugin.Verdict, error)) plugin.Plugin {
+func gates(verdict func(c plugin.GateCall) (plugin.Verdict, error)) plugin.Plugin {
 	return pluginFunc{"gates", func(r *plugin.Registrar) {
-		r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) { return verdict(c) })
+		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) { return verdict(c) })
 	}}
 }
 
-func hooks(phase core.Phase, h plugin.Hook) plugin.Plugin {
+func hooks(phase core.Phase, h plugin.Hook[plugin.Context]) plugin.Plugin {
 	return pluginFunc{"hooks", func(r *plugin.Registrar) { r.Hook(phase, h) }}
 }
 
 // blockB blocks the call of echo with the text b.
-func blockB(c plugin.Context) (plugin.Verdict, error) {
+func blockB(c plugin.GateCall) (plugin.Verdict, error) {
 	if string(c.Call.Arguments) == `{"text":"b"}` {
-		return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "not b"}, nil
+		return plugin.Block("not b"), nil
 	}
-	return plugin.Verdict{}, nil
+	return plugin.Allow, nil
 }
 
 func stopAtOnce(*agent.Resolved, int, core.Message, core.Usage) *core.Termination {
@@ -191,8 +191,8 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a gate that sets the result", text: "echo: a",
-			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
-				return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
+			options: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
+				return plugin.SetResult(core.ToolResult{Message: "cached"}), nil
 			})}},
 			log: []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: cached", "assistant: Echo: a"},
 			end: `done 2 {"type":"natural_end"} "Echo: a"`,
@@ -200,7 +200,7 @@ func TestRunEnds(t *testing.T) {
 		{
 			name: "a gate that never sees invalid calls", text: "hi",
 			options: options{model: replies(calls("none", "{}", "echo", "[]"), text("ok")), plugins: []plugin.Plugin{gates(
-				func(plugin.Context) (plugin.Verdict, error) { return plugin.Verdict{Kind: plugin.VerdictBlock}, nil })}},
+				func(plugin.GateCall) (plugin.Verdict, error) { return plugin.Block(""), nil })}},
 			log: []string{
 				"user: hi", "assistant: [none {}][echo []]", `tool: tool "none" not found`,
 				"tool: invalid arguments: the arguments: got array, want object", "assistant: ok",
@@ -209,7 +209,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a gate that panics", text: "echo: a",
-			options: options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { panic("boom") })}},
+			options: options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { panic("boom") })}},
 			log:     []string{"user: echo: a", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (plugin)"},
 			end:     `done 1 {"type":"error","code":"plugin","detail":"code of the agent panicked"} ""`,
 		},

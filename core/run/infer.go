@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
@@ -51,7 +52,11 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
 	for {
-		err := t.callModel(ctx)
+		request, err := t.request(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = t.callModel(ctx, request)
 		// Looked at first: a stream that ends early because its context has looks like
 		// a whole turn to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
@@ -63,7 +68,13 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 		if err != nil {
 			return nil, err
 		}
-		if t.stop != "" {
+		switch {
+		case t.stop == "": // it failed, and is called again
+		case t.atLimit():
+			if err := t.goOn(ctx); err != nil {
+				return nil, err
+			}
+		default:
 			return t.complete(), nil
 		}
 	}
@@ -73,8 +84,8 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // stream that ends without a stop is a failure. The stream runs in this goroutine,
 // so that a delta is emitted before the next one is asked for; a panic of the
 // adapter is an error like any other.
-func (t *turnBuilder) callModel(ctx context.Context) error {
-	request := t.request() // before the point: a crash there has cost no call
+func (t *turnBuilder) callModel(ctx context.Context, request model.Request) error {
+	t.model = request.Model
 	t.draft.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
 		for delta, err := range t.draft.agent.Model.Stream(ctx, request) {
@@ -95,36 +106,40 @@ func (t *turnBuilder) callModel(ctx context.Context) error {
 }
 
 // request is what the model is asked for a turn: all of it, or what is missing
-// behind the text that a failed call has left. The two differ in nothing but the
-// last two messages.
-func (t *turnBuilder) request() model.Request {
-	messages := t.draft.prompt()
-	if said, ok := t.cutOff(); ok {
-		note := core.UserMessage(t.id+".continue", model.ContinueNote)
-		note.RunID = t.draft.id
-		messages = append(messages[:len(messages):len(messages)], said, note)
+// behind the text that stands of it. The two differ in nothing but the two messages
+// behind the conversation.
+func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
+	said, ok := t.cutOff()
+	if !ok {
+		return t.draft.prepare(ctx)
 	}
-	return model.Request{
-		Model: t.draft.agent.ModelName, System: t.draft.agent.Spec.SystemPrompt, Messages: messages,
-		Tools: t.draft.agent.ModelTools, MaxTokens: t.draft.agent.Spec.MaxTokens, Temperature: t.draft.agent.Spec.Temperature,
+	note := core.UserMessage(t.id+".continue", model.ContinueNote)
+	if t.continued > 0 && !t.broken {
+		note = core.UserMessage(t.id+".continue", model.LimitNote)
 	}
+	note.RunID = t.draft.id
+	return t.draft.prepare(ctx, said, note)
 }
 
-// prompt is the part of the conversation that the model is shown: the window,
-// and before it what the run was asked, if it is older. Without that a long run
-// would forget its task. Never longer than the window and one: the model's limit is
-// the window's to keep. It is cut again here, behind begin, because the draft
-// has grown by what people said since.
-func (d *draft) prompt() []core.Message {
-	messages := d.messages[d.window.Cut(d.messages):]
-	opening := d.conversation.opening
-	if d.conversation.run != d.id || opening == nil {
-		return messages
+// atLimit reports whether the model has stopped at its limit of tokens with
+// something to go on from, and may go on: text, or a call that was cut off beside no
+// complete one. A turn with a complete call is left as it is.
+func (t *turnBuilder) atLimit() bool {
+	if t.stop != core.StopMaxTokens || t.continued >= t.draft.agent.Spec.Continuations() {
+		return false
 	}
-	for _, m := range messages {
-		if m.Role == core.RoleUser && m.RunID == d.id {
-			return messages
-		}
+	if len(t.calls) == 0 {
+		return t.said() != ""
 	}
-	return append([]core.Message{*opening}, messages...)
+	return !slices.ContainsFunc(t.calls, (*callBuilder).complete)
+}
+
+// goOn takes away what the limit has cut off, so that the next call of the model
+// goes on from the text that stands. It is one turn: the same id, the same
+// positions, and the tokens of all its calls.
+func (t *turnBuilder) goOn(ctx context.Context) error {
+	t.continued++
+	t.stop, t.broken = "", false
+	t.draft.warn(ctx, "the turn has reached the limit of tokens, and goes on", "continuation", t.continued)
+	return t.cutPieces(ctx)
 }

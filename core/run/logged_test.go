@@ -36,8 +36,8 @@ func TestThePlaceOfAPanicIsLogged(t *testing.T) {
 		}, `msg="tool call failed"`},
 		{"of an effect", options{plugins: []plugin.Plugin{pluginFunc{"acts", func(r *plugin.Registrar) {
 			act := plugin.Effect[string]{Name: "act"}
-			act.Handle(r, func(context.Context, plugin.Context, string) error { panic("boom") })
-			r.Hook(core.PhaseRunStart, func(context.Context, plugin.Context) (c state.Command, err error) { return c, act.Emit(&c, "x") })
+			act.Handle(r, func(context.Context, plugin.HandlerContext, string) error { panic("boom") })
+			r.Hook(core.PhaseRunStart, func(context.Context, plugin.Context) (state.Command, error) { return act.Emit("x"), nil })
 		}}}}, `msg="effects failed; what was committed stands"`},
 	}
 	for _, tt := range tests {

@@ -38,47 +38,46 @@ func newChronicle() *chronicle {
 	}
 }
 
-func (h *chronicle) tells(c *state.Command, what string) error {
-	if err := h.key.Update(c, what); err != nil {
-		return err
-	}
-	return h.effect.Emit(c, what)
+func (h *chronicle) tells(what string) state.Command {
+	return state.Combine(h.key.Update(what), h.effect.Emit(what))
 }
 
 // plugin leaves something at the gate, before and after each call; ask waits.
 func (h *chronicle) plugin() plugin.Plugin {
 	return pluginFunc{"chronicle", func(r *plugin.Registrar) {
-		r.Key(h.key.Definition())
-		h.effect.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+		r.Key(h.key)
+		h.effect.Handle(r, func(_ context.Context, _ plugin.HandlerContext, what string) error {
 			h.did = append(h.did, what)
 			return nil
 		})
-		hook := func(when string) plugin.Hook {
-			return func(_ context.Context, c plugin.Context) (command state.Command, err error) {
-				what := fmt.Sprintf("%s %s", when, c.Call.Name)
-				h.mu.Lock()
-				h.asked = append(h.asked, what)
-				h.mu.Unlock()
-				return command, h.tells(&command, what)
-			}
+		sees := func(what string) state.Command {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.asked = append(h.asked, what)
+			return h.tells(what)
 		}
-		r.Gate(func(ctx context.Context, c plugin.Context) (v plugin.Verdict, err error) {
+		r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+			v := plugin.Allow
 			if c.Call.Name == "ask" {
 				v = suspends("ask")
 				v.Suspend.Mode = core.ResumeAsResult
 			}
-			v.Command, err = hook("gate")(ctx, c)
-			return v, err
+			return v.With(sees("gate " + c.Call.Name)), nil
 		})
-		r.Hook(core.PhaseBeforeToolExecute, hook("before"))
-		r.Hook(core.PhaseAfterToolExecute, hook("after"))
+		r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+			return sees("before " + c.Call.Name), nil
+		})
+		r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+			return sees("after " + c.Call.Name), nil
+		})
 	}}
 }
 
 func (h *chronicle) tool(name string) tool.Tool {
 	return toolFunc{name: name, run: func(context.Context, tool.Call) (tool.Result, error) {
 		result := tool.Text(name)
-		return result, h.tells(&result.Command, "tool "+name)
+		result.Command = h.tells("tool " + name)
+		return result, nil
 	}}
 }
 
@@ -345,7 +344,7 @@ func TestEffectsOfACallThatIsDoneWhileOthersWait(t *testing.T) {
 				o := options{
 					mode: tt.mode, model: replies(calls(tt.turn...), text("ok")), tools: []tool.Tool{tells, late, nap},
 					plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+						plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, _ plugin.HandlerContext, what string) error {
 							did = append(did, what+": "+w.stands(t))
 							return nil
 						})

@@ -92,13 +92,15 @@ func TestErrorOfTheFirstCallCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`, "echo", `{"text":"c"}`)),
-			plugins: []plugin.Plugin{hooks(core.PhaseBeforeToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
-				if c.CallIndex == 0 {
-					return state.Command{}, nil
-				}
-				time.Sleep(time.Duration(3-c.CallIndex) * time.Second)
-				return state.Command{}, fmt.Errorf("call %d", c.CallIndex)
-			})},
+			plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
+				r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+					if c.CallIndex == 0 {
+						return state.Command{}, nil
+					}
+					time.Sleep(time.Duration(3-c.CallIndex) * time.Second)
+					return state.Command{}, fmt.Errorf("call %d", c.CallIndex)
+				})
+			}}},
 		})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
@@ -141,7 +143,7 @@ func TestNothingStartsAfterAFailure(t *testing.T) {
 // fence and the head's version, so that this write replaces it.
 func TestLargeTicketIsPutBeforeItCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			v := suspends("large")
 			v.Suspend.Message = strings.Repeat("x", 70_000)
 			return v, nil
@@ -179,7 +181,7 @@ func TestKindsOfTickets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+				w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 					v := suspends("ask")
 					v.Suspend.Kind = tt.kind
 					return v, nil
@@ -203,8 +205,8 @@ func TestNobodyIsAskedAgainAboutARefusedCall(t *testing.T) {
 			mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "ask", "{}", "nap", "{}"), text("ok")),
 			tools: []tool.Tool{toolFunc{name: "ask"}, nap},
 			plugins: []plugin.Plugin{pluginFunc{"listing", func(r *plugin.Registrar) {
-				r.Key(seenBy.Definition())
-				r.Gate(func(_ context.Context, c plugin.Context) (v plugin.Verdict, err error) {
+				r.Key(seenBy)
+				r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
 					asked = append(asked, c.Call.Name)
 					if c.Call.Name == "ask" {
 						v = suspends("ask")
@@ -245,10 +247,10 @@ func TestBlockEndsACallThatFoundNoPlace(t *testing.T) {
 		w := newWorld(t, options{
 			mode: agent.ParallelStreaming, model: replies(calls(append(turn[:18], "nap", "{}")...)),
 			tools: []tool.Tool{late, toolFunc{name: "ask"}, nap},
-			plugins: []plugin.Plugin{gates(func(c plugin.Context) (v plugin.Verdict, err error) {
+			plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (v plugin.Verdict, err error) {
 				switch {
 				case c.Resume != nil:
-					v = plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "on second thoughts"}
+					v = plugin.Block("on second thoughts")
 				case c.Call.Name == "ask":
 					v = suspends(fmt.Sprintf("gate%d", c.CallIndex))
 				}
@@ -281,24 +283,26 @@ func TestHooksThatFailWhenTheyAreAskedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex // BeforeToolExecute runs side by side
 				asked := [2]int{}
-				hook := func(_ context.Context, c plugin.Context) (state.Command, error) {
+				fails := func(call int, s state.Snapshot) (state.Command, error) {
 					mu.Lock()
 					defer mu.Unlock()
-					if asked[c.CallIndex]++; asked[c.CallIndex] == 2 {
+					if asked[call]++; asked[call] == 2 {
 						return state.Command{}, errors.New("not again")
 					}
-					return adds(c.Snapshot, "x")
+					return adds(s, "x")
 				}
 				w := newWorld(t, options{
 					mode: agent.ParallelStreaming, model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`)),
 					plugins: []plugin.Plugin{pluginFunc{"fails", func(r *plugin.Registrar) {
-						r.Key(seenBy.Definition())
+						r.Key(seenBy)
 						if tt.point == "before" {
-							r.Hook(core.PhaseBeforeToolExecute, hook)
+							r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+								return fails(c.CallIndex, c.Snapshot)
+							})
 							return
 						}
-						r.Gate(func(ctx context.Context, c plugin.Context) (v plugin.Verdict, err error) {
-							v.Command, err = hook(ctx, c)
+						r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
+							v.Command, err = fails(c.CallIndex, c.Snapshot)
 							return v, err
 						})
 					}}},

@@ -22,12 +22,12 @@ func TestHooksOfACallThatCannotWaitCount(t *testing.T) {
 		var acted []string
 		act := plugin.Effect[string]{Name: "act"}
 		acts := pluginFunc{"acts", func(r *plugin.Registrar) {
-			act.Handle(r, func(_ context.Context, _ plugin.Context, what string) error {
+			act.Handle(r, func(_ context.Context, _ plugin.HandlerContext, what string) error {
 				acted = append(acted, what)
 				return nil
 			})
-			r.Hook(core.PhaseBeforeToolExecute, func(context.Context, plugin.Context) (c state.Command, err error) {
-				return c, act.Emit(&c, "before")
+			r.Hook(core.PhaseBeforeToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
+				return act.Emit("before"), nil
 			})
 		}}
 		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {

@@ -54,6 +54,7 @@ func callsSoFar(failed, lost, allowed uint8) uint8 {
 // turn is whole, or the pause is over and the next call goes on where this one
 // has left the turn.
 func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
+	t.broken = true
 	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
 	switch {

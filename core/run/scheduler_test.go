@@ -24,8 +24,8 @@ import (
 )
 
 // notes is a hook that notes which call it is about.
-func notes(did *[]string) plugin.Hook {
-	return func(_ context.Context, c plugin.Context) (state.Command, error) {
+func notes(did *[]string) plugin.Hook[plugin.BeforeTool] {
+	return func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
 		*did = append(*did, fmt.Sprintf("%s %s", c.Call.Name, c.Call.Arguments))
 		return state.Command{}, nil
 	}
@@ -45,45 +45,42 @@ var ownList = state.Key[[]string, []string]{
 }
 
 // adds puts a name behind those that the snapshot has.
-func adds(s state.Snapshot, name string) (c state.Command, err error) {
+func adds(s state.Snapshot, name string) (state.Command, error) {
 	now, err := seenBy.Read(s)
-	if err != nil {
-		return c, err
-	}
-	return c, seenBy.Update(&c, append(slices.Clone(now), name))
+	return seenBy.Update(append(slices.Clone(now), name)), err
 }
 
 // listing is a plugin that changes one list at a point of each call.
 func listing(point string, asked *[]string) plugin.Plugin {
 	var mu sync.Mutex // BeforeToolExecute runs side by side
 	return pluginFunc{"listing", func(r *plugin.Registrar) {
-		r.Key(seenBy.Definition())
-		name := func(c plugin.Context) string { return fmt.Sprintf("%s%d", point, c.CallIndex) }
-		hook := func(_ context.Context, c plugin.Context) (state.Command, error) {
+		r.Key(seenBy)
+		name := func(call int) string {
 			mu.Lock()
-			*asked = append(*asked, name(c))
-			mu.Unlock()
-			return adds(c.Snapshot, name(c))
+			defer mu.Unlock()
+			*asked = append(*asked, fmt.Sprintf("%s%d", point, call))
+			return (*asked)[len(*asked)-1]
 		}
 		switch point {
 		case "gate":
-			r.Gate(func(ctx context.Context, c plugin.Context) (v plugin.Verdict, err error) {
-				v.Command, err = hook(ctx, c)
+			r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
+				v.Command, err = adds(c.Snapshot, name(c.CallIndex))
 				return v, err
 			})
 		case "before":
-			r.Hook(core.PhaseBeforeToolExecute, hook)
-		case "after":
-			r.Hook(core.PhaseAfterToolExecute, hook)
-		case "own":
-			r.Key(ownList.Definition())
-			r.Hook(core.PhaseBeforeToolExecute, func(_ context.Context, c plugin.Context) (command state.Command, err error) {
-				mu.Lock()
-				defer mu.Unlock()
-				*asked = append(*asked, name(c))
-				return command, ownList.Update(&command, []string{name(c)})
+			r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+				return adds(c.Snapshot, name(c.CallIndex))
 			})
-			r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
+		case "after":
+			r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+				return adds(c.Snapshot, name(c.CallIndex))
+			})
+		case "own":
+			r.Key(ownList)
+			r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+				return ownList.Update([]string{name(c.CallIndex)}), nil
+			})
+			r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 				own, err := ownList.Read(c.Snapshot)
 				if err != nil || len(own) != 1 {
 					return state.Command{}, fmt.Errorf("call %d has %q of its own: %w", c.CallIndex, own, err)
@@ -171,15 +168,16 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 					time.Sleep(time.Second * time.Duration(index[0]-'0'+1))
 					sees("tool", c.Snapshot)
 					result := tool.Text("ok")
-					return result, list.Update(&result.Command, "tool"+index)
+					result.Command = list.Update("tool" + index)
+					return result, nil
 				}}
 				w := newWorld(t, options{
 					mode: tt.mode, model: replies(calls("adds", "{}", "adds", "{}"), text("ok")), tools: []tool.Tool{adds},
 					plugins: []plugin.Plugin{pluginFunc{"sees", func(r *plugin.Registrar) {
-						r.Key(list.Definition())
-						r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+						r.Key(list)
+						r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 							sees("gate", c.Snapshot)
-							return plugin.Verdict{}, nil
+							return plugin.Allow, nil
 						})
 						r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
 							sees("after", c.Snapshot)
@@ -376,7 +374,7 @@ func TestBlockBesideACallThatWaits(t *testing.T) {
 				w := newWorld(t, options{
 					model: replies(calls("count", "{}", "ask", "{}", "echo", `{"text":"b"}`, "count", "{}")), mode: mode,
 					tools: []tool.Tool{counted("count", tool.AtLeastOnce, &ran), toolFunc{name: "ask"}},
-					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
 						if c.Call.Name == "ask" {
 							return suspends("ask"), nil
 						}

@@ -72,8 +72,8 @@ func TestHolderNeverWorksUnderTheClaimThatCameAfterItsCommit(t *testing.T) {
 	t.Run("the next fence", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-				r.Key(inThread.Definition())
-				r.Hook(core.PhaseRunEnd, func(context.Context, plugin.Context) (c state.Command, err error) { return c, inThread.Update(&c, 1) })
+				r.Key(inThread)
+				r.Hook(core.PhaseRunEnd, func(context.Context, plugin.Context) (state.Command, error) { return inThread.Update(1), nil })
 			}}}})
 			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 			head := w.take(t, key)

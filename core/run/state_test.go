@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -32,16 +31,14 @@ var (
 // tells what it saw at BeforeInference.
 func counters(saw *[]string, keys ...state.Key[int, int]) plugin.Plugin {
 	return pluginFunc{"counters", func(r *plugin.Registrar) {
-		add := func(context.Context, plugin.Context) (c state.Command, err error) {
+		add := func(context.Context, plugin.Context) (c state.Command, _ error) {
 			for _, k := range keys {
-				if err == nil {
-					err = k.Update(&c, 1)
-				}
+				c.Append(k.Update(1))
 			}
-			return c, err
+			return c, nil
 		}
 		for _, k := range keys {
-			r.Key(k.Definition())
+			r.Key(k)
 		}
 		r.Hook(core.PhaseStepStart, add)
 		r.Hook(core.PhaseAfterInference, add)
@@ -126,7 +123,7 @@ func TestChangedTypeIsThatKeysErrorAlone(t *testing.T) {
 		}
 		var read []core.Code
 		w.stepper = w.other(t, options{plugins: []plugin.Plugin{pluginFunc{"reader", func(r *plugin.Registrar) {
-			r.Key(renewed.Definition())
+			r.Key(renewed)
 			r.Hook(core.PhaseRunStart, func(_ context.Context, c plugin.Context) (state.Command, error) {
 				_, err := renewed.Read(c.Snapshot)
 				read = append(read, core.CodeOf(err))
@@ -163,11 +160,11 @@ func TestUpdatesThatPanicOnlyTogetherEndNoRun(t *testing.T) {
 			model: replies(calls("add", "{}", "add", "{}"), text("one"), text("two")),
 			tools: []tool.Tool{toolFunc{name: "add", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
 				result := tool.Text("added")
-				err := full.Update(&result.Command, 1)
-				return result, err
+				result.Command = full.Update(1)
+				return result, nil
 			}}},
 			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-				r.Key(full.Definition())
+				r.Key(full)
 				r.Hook(core.PhaseBeforeInference, func(_ context.Context, c plugin.Context) (state.Command, error) {
 					n, err := full.Read(c.Snapshot)
 					values = append(values, n)
@@ -208,11 +205,11 @@ func TestCallKeysArePerCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var saw []string
 		w := newWorld(t, options{plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
-			r.Key(inCall.Definition())
-			r.Hook(core.PhaseBeforeToolExecute, func(_ context.Context, p plugin.Context) (c state.Command, err error) {
-				return c, inCall.Update(&c, 10+p.CallIndex)
+			r.Key(inCall)
+			r.OnBeforeTool(func(_ context.Context, p plugin.BeforeTool) (state.Command, error) {
+				return inCall.Update(10 + p.CallIndex), nil
 			})
-			r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, p plugin.Context) (state.Command, error) {
+			r.OnAfterTool(func(_ context.Context, p plugin.AfterTool) (state.Command, error) {
 				n, err := inCall.Read(p.Snapshot)
 				saw = append(saw, fmt.Sprintf("call %d: %d", p.CallIndex, n))
 				return state.Command{}, err
@@ -235,16 +232,18 @@ func TestCallKeysArePerCall(t *testing.T) {
 func TestToolsCommandIsCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
+		later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
+		tell := plugin.Effect[string]{Name: "tell"}
 		p := pluginFunc{"p", func(r *plugin.Registrar) {
-			r.Key(inRun.Definition())
-			r.Action(core.PhaseStepEnd, "later", func(_ context.Context, _ plugin.Context, payload json.RawMessage) (state.Command, error) {
-				did = append(did, "action "+string(payload))
+			r.Key(inRun)
+			later.Handle(r, func(_ context.Context, _ plugin.HandlerContext, payload string) (state.Command, error) {
+				did = append(did, fmt.Sprintf("action %q", payload))
 				return state.Command{}, nil
 			})
-			r.Effect("tell", func(ctx context.Context, c plugin.Context, payload json.RawMessage) error {
+			tell.Handle(r, func(ctx context.Context, c plugin.HandlerContext, payload string) error {
 				time.Sleep(10 * time.Second) // longer than the watch takes to see that the claim is gone
 				n, err := inRun.Read(c.Snapshot)
-				did = append(did, fmt.Sprintf("effect %s at %d, %v", payload, n, ctx.Err()))
+				did = append(did, fmt.Sprintf("effect %q at %d, %v", payload, n, ctx.Err()))
 				return err
 			})
 			r.Hook(core.PhaseAfterToolExecute, func(_ context.Context, c plugin.Context) (state.Command, error) {
@@ -255,9 +254,8 @@ func TestToolsCommandIsCommitted(t *testing.T) {
 		}}
 		acts := toolFunc{name: "acts", run: func(context.Context, tool.Call) (tool.Result, error) {
 			result := tool.Text("ok")
-			result.Command.Actions = []state.Action{{Phase: core.PhaseStepEnd, Key: "later", Payload: json.RawMessage(`"x"`)}}
-			result.Command.Effects = []state.Effect{{Key: "tell", Payload: json.RawMessage(`"y"`)}}
-			return result, inRun.Update(&result.Command, 5)
+			result.Command = state.Combine(later.Schedule("x"), tell.Emit("y"), inRun.Update(5))
+			return result, nil
 		}}
 		w := newWorld(t, options{model: replies(calls("acts", "{}"), text("ok")), tools: []tool.Tool{acts}, plugins: []plugin.Plugin{p}})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
@@ -311,4 +309,45 @@ func (b both) Resolve(id string) (*agent.Resolved, error) {
 		return b[0].Resolve(id)
 	}
 	return b[1].Resolve(id)
+}
+
+// A key that no plugin of the agent has registered is an error wherever it is read,
+// and not a value that was never set.
+func TestKeyThatNobodyRegisteredCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		read := func(who string, s state.Snapshot) {
+			_, err := inRun.Read(s)
+			saw = append(saw, fmt.Sprintf("%s: %v", who, err))
+		}
+		reads := toolFunc{name: "reads", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
+			read("tool", c.Snapshot)
+			result := tool.Text("ok")
+			result.Command = plugin.Effect[string]{Name: "tell"}.Emit("")
+			return result, nil
+		}}
+		w := newWorld(t, options{
+			model: replies(calls("reads", "{}"), text("ok")), tools: []tool.Tool{reads},
+			plugins: []plugin.Plugin{pluginFunc{"p", func(r *plugin.Registrar) {
+				r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+					read("gate", c.Snapshot)
+					return plugin.Allow, nil
+				})
+				r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+					read("hook", c.Snapshot)
+					return state.Command{}, nil
+				})
+				plugin.Effect[string]{Name: "tell"}.Handle(r, func(_ context.Context, c plugin.HandlerContext, _ string) error {
+					read("effect", c.Snapshot)
+					return nil
+				})
+			}}},
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		const unknown = `: reading state: unknown state key "in_run"`
+		if diff := cmp.Diff([]string{"gate" + unknown, "tool" + unknown, "hook" + unknown, "effect" + unknown}, saw); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

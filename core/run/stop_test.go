@@ -37,7 +37,7 @@ func TestAnEndThatWasCutShortSaysSo(t *testing.T) {
 		for _, o := range []options{{}, {plugins: []plugin.Plugin{listens}}} {
 			t.Run(fmt.Sprintf("%s, %d listeners of the end", tt.stop, len(o.plugins)), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o.model = replies([]model.Delta{say("so far"), {Type: model.DeltaStop, Stop: tt.stop}})
+					o.agents = demo(t, replies([]model.Delta{say("so far"), {Type: model.DeltaStop, Stop: tt.stop}}), agent.Spec{MaxContinuations: new(0)}, o.plugins...)
 					w := newWorld(t, o)
 					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 					var code string

@@ -26,7 +26,7 @@ import (
 
 // once is a gate that lets call 0 wait in a resume mode.
 func once(mode core.ResumeMode) plugin.Plugin {
-	return gates(func(plugin.Context) (plugin.Verdict, error) {
+	return gates(func(plugin.GateCall) (plugin.Verdict, error) {
 		v := suspends("ask")
 		v.Suspend.Mode = mode
 		return v, nil
@@ -68,7 +68,7 @@ func TestResumeModes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var did []string
 				w := newWorld(t, options{plugins: []plugin.Plugin{once(tt.mode), pluginFunc{"did", func(r *plugin.Registrar) {
-					r.Hook(core.PhaseBeforeToolExecute, notes(&did))
+					r.OnBeforeTool(notes(&did))
 				}}}})
 				w.submit(t, key, "echo: a", mailbox.ModeQueue)
 				w.finish(t, key, nil)
@@ -88,11 +88,11 @@ func TestResumeModes(t *testing.T) {
 // A waiting run holds no claim, has its tickets, and its record says that it waits.
 func TestRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
-			return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Suspend(core.TicketRequest{
 				Suspension: core.Suspension{Action: "tool:Permission", Message: "May it?", Parameters: json.RawMessage(`{"a":1}`), ResponseSchema: json.RawMessage(`true`)},
 				Kind:       core.TicketClient, Timeout: time.Hour,
-			}}, nil
+			}), nil
 		})}})
 		receipt := w.submit(t, key, "echo: a", mailbox.ModeQueue)
 		var seen core.Event
@@ -253,7 +253,7 @@ func TestEachSuspensionOfACallIsDecidedOnce(t *testing.T) {
 		var did []string
 		ask := func(id string) plugin.Plugin {
 			return pluginFunc{id, func(r *plugin.Registrar) {
-				r.Gate(func(context.Context, plugin.Context) (plugin.Verdict, error) { return suspends(id), nil })
+				r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) { return suspends(id), nil })
 			}}
 		}
 		w := newWorld(t, options{

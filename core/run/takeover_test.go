@@ -185,9 +185,9 @@ func TestNoToolRunsBehindAResultThatIsRefused(t *testing.T) {
 				w := newWorld(t, options{
 					model: replies(calls(tt.calls...), text("ok")), mode: agent.ParallelStreaming,
 					tools: []tool.Tool{slowly("count", &ran), counted("once", tool.AtMostOnce, &once)},
-					plugins: []plugin.Plugin{gates(func(c plugin.Context) (plugin.Verdict, error) {
+					plugins: []plugin.Plugin{gates(func(c plugin.GateCall) (plugin.Verdict, error) {
 						if string(c.Call.Arguments) == `{"text":"set"}` {
-							return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Message: "cached"}}, nil
+							return plugin.SetResult(core.ToolResult{Message: "cached"}), nil
 						}
 						return blockB(c)
 					})},

@@ -77,7 +77,7 @@ var (
 // asking is a gate that lets a call of the named tools wait, under the id of its
 // index.
 func asking(names ...string) plugin.Plugin {
-	return gates(func(c plugin.Context) (v plugin.Verdict, err error) {
+	return gates(func(c plugin.GateCall) (v plugin.Verdict, err error) {
 		if slices.Contains(names, c.Call.Name) {
 			v = suspends(fmt.Sprintf("gate%d", c.CallIndex))
 		}
@@ -86,7 +86,7 @@ func asking(names ...string) plugin.Plugin {
 }
 
 func suspends(id string) plugin.Verdict {
-	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}}}
+	return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: id, Action: "tool:Permission"}})
 }
 
 // noted is a tool that notes each of its executions, with the decision that it
@@ -252,7 +252,7 @@ func (w *world) work(t *testing.T, o options, sink run.Sink) {
 func TestTicketThatIsTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		large := strings.Repeat("x", 100_000)
-		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) {
+		w := newWorld(t, options{plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) {
 			v := suspends("large")
 			v.Suspend.Message = large
 			return v, nil
@@ -281,7 +281,7 @@ func TestTwoCallsDoNotWaitUnderOneSuspension(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, options{
 					model: replies(calls("echo", `{"text":"a"}`, "echo", `{"text":"b"}`), text("ok")), mode: mode,
-					plugins: []plugin.Plugin{gates(func(plugin.Context) (plugin.Verdict, error) { return suspends("ask"), nil })},
+					plugins: []plugin.Plugin{gates(func(plugin.GateCall) (plugin.Verdict, error) { return suspends("ask"), nil })},
 				})
 				w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)

@@ -33,6 +33,10 @@ type turnBuilder struct {
 	spent   *core.Usage // of calls of the model that failed
 	usage   *core.Usage // of the one that runs
 	stop    core.StopReason
+
+	model     string // the provider's name of the one that is asked
+	continued int    // calls that went on behind a limit of tokens
+	broken    bool   // the newest call has failed, and did not reach a limit
 }
 
 // add takes a delta of the model. What makes no sense is an error of the call, and
@@ -51,7 +55,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if d.Echo != nil {
 			t.endBlock()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.draft.agent.ModelName
+			t.blocks[len(t.blocks)-1].Origin = t.model
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -240,7 +244,7 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	if t.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.draft.agent.ModelName}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.model}
 	for _, b := range t.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -268,7 +272,7 @@ func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.draft.agent.ModelName,
+		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.model,
 		StopReason: t.stop, CreatedAt: t.draft.env.Millis(),
 	}
 	for i, c := range t.calls {

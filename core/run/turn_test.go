@@ -81,12 +81,12 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 		},
 		{
 			name:  "a failure behind the stop takes nothing away",
-			calls: [][]model.Delta{{say("all"), {Type: model.DeltaStop, Stop: core.StopMaxTokens}, usage(5, 1)}},
+			calls: [][]model.Delta{{say("all"), {Type: model.DeltaStop, Stop: core.StopSequence}, usage(5, 1)}},
 			events: []string{
 				"text_delta 1.1.0-3-f all", "inference_complete 1.1.1-0-i",
 			},
 			asked: []string{""},
-			turn:  `text "all" usage 5 1 max_tokens`,
+			turn:  `text "all" usage 5 1 stop_sequence`,
 		},
 		{
 			name: "complete calls stand, and the turn ends with them",

@@ -231,7 +231,7 @@ type ends struct {
 func (*ends) ID() string { return "ends" }
 
 func (e *ends) Register(r *plugin.Registrar) error {
-	r.Hook(core.PhaseRunEnd, func(_ context.Context, c plugin.Context) (state.Command, error) {
+	r.OnRunEnd(func(_ context.Context, c plugin.RunEnd) (state.Command, error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if e.runs == nil {

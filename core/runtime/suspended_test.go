@@ -20,11 +20,11 @@ type asking struct{}
 func (asking) ID() string { return "asking" }
 
 func (asking) Register(r *plugin.Registrar) error {
-	r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		if string(c.Call.Arguments) != `{"text":"b"}` {
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}}, nil
+		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}), nil
 	})
 	return nil
 }

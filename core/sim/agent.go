@@ -217,9 +217,7 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	result := tool.Text(key)
 	if name := t.spec.Name; name == "note" || name == "mail" || call.Resume != nil {
 		if in := th.byText[th.textOf(th.p.head.Run.Dispatch)]; in != nil && keeps(in.agent) {
-			if err := leaveTrail(&result.Command, "tool."+key); err != nil {
-				return tool.Result{}, err
-			}
+			result.Command = leaveTrail("tool." + key)
 		}
 	}
 	return result, nil

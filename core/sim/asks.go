@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -102,14 +101,14 @@ func (p guard) Register(r *plugin.Registrar) error {
 	return nil
 }
 
-func (p guard) gate(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 	th := p.w.partition(c.Thread).state
 	th.checkGate(p.w.current().host, c)
 	key := callKey(string(c.Call.Arguments))
 	switch c.Call.Name {
 	case "given":
 		data, err := core.EncodeJSON("given " + key)
-		return plugin.Verdict{Kind: plugin.VerdictSetResult, Result: &core.ToolResult{Data: data}}, err
+		return plugin.SetResult(core.ToolResult{Data: data}), err
 	case "guard", "guardonce":
 		var id string // one that is made of the place
 		if trait(key, 23, 2) == 0 {
@@ -117,22 +116,21 @@ func (p guard) gate(_ context.Context, c plugin.Context) (plugin.Verdict, error)
 		}
 		return waitFor(id, key, core.ResumeReplay), nil
 	case "pair":
-		first, second := "first."+key, "second."+key
-		if slices.Contains(c.Granted, first) {
-			return waitFor(second, key, core.ResumeReplay), nil
+		if c.Resume != nil { // of the first, or of the second, which then counts as allowed
+			return waitFor("second."+key, key, core.ResumeReplay), nil
 		}
-		return waitFor(first, key, core.ResumeReplay), nil
+		return waitFor("first."+key, key, core.ResumeReplay), nil
 	case "bar":
 		if c.Resume != nil || trait(key, 25, 2) == 0 {
-			return plugin.Verdict{Kind: plugin.VerdictBlock, Reason: "barred"}, nil
+			return plugin.Block("barred"), nil
 		}
 		return waitFor("", key, core.ResumeReplay), nil
 	}
-	return plugin.Verdict{}, nil
+	return plugin.Allow, nil
 }
 
 func waitFor(id, key string, mode core.ResumeMode) plugin.Verdict {
-	return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: suspension(id, key, mode)}
+	return plugin.Suspend(*suspension(id, key, mode))
 }
 
 // suspension is what a call waits for; some have a deadline.

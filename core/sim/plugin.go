@@ -65,9 +65,10 @@ func (ledger) ID() string { return "ledger" }
 
 // Register implements plugin.Plugin.
 func (p ledger) Register(r *plugin.Registrar) error {
-	for _, d := range []state.Definition{trailKey.Definition(), countKey.Definition(), lastKey.Definition(), callsKey.Definition()} {
-		r.Key(d)
-	}
+	r.Key(trailKey)
+	r.Key(countKey)
+	r.Key(lastKey)
+	r.Key(callsKey)
 	mail.Handle(r, p.w.deliverMail)
 	return nil
 }
@@ -80,44 +81,50 @@ func (trail) ID() string { return "trail" }
 
 // Register implements plugin.Plugin.
 func (p trail) Register(r *plugin.Registrar) error {
-	for _, phase := range []core.Phase{
-		core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
-		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd,
-	} {
-		r.Hook(phase, p.hook)
+	for _, phase := range []core.Phase{core.PhaseRunStart, core.PhaseBeforeInference, core.PhaseAfterInference} {
+		r.Hook(phase, p.pass)
 	}
-	r.Hook(core.PhaseStepEnd, p.second) // collides with the first on an exclusive key
+	r.OnStepStart(p.stepStart)
+	r.OnBeforeTool(p.beforeTool)
+	r.OnAfterTool(p.afterTool)
+	r.OnStepEnd(p.stepEnd)
+	r.OnStepEnd(p.second) // collides with the first on an exclusive key
 	return nil
 }
 
-func (p trail) hook(_ context.Context, c plugin.Context) (state.Command, error) {
-	var command state.Command
-	name := hookName(c.Phase, c.Step, c.Call)
-	err := leaveTrail(&command, name)
-	switch {
-	case err != nil:
-		return command, err
-	case c.Phase == core.PhaseStepStart && c.Step > 1:
-		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
-	case c.Phase == core.PhaseBeforeToolExecute:
-		if err = callsKey.Update(&command, name); err == nil && trait(name, 30, 2) == 0 {
-			err = lastKey.Update(&command, name) // collides with siblings', and is asked again
-		}
-	case c.Phase == core.PhaseAfterToolExecute:
-		p.w.partition(c.Thread).state.checkCallValue(c)
-	case c.Phase == core.PhaseStepEnd:
-		err = lastKey.Update(&command, name)
-	}
-	return command, err
+func (trail) pass(_ context.Context, c plugin.Context) (state.Command, error) {
+	return leaveTrail(hookName(c.Phase, c.Step, nil)), nil
 }
 
-func (p trail) second(_ context.Context, c plugin.Context) (state.Command, error) {
-	var command state.Command
-	name := hookName(c.Phase, c.Step, nil) + ".2"
-	if err := leaveTrail(&command, name); err != nil {
-		return command, err
+func (p trail) stepStart(ctx context.Context, c plugin.StepStart) (state.Command, error) {
+	if c.Step > 1 {
+		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
 	}
-	return command, lastKey.Update(&command, name)
+	return p.pass(ctx, c.Context)
+}
+
+func (trail) beforeTool(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+	name := hookName(c.Phase, c.Step, &c.Call)
+	command := state.Combine(leaveTrail(name), callsKey.Update(name))
+	if trait(name, 30, 2) == 0 {
+		command.Append(lastKey.Update(name)) // collides with siblings', and is asked again
+	}
+	return command, nil
+}
+
+func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+	p.w.partition(c.Thread).state.checkCallValue(c)
+	return leaveTrail(hookName(c.Phase, c.Step, &c.Call)), nil
+}
+
+func (trail) stepEnd(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+	name := hookName(c.Phase, c.Step, nil)
+	return state.Combine(leaveTrail(name), lastKey.Update(name)), nil
+}
+
+func (trail) second(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+	name := hookName(c.Phase, c.Step, nil) + ".2"
+	return state.Combine(leaveTrail(name), lastKey.Update(name)), nil
 }
 
 // hookName names one run of a hook.
@@ -129,14 +136,8 @@ func hookName(phase core.Phase, step int, call *core.ToolCall) string {
 }
 
 // leaveTrail is what every hook, and some tools, ask for.
-func leaveTrail(c *state.Command, name string) error {
-	if err := trailKey.Update(c, name); err != nil {
-		return err
-	}
-	if err := countKey.Update(c, 1); err != nil {
-		return err
-	}
-	return mail.Emit(c, name)
+func leaveTrail(name string) state.Command {
+	return state.Combine(trailKey.Update(name), countKey.Update(1), mail.Emit(name))
 }
 
 // farewell is the plugin with a RunEnd hook.
@@ -147,28 +148,27 @@ func (farewell) ID() string { return "farewell" }
 
 // Register implements plugin.Plugin.
 func (p farewell) Register(r *plugin.Registrar) error {
-	r.Hook(core.PhaseRunEnd, p.hook)
+	r.OnRunEnd(p.hook)
 	return nil
 }
 
-func (p farewell) hook(ctx context.Context, c plugin.Context) (state.Command, error) {
+func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, error) {
 	w := p.w
 	h, th := w.current().host, w.partition(c.Thread).state
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
 	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {
 		return state.Command{}, err
 	}
-	if c.Termination == nil {
+	if c.Termination.Type == "" {
 		th.fail("RunEnd of run %s sees no termination", c.Run)
 		return state.Command{}, nil
 	}
-	th.seen[c.Run] = append(th.seen[c.Run], *c.Termination)
-	var command state.Command
-	return command, leaveTrail(&command, hookName(c.Phase, 0, nil))
+	th.seen[c.Run] = append(th.seen[c.Run], c.Termination)
+	return leaveTrail(hookName(c.Phase, 0, nil)), nil
 }
 
 // deliverMail is the effect.
-func (w *World) deliverMail(ctx context.Context, c plugin.Context, name string) error {
+func (w *World) deliverMail(ctx context.Context, c plugin.HandlerContext, name string) error {
 	h, th := w.current().host, w.partition(c.Thread).state
 	if err := h.work(ctx, SiteEffect, 20*time.Millisecond); err != nil {
 		return err
@@ -187,9 +187,9 @@ func (th *threadState) effect(run core.ID, name string) {
 }
 
 // checkCallValue: what BeforeToolExecute noted for its call is there after it.
-func (th *threadState) checkCallValue(c plugin.Context) {
+func (th *threadState) checkCallValue(c plugin.AfterTool) {
 	value, err := callsKey.Read(c.Snapshot)
-	if want := hookName(core.PhaseBeforeToolExecute, c.Step, c.Call); err != nil || value != want && value != "" {
+	if want := hookName(core.PhaseBeforeToolExecute, c.Step, &c.Call); err != nil || value != want && value != "" {
 		th.fail("AfterToolExecute of %s reads %q of its call (%v)", want, value, err)
 	}
 }

@@ -310,12 +310,12 @@ func modeOf(name string) agent.ExecutionMode {
 
 // checkGate: a gate is asked about a call that may go on: not about one whose
 // result was there before, or that waits.
-func (th *threadState) checkGate(h *host, c plugin.Context) {
+func (th *threadState) checkGate(h *host, c plugin.GateCall) {
 	head := &th.p.head
 	if head.Claim.Worker != h.name || head.Run.ID != c.Run || head.Run.Cursor != thread.CursorTools || c.CallIndex >= len(head.Run.Calls) {
 		return // its claim is lost, and it does not know yet
 	}
-	if c.AgentID == agentHooked { // whose hooks collide: gates are asked again for what they change
+	if c.Agent.ID == agentHooked { // whose hooks collide: gates are asked again for what they change
 		return
 	}
 	key := callKey(string(c.Call.Arguments))

@@ -17,7 +17,7 @@ type change func(value, update json.RawMessage) (next json.RawMessage, edits []e
 // edit is an operation inside a key's value.
 type edit struct {
 	op    Op
-	token string // of the element or member
+	path  string // from the value on, as a JSON pointer; empty: the value itself
 	value json.RawMessage
 }
 
@@ -47,7 +47,7 @@ func Appending[E any](k Key[[]E, E]) Key[[]E, E] {
 		if len(begun) == 1 {
 			comma = nil
 		}
-		return slices.Concat(begun, comma, element, []byte("]")), []edit{{OpAdd, "-", element}}, nil
+		return slices.Concat(begun, comma, element, []byte("]")), []edit{{OpAdd, "/-", element}}, nil
 	}
 	return k
 }
@@ -69,8 +69,15 @@ func Merging[M any](k Key[map[string]M, map[string]M]) Key[map[string]M, map[str
 		})
 		return merged
 	}
-	k.change = func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
-		members, err := decode[map[string]M](k.Name, "update", update)
+	k.change = setMembers[M](k.Name)
+	return k
+}
+
+// setMembers is the change of a key whose updates set and remove members of an
+// object.
+func setMembers[M any](key string) change {
+	return func(value, update json.RawMessage) (json.RawMessage, []edit, error) {
+		members, err := decode[map[string]M](key, "update", update)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -80,11 +87,11 @@ func Merging[M any](k Key[map[string]M, map[string]M]) Key[map[string]M, map[str
 			object = leaf([]byte("{}"))
 		}
 		if err := object.open(); err != nil || object.kind != kindObject {
-			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no object", k.Name)
+			return nil, nil, core.Errorf(core.CodeCorrupt, "decoding the value of state key %q: it is no object", key)
 		}
 		edits := []edit{}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
-			member, err := encode(k.Name, "update", members[name])
+			member, err := encode(key, "update", members[name])
 			if err != nil {
 				return nil, nil, err
 			}
@@ -97,7 +104,6 @@ func Merging[M any](k Key[map[string]M, map[string]M]) Key[map[string]M, map[str
 		}
 		return object.json(), edits, nil
 	}
-	return k
 }
 
 // set sets or, by null, removes a member of an open object.
@@ -106,7 +112,7 @@ func (n *node) set(name string, value json.RawMessage) (made edit, changes bool)
 	switch {
 	case isNull(value):
 		delete(n.members, name)
-		return edit{op: OpRemove, token: name}, present
+		return edit{op: OpRemove, path: extend("", name)}, present
 	case !present:
 		made.op = OpAdd
 	case bytes.Equal(was.raw, value):
@@ -115,7 +121,7 @@ func (n *node) set(name string, value json.RawMessage) (made edit, changes bool)
 		made.op = OpReplace
 	}
 	n.members[name] = leaf(value)
-	made.token, made.value = name, value
+	made.path, made.value = extend("", name), value
 	return made, true
 }
 

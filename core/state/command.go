@@ -50,6 +50,9 @@ func (c Command) Check() error {
 		if err := checkPayload("value of state key", m.Key, m.Value); err != nil {
 			return err
 		}
+		if len(m.Update) > 0 && len(m.Value) > 0 {
+			return fmt.Errorf("state key %q is given an update and a value at once", m.Key)
+		}
 	}
 	for _, a := range c.Actions {
 		if err := checkPayload("payload of action", a.Key, a.Payload); err != nil {
@@ -71,26 +74,6 @@ func checkPayload(what, key string, payload json.RawMessage) error {
 	return nil
 }
 
-// Batch is an ordered list of mutations that are applied together or not at all.
-type Batch struct {
-	Mutations []Mutation `json:"mutations,omitempty"`
-}
-
-// IsZero reports whether the batch is empty.
-func (b Batch) IsZero() bool { return len(b.Mutations) == 0 }
-
-// Mutation changes one key: an update for its Apply, or a whole value, or, with
-// neither, a clear back to the zero value. A key of ScopeCall is that of the call
-// whose snapshot the batch is committed on.
-type Mutation struct {
-	Key    string          `json:"key"`
-	Update json.RawMessage `json:"update,omitempty"`
-	Value  json.RawMessage `json:"value,omitempty"` // what the key is set to, whatever it was
-}
-
-// merges reports whether the mutation goes with others of a commutative key.
-func (m Mutation) merges() bool { return len(m.Update) > 0 }
-
 // Action is scheduled work for a phase of the same run, with its payload encoded.
 // Plugins make one by a plugin.Action, which declares the payload's type.
 type Action struct {
@@ -106,12 +89,15 @@ type Effect struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Append adds what d does behind what c does.
+// Append adds what d does behind what c does. Two batches with different bases are
+// the command's Err, a [*BaseError].
 func (c *Command) Append(d Command) {
 	if c.Err == nil {
 		c.Err = d.Err
 	}
-	c.Batch.Mutations = append(c.Batch.Mutations, d.Batch.Mutations...)
+	if err := c.Batch.append(d.Batch); err != nil && c.Err == nil {
+		c.Err = err
+	}
 	c.Actions = append(c.Actions, d.Actions...)
 	c.Effects = append(c.Effects, d.Effects...)
 }

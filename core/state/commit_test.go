@@ -59,7 +59,7 @@ func TestPatchesSayNoMoreThanWhatChanged(t *testing.T) {
 			func(c *state.Command) { update(t, c, names, "b") },
 			`[{"op":"replace","path":"/run/names","value":["b"]}]`},
 		{"an append after a clear", map[string]string{"/run/names": `["a"]`},
-			func(c *state.Command) { names.Clear(c); update(t, c, names, "b") },
+			func(c *state.Command) { c.Append(names.Clear()); update(t, c, names, "b") },
 			`[{"op":"replace","path":"/run/names","value":["b"]}]`},
 		{"a merge holds the members that change", map[string]string{"/thread/seen": `{"a":1,"b":2,"c/d":3}`},
 			func(c *state.Command) {
@@ -78,7 +78,7 @@ func TestPatchesSayNoMoreThanWhatChanged(t *testing.T) {
 			func(c *state.Command) { update(t, c, plan, any(map[string]any{"done": true, "n": 2})) },
 			`[{"op":"replace","path":"/run/plan~1~0","value":{"done":true,"n":2}}]`},
 		{"a clear", map[string]string{"/thread/total": "1"},
-			func(c *state.Command) { total.Clear(c) },
+			func(c *state.Command) { c.Append(total.Clear()) },
 			`[{"op":"remove","path":"/thread/total"}]`},
 		{"several updates of one key come to one", map[string]string{"/thread/total": "1"},
 			func(c *state.Command) { update(t, c, total, 1); update(t, c, total, 1) },
@@ -104,7 +104,7 @@ func TestACommitThatChangesNothingKeepsTheRevision(t *testing.T) {
 		{"an empty batch", func(*state.Command) {}},
 		{"a sum of nothing", func(c *state.Command) { update(t, c, total, 0) }},
 		{"members that are there", func(c *state.Command) { update(t, c, seen, map[string]*int{"a": pointer(1)}) }},
-		{"a clear of nothing", func(c *state.Command) { names.Clear(c) }},
+		{"a clear of nothing", func(c *state.Command) { c.Append(names.Clear()) }},
 		{"there and back", func(c *state.Command) { update(t, c, total, 1); update(t, c, total, -1) }},
 	}
 	before := given(t, 4, map[string]string{"/thread/total": "1", "/thread/seen": `{"a":1}`})
@@ -139,9 +139,7 @@ func TestValuesHaveOneSpelling(t *testing.T) {
 
 func TestClearRemovesTheValueAndALaterUpdateStartsFromZero(t *testing.T) {
 	r := registry(t)
-	var first, second state.Command
-	update(t, &first, total, 2)
-	total.Clear(&second)
+	first, second := total.Update(2), total.Clear()
 	s, _ := commit(t, r, state.Snapshot{}, first.Batch)
 	s, _ = commit(t, r, s, second.Batch)
 	if len(s.Paths()) != 0 || s.Revision() != 2 {
@@ -179,7 +177,7 @@ func TestEarlierSnapshotsNeverChange(t *testing.T) {
 	update(t, &c, names, "a")
 	first, _ := commit(t, r, state.Snapshot{}, c.Batch)
 	second, _ := commit(t, r, first, c.Batch)
-	names.Clear(&c)
+	c.Append(names.Clear())
 	commit(t, r, second, c.Batch)
 	fold(t, second, 9, `[{"op":"add","path":"/run/names/-","value":"x"},{"op":"add","path":"/run/names/-","value":"y"}]`)
 	if diff := cmp.Diff(map[string]string{"/run/names": `["a"]`}, values(first)); diff != "" {
@@ -233,13 +231,12 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 
 func TestUpdateReportsWhatJSONCannotExpress(t *testing.T) {
 	k := state.Key[int, func()]{Name: "f"}
-	var c state.Command
-	err := k.Update(&c, func() {})
-	if diff := cmp.Diff(`encoding an update of state key "f": json: unsupported type: func()`, fmt.Sprint(err)); diff != "" {
+	c := k.Update(func() {})
+	if diff := cmp.Diff(`encoding an update of state key "f": json: unsupported type: func()`, fmt.Sprint(c.Err)); diff != "" {
 		t.Error(diff)
 	}
-	if !c.IsZero() {
-		t.Error("the command changed")
+	if len(c.Batch.Mutations) != 0 || c.IsZero() {
+		t.Errorf("the command is %v, want its error alone", c)
 	}
 }
 

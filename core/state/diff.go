@@ -29,7 +29,7 @@ func Diff(from, to Snapshot) Patch {
 	slices.SortFunc(keys, KeyPath.Compare)
 	var patch Patch
 	for _, key := range keys {
-		patch = append(patch, difference(key, from.values[key], to.values[key])...)
+		patch = append(patch, difference(key, from.values[key].bytes(), to.values[key].bytes())...)
 	}
 	return patch
 }
@@ -56,8 +56,11 @@ func compare(path string, from, to []byte, depth int) Patch {
 		return nil
 	}
 	replace := Operation{Op: OpReplace, Path: path, Value: to}
+	if depth == 0 || len(from) == 0 || len(to) == 0 || from[0] != to[0] || from[0] != '{' && from[0] != '[' {
+		return Patch{replace}
+	}
 	a, b := leaf(from), leaf(to)
-	if depth == 0 || len(from) == 0 || len(to) == 0 || from[0] != to[0] || a.open() != nil || b.open() != nil {
+	if a.open() != nil || b.open() != nil {
 		return Patch{replace}
 	}
 	var patch Patch
@@ -66,11 +69,7 @@ func compare(path string, from, to []byte, depth int) Patch {
 	} else {
 		patch = compareItems(path, a.items, b.items, depth-1)
 	}
-	size := 0
-	for _, o := range patch {
-		size += o.size()
-	}
-	if size >= replace.size() {
+	if patch.size() >= replace.size() {
 		return Patch{replace}
 	}
 	return patch

@@ -19,13 +19,8 @@ func Example() {
 		return
 	}
 
-	var command state.Command
-	if err := visits.Update(&command, 2); err != nil {
-		fmt.Println(err)
-		return
-	}
 	var before state.Snapshot
-	after, patch, err := registry.Commit(before, command.Batch)
+	after, patch, err := registry.Commit(before, visits.Update(2).Batch)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/json"
 	"maps"
 
 	"github.com/reveille-run/reveille/core"
@@ -18,12 +17,13 @@ type Fold struct {
 	Skip func(KeyPath) bool
 
 	revision uint64
-	values   map[KeyPath]json.RawMessage
+	values   map[KeyPath]*value
 	shared   bool              // a snapshot holds values too
 	nodes    map[KeyPath]*node // values that are being changed; those in values are out of date
 }
 
-// NewFold returns a fold that goes on from a snapshot.
+// NewFold returns a fold that goes on from a snapshot. Values of transient keys are
+// no part of it.
 func NewFold(s Snapshot) *Fold {
 	return &Fold{revision: s.revision, values: s.values, shared: true}
 }
@@ -77,7 +77,7 @@ func (f *Fold) Snapshot() Snapshot {
 	if len(f.nodes) > 0 {
 		f.own()
 		for key, n := range f.nodes {
-			f.values[key] = n.json()
+			f.values[key] = newValue(n.json())
 		}
 		clear(f.nodes)
 	}
@@ -94,7 +94,7 @@ func (f *Fold) own() {
 	}
 	f.values, f.shared = maps.Clone(f.values), false
 	if f.values == nil {
-		f.values = map[KeyPath]json.RawMessage{}
+		f.values = map[KeyPath]*value{}
 	}
 }
 
@@ -126,13 +126,13 @@ func (f *Fold) apply(o Operation) error {
 	if len(inside) == 0 {
 		return f.set(key, o)
 	}
-	value, present := f.values[key]
+	whole, present := f.values[key]
 	if !present {
 		return refused(o, errNoTarget)
 	}
 	n := f.nodes[key]
 	if n == nil {
-		n = leaf(value)
+		n = leaf(whole.raw)
 		if f.nodes == nil { // most folds change no value inside
 			f.nodes = map[KeyPath]*node{}
 		}
@@ -168,7 +168,7 @@ func (f *Fold) set(key KeyPath, o Operation) error {
 	if o.Op == OpRemove {
 		delete(f.values, key)
 	} else {
-		f.values[key] = o.Value
+		f.values[key] = newValue(o.Value)
 	}
 	return nil
 }

@@ -42,8 +42,7 @@ func TestAChangedTypeIsTheKeysErrorWhenItIsRead(t *testing.T) {
 	}
 
 	// Clearing it needs no decoding, and mends it.
-	var c state.Command
-	words.Clear(&c)
+	c := words.Clear()
 	update(t, &c, words, "mended")
 	s, _ = commit(t, registry(t, words.Definition()), s, c.Batch)
 	if v, err := words.Read(s); v != "mended" || err != nil {

@@ -3,12 +3,27 @@ package state
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 )
 
 // Scope says how long a key's value lives.
 type Scope uint8
+
+// String returns the word that begins the scope's paths.
+func (s Scope) String() string {
+	switch s {
+	case ScopeRun:
+		return "run"
+	case ScopeThread:
+		return "thread"
+	case ScopeCall:
+		return "call"
+	default:
+		return "scope " + strconv.Itoa(int(s))
+	}
+}
 
 // The scopes.
 const (
@@ -29,12 +44,22 @@ const (
 
 // Key names a value of type V that changes by updates of type U. Both are
 // stored as JSON. Keys are declared once, as package variables, and registered
-// by their Definition. Lists that grow and objects whose members are set are
-// best declared by [Appending] and [Merging].
+// by their Definition. The usual ones are made by a function: [Counter], [Value],
+// [List], [Map], [Document], [Appending], [Merging], and those of package lattice.
 type Key[V, U any] struct {
 	Name  string // unique in a registry, and stored: renaming a key loses its values
 	Scope Scope  // stored too: a key of another scope starts empty
 	Merge Merge
+
+	// Transient keeps the value out of patches, and so out of the log: it lasts until
+	// the next commit of the step, or until the step is taken again. Every later hook,
+	// gate and tool of that stretch reads it; a snapshot that was folded from patches
+	// has none. It takes what the phases of one inference tell each other, and must be
+	// fit to be made again: it does not count for the revision.
+	Transient bool
+
+	// Retain keeps the value when [Registry.Uninstall] removes those of a plugin.
+	Retain bool
 
 	// Apply returns the value after an update. It owns both arguments. What is
 	// stored is the value that it returns, so a later version of it changes
@@ -43,15 +68,17 @@ type Key[V, U any] struct {
 	// must depend on the arguments only.
 	Apply func(value V, update U) V
 
-	change change // set by Appending and Merging
+	change change // set by the functions that make a key; nil: computed by Apply
+	weigh  bool   // a diff may be smaller than the edits of a change
 }
 
-// Read decodes the key's value; an absent one is the zero V. The value is the
-// caller's own copy. A value that does not decode is an error with code
-// [core.CodeCorrupt] (the type of the key changed, for example), and stays as
-// it is; a key of ScopeCall needs a snapshot that is bound, else [ErrNoCall]. In
-// a hook, gate or tool a key that no plugin of the agent has registered is
-// [ErrUnknownKey].
+// Read returns the key's value; an absent one is the zero V. A value is decoded once
+// and then shared by all who read it: what its maps, pointers and elements lead to
+// must not be changed; to append to a list, or to one in a field, is fine. A value
+// that does not decode is an error with code [core.CodeCorrupt] (the type of the key
+// changed, for example), and stays as it is; a key of ScopeCall needs a snapshot
+// that is bound, else [ErrNoCall]. In a hook, gate or tool a key that no plugin of
+// the agent has registered is [ErrUnknownKey].
 func (k Key[V, U]) Read(s Snapshot) (V, error) {
 	if s.registry != nil && !s.registry.Has(k.Name) {
 		var zero V
@@ -62,7 +89,18 @@ func (k Key[V, U]) Read(s Snapshot) (V, error) {
 		var zero V
 		return zero, err
 	}
-	return decode[V](k.Name, "value", s.values[path])
+	return read[V](s.in(k.Transient)[path], k.Name)
+}
+
+// Has reports whether the key has a value. It decodes nothing; in a snapshot that is
+// bound to no call a key of ScopeCall has none.
+func (k Key[V, U]) Has(s Snapshot) bool {
+	path, err := s.path(k.Name, k.Scope)
+	if err != nil {
+		return false
+	}
+	_, ok := s.in(k.Transient)[path]
+	return ok
 }
 
 // Update returns the command that updates the value. A U that JSON cannot express
@@ -95,7 +133,10 @@ func Set[V, U any](k Key[V, U], value V) Command {
 
 // Definition is the key without its types, for [NewRegistry].
 func (k Key[V, U]) Definition() Definition {
-	d := Definition{name: k.Name, scope: k.Scope, merge: k.Merge, change: k.change}
+	d := Definition{
+		name: k.Name, scope: k.Scope, merge: k.Merge, transient: k.Transient, retain: k.Retain,
+		change: k.change, check: k.check, weigh: k.weigh,
+	}
 	if d.change == nil && k.Apply != nil {
 		d.change = k.compute
 	}
@@ -117,16 +158,29 @@ func (k Key[V, U]) compute(value, update json.RawMessage) (json.RawMessage, []ed
 	return next, nil, err
 }
 
+// check returns why a value is none of the key's.
+func (k Key[V, U]) check(value json.RawMessage) error {
+	_, err := decode[V](k.Name, "value", value)
+	return err
+}
+
 func decode[T any](name, what string, raw json.RawMessage) (T, error) {
 	var value T
 	if len(raw) == 0 {
 		return value, nil
 	}
-	if err := json.Unmarshal(raw, &value); err != nil {
+	if err := decodeInto(raw, &value, name, what); err != nil {
 		var zero T
-		return zero, core.Errorf(core.CodeCorrupt, "decoding the %s of state key %q: %w", what, name, err)
+		return zero, err
 	}
 	return value, nil
+}
+
+func decodeInto(raw json.RawMessage, value any, name, what string) error {
+	if err := json.Unmarshal(raw, value); err != nil {
+		return core.Errorf(core.CodeCorrupt, "decoding the %s of state key %q: %w", what, name, err)
+	}
+	return nil
 }
 
 func encode(name, what string, value any) (json.RawMessage, error) {
@@ -140,10 +194,14 @@ func encode(name, what string, value any) (json.RawMessage, error) {
 // Definition is a key as a [Registry] sees it. Only [Key.Definition] makes one
 // that a registry accepts.
 type Definition struct {
-	name   string
-	scope  Scope
-	merge  Merge
-	change change
+	name      string
+	scope     Scope
+	merge     Merge
+	transient bool
+	retain    bool
+	weigh     bool
+	change    change
+	check     func(value json.RawMessage) error
 }
 
 // Name returns the key's name.
@@ -154,3 +212,9 @@ func (d Definition) Scope() Scope { return d.scope }
 
 // Merge returns whether concurrent updates are compatible.
 func (d Definition) Merge() Merge { return d.merge }
+
+// Transient reports whether the key's value is never stored.
+func (d Definition) Transient() bool { return d.transient }
+
+// Retain reports whether the key's value stays when its plugin is uninstalled.
+func (d Definition) Retain() bool { return d.retain }

@@ -66,6 +66,15 @@ func (o Operation) size() int {
 // The zero Patch changes nothing.
 type Patch []Operation
 
+// size is how many bytes the operations take in a record.
+func (p Patch) size() int {
+	size := 0
+	for _, o := range p {
+		size += o.size()
+	}
+	return size
+}
+
 // Keys returns the keys that the patch touches, each once, in the order in
 // which they are first touched. Operations whose path is none are left out.
 func (p Patch) Keys() []KeyPath {
@@ -90,7 +99,7 @@ func (p Patch) Inverse(before Snapshot) (Patch, error) {
 	after := f.Snapshot()
 	var back Patch
 	for _, key := range p.Keys() {
-		back = append(back, difference(key, after.values[key], before.values[key])...)
+		back = append(back, difference(key, after.values[key].bytes(), before.values[key].bytes())...)
 	}
 	return back, nil
 }

@@ -45,28 +45,29 @@ func jsonValue(t *rapid.T, depth int) string {
 // command draws the updates of a command; bomb is left alone.
 func command(t *rapid.T) (c state.Command) {
 	for range rapid.IntRange(0, 4).Draw(t, "updates") {
-		var err error
-		switch rapid.IntRange(0, 6).Draw(t, "key") {
+		switch rapid.IntRange(0, 7).Draw(t, "key") {
 		case 0:
-			err = total.Update(&c, rapid.IntRange(-1, 1).Draw(t, "n"))
+			c.Append(total.Update(rapid.IntRange(-1, 1).Draw(t, "n")))
 		case 1:
-			err = names.Update(&c, rapid.SampledFrom([]string{"x", "\"", "é"}).Draw(t, "element"))
+			c.Append(names.Update(rapid.SampledFrom([]string{"x", "\"", "é"}).Draw(t, "element")))
 		case 2:
 			members := map[string]*int{}
 			for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b/", "\n", "~0"}), 0, 3).Draw(t, "members") {
 				members[name] = rapid.Ptr(rapid.IntRange(0, 1), true).Draw(t, "member")
 			}
-			err = seen.Update(&c, members)
+			c.Append(seen.Update(members))
 		case 3, 4:
-			err = plan.Update(&c, any(json.RawMessage(jsonValue(t, 4))))
+			c.Append(plan.Update(any(json.RawMessage(jsonValue(t, 4)))))
 		case 5:
-			err = note.Update(&c, rapid.Ptr(rapid.SampledFrom([]string{"", "n"}), true).Draw(t, "note"))
+			c.Append(note.Update(rapid.Ptr(rapid.SampledFrom([]string{"", "n"}), true).Draw(t, "note")))
+		case 6:
+			c.Append(rapid.SampledFrom([]state.Command{state.Set(total, 1), state.Set(names, []string{"y"}), state.Set(plan, nil), state.Set(note, nil)}).Draw(t, "set"))
 		default:
-			rapid.SampledFrom([]func(){func() { names.Clear(&c) }, func() { seen.Clear(&c) }, func() { plan.Clear(&c) }, func() { note.Clear(&c) }}).Draw(t, "clear")()
+			c.Append(rapid.SampledFrom([]state.Command{names.Clear(), seen.Clear(), plan.Clear(), note.Clear()}).Draw(t, "clear"))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	}
+	if c.Err != nil {
+		t.Fatal(c.Err)
 	}
 	return c
 }

@@ -19,27 +19,33 @@ var ErrNoCall = errors.New("the snapshot is bound to no tool call")
 // Values of [ScopeCall] exist once for each tool call of a step. A snapshot that
 // is bound to a call by [Snapshot.ForCall] reads and changes that call's only.
 type Snapshot struct {
-	revision uint64
-	values   map[KeyPath]json.RawMessage // canonical; shared by copies, never written
-	bound    bool
-	call     int // when bound
-	registry *Registry
+	revision  uint64
+	values    map[KeyPath]*value // shared by copies, never written
+	transient map[KeyPath]*value // of transient keys; likewise
+	bound     bool
+	call      int // when bound
+	registry  *Registry
 }
 
 // Restore returns a snapshot of stored values, bound to no call.
 func Restore(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
-	s := Snapshot{revision: revision, values: make(map[KeyPath]json.RawMessage, len(values))}
-	for path, value := range values {
-		if spelled, err := canonical(value); err == nil {
-			s.values[path] = spelled
+	s := Snapshot{revision: revision, values: make(map[KeyPath]*value, len(values))}
+	room := make([]value, len(values))
+	for path, raw := range values {
+		v := &room[0]
+		room = room[1:]
+		if spelled, err := canonical(raw); err == nil {
+			v.raw = spelled
 		} else {
-			s.values[path] = value // the key's error, when somebody reads it
+			v.raw = raw // the key's error, when somebody reads it
 		}
+		s.values[path] = v
 	}
 	return s
 }
 
-// Revision names the state: it counts the commits that changed something.
+// Revision names the state: it counts the commits that changed something that is
+// stored.
 func (s Snapshot) Revision() uint64 { return s.revision }
 
 // ForCall returns the snapshot bound to a tool call, named by its index in the
@@ -56,44 +62,57 @@ func (s Snapshot) For(r *Registry) Snapshot {
 	return s
 }
 
-// Unbound returns the snapshot bound to no call.
+// Unbound returns the snapshot bound to no call and no agent: the next run of the
+// thread may be another agent's.
 func (s Snapshot) Unbound() Snapshot {
-	s.bound, s.call = false, 0
+	s.bound, s.call, s.registry = false, 0, nil
 	return s
 }
 
-// Paths returns where the state has values, sorted: thread, run, calls.
+// in returns the values of keys that are transient, or those of all others.
+func (s Snapshot) in(transient bool) map[KeyPath]*value {
+	if transient {
+		return s.transient
+	}
+	return s.values
+}
+
+// Paths returns where the state has stored values, sorted: thread, run, calls.
+// Those of transient keys are not among them.
 func (s Snapshot) Paths() []KeyPath {
 	return slices.SortedFunc(maps.Keys(s.values), KeyPath.Compare)
 }
 
-// Value returns the JSON of a value, which must not be changed; ok is false
+// Value returns the JSON of a stored value, which must not be changed; ok is false
 // when there is none. It serves storage and display: code that knows the key
 // uses [Key.Read].
 func (s Snapshot) Value(path KeyPath) (value json.RawMessage, ok bool) {
-	value, ok = s.values[path]
-	return value, ok
+	v, ok := s.values[path]
+	return v.bytes(), ok
 }
 
-// Equal reports whether two snapshots have the same revision and the same
+// Equal reports whether two snapshots have the same revision and the same stored
 // values, byte for byte. What they are bound to does not count.
 func (s Snapshot) Equal(t Snapshot) bool {
-	return s.revision == t.revision && maps.EqualFunc(s.values, t.values, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	return s.revision == t.revision && maps.EqualFunc(s.values, t.values, func(a, b *value) bool {
+		return a == b || bytes.Equal(a.raw, b.raw)
+	})
 }
 
-// Size is about how much memory the values take, in bytes.
+// Size is about how much memory the stored values take, in bytes. What readers have
+// decoded is as much again, at most and about.
 func (s Snapshot) Size() int {
-	const entry = 64 // a path and a slice in a map
+	const entry = 64 // a path, and a value's slice, in a map
 	size := 0
-	for path, value := range s.values {
-		size += entry + len(path.Name) + len(value)
+	for path, v := range s.values {
+		size += entry + len(path.Name) + len(v.raw)
 	}
 	return size
 }
 
 // BeginRun returns the snapshot as [Fold.BeginRun] leaves it.
 func (s Snapshot) BeginRun() Snapshot {
-	if len(s.values) == 0 {
+	if len(s.values) == 0 && len(s.transient) == 0 {
 		return s.Unbound()
 	}
 	f := NewFold(s)
@@ -103,7 +122,7 @@ func (s Snapshot) BeginRun() Snapshot {
 
 // BeginStep returns the snapshot as [Fold.BeginStep] leaves it.
 func (s Snapshot) BeginStep() Snapshot {
-	if len(s.values) == 0 {
+	if len(s.values) == 0 && len(s.transient) == 0 {
 		return s.Unbound()
 	}
 	f := NewFold(s)

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -79,8 +80,9 @@ func text(v any) string {
 
 func update[V, U any](tb testing.TB, c *state.Command, k state.Key[V, U], u U) {
 	tb.Helper()
-	if err := k.Update(c, u); err != nil {
-		tb.Fatal(err)
+	c.Append(k.Update(u))
+	if c.Err != nil {
+		tb.Fatal(c.Err)
 	}
 }
 
@@ -137,13 +139,14 @@ func TestDefinitionDescribesItsKey(t *testing.T) {
 	}
 }
 
-func TestConflictIsAnExclusiveKeyInBoth(t *testing.T) {
+func TestConflictIsAKeyInBothWhoseChangesDoNotMerge(t *testing.T) {
 	batch := func(keys ...string) (b state.Batch) {
 		for _, key := range keys {
-			b.Mutations = append(b.Mutations, state.Mutation{Key: key})
+			b.Mutations = append(b.Mutations, state.Mutation{Key: key, Update: json.RawMessage("1")})
 		}
 		return b
 	}
+	set, clear := state.Set(total, 5).Batch, total.Clear().Batch
 	tests := []struct {
 		name string
 		a, b state.Batch
@@ -151,6 +154,13 @@ func TestConflictIsAnExclusiveKeyInBoth(t *testing.T) {
 	}{
 		{"nothing shared", batch("names"), batch("note"), ""},
 		{"a commutative key", batch("total"), batch("total"), ""},
+		{"a commutative key that is set", batch("total"), set, "total"},
+		{"a commutative key that was set", set, batch("total"), "total"},
+		{"a commutative key that is cleared", batch("total"), clear, "total"},
+		{"a commutative key that was cleared", clear, batch("total"), "total"},
+		{"a commutative key set by both", set, set, "total"},
+		{"a commutative key set behind an update", state.Combine(total.Update(1), state.Set(total, 5)).Batch, batch("total"), "total"},
+		{"another key set", set, batch("note"), ""},
 		{"an exclusive key", batch("total", "names"), batch("names", "note"), "names"},
 		{"a key of the call", batch("note", "names"), batch("names", "note"), "note"},
 		{"an unknown key", batch("nobody"), batch("nobody"), "nobody"},
@@ -237,8 +247,10 @@ func TestCommandCheckNamesWhatCouldNotBeStored(t *testing.T) {
 		want    string
 	}{
 		{"nothing", state.Command{}, "<nil>"},
-		{"payloads", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1")}, {Key: "cleared"}}}, Effects: []state.Effect{{Key: "bare"}}}, "<nil>"},
+		{"payloads", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: json.RawMessage("1")}, {Key: "set", Value: json.RawMessage("1")}, {Key: "cleared"}}}, Effects: []state.Effect{{Key: "bare"}}}, "<nil>"},
 		{"an update", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: bad}}}}, `update of state key "k" is not JSON`},
+		{"a value", state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Value: bad}}}}, `value of state key "k" is not JSON`},
+		{"its own error before all others", state.Command{Err: errors.New("no value"), Batch: state.Batch{Mutations: []state.Mutation{{Key: "k", Update: bad}}}}, "no value"},
 		{"an action", state.Command{Actions: []state.Action{{Key: "a", Payload: bad}}}, `payload of action "a" is not JSON`},
 		{"an effect", state.Command{Effects: []state.Effect{{Key: "e", Payload: bad}}}, `payload of effect "e" is not JSON`},
 	}

@@ -47,20 +47,20 @@ func (p Confirm) Register(r *plugin.Registrar) error {
 	for _, name := range p.Tools {
 		asked[name] = true
 	}
-	r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		if !asked[c.Call.Name] {
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		}
 		parameters, err := core.EncodeJSON(permission{c.Call.Name, c.Call.Arguments})
 		if err != nil {
 			return plugin.Verdict{}, err
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
+		return plugin.Suspend(core.TicketRequest{
 			Suspension: core.Suspension{
 				Action: "tool:PermissionConfirm", Message: "May the agent use the tool " + c.Call.Name + "?", Parameters: parameters,
 			},
 			Mode: core.ResumeReplay, Kind: core.TicketPerson,
-		}}, nil
+		}), nil
 	})
 	return nil
 }

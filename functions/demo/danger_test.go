@@ -29,14 +29,16 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 }
 
 func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
-	engine, err := plugin.New([]plugin.Plugin{demo.Confirm{Tools: []string{"danger"}}}, nil)
+	engine, err := plugin.New([]plugin.Plugin{demo.Confirm{Tools: []string{"danger"}}}, plugin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdict := func(name string, resume *core.Resume) plugin.Verdict {
 		t.Helper()
 		call := core.ToolCall{ID: "c", Name: name, Arguments: []byte(`{"text":"x"}`)}
-		v, err := engine.Gate(t.Context(), plugin.Context{Run: core.ID{15: 1}, Step: 1, Call: &call, Resume: resume})
+		v, err := engine.Gate(t.Context(), plugin.Moment{
+			Context: plugin.Context{Run: core.ID{15: 1}, Step: 1}, Turn: &core.Message{}, Call: &call, Resume: resume,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

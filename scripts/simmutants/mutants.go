@@ -276,7 +276,7 @@ var stepMutants = []mutant{
 		Name: "RunEnd runs twice",
 		File: "core/run/end.go",
 		Old:  "	before := *d\n	within, cancel",
-		New:  "	before := *d\n	_ = d.phase(ctx, plugin.Context{Phase: core.PhaseRunEnd, Termination: t})\n	*d = before\n	within, cancel",
+		New:  "	before := *d\n	_ = d.phase(ctx, core.PhaseRunEnd, plugin.Moment{Termination: t})\n	*d = before\n	within, cancel",
 	},
 	{
 		Name: "the record of a closing run is believed as it is cached",

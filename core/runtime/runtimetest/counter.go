@@ -46,12 +46,8 @@ type stepCounter struct{}
 func (stepCounter) ID() string { return "step-counter" }
 
 func (stepCounter) Register(r *plugin.Registrar) error {
-	r.Key(steps.Definition())
-	r.Hook(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
-		var command state.Command
-		err := steps.Update(&command, 1)
-		return command, err
-	})
+	r.Key(steps)
+	r.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { return steps.Update(1), nil })
 	return nil
 }
 

@@ -48,14 +48,12 @@ func (asking) ID() string { return "asking" }
 
 // Register implements plugin.Plugin.
 func (asking) Register(r *plugin.Registrar) error {
-	r.Gate(func(_ context.Context, c plugin.Context) (plugin.Verdict, error) {
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
 		var arguments struct{ Text string }
 		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &arguments) != nil || !strings.HasPrefix(arguments.Text, "wait") {
-			return plugin.Verdict{}, nil
+			return plugin.Allow, nil
 		}
-		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{
-			Suspension: core.Suspension{Action: "tool:PermissionConfirm"},
-		}}, nil
+		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:PermissionConfirm"}}), nil
 	})
 	return nil
 }

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Effort is how much a model may reason before it responds: one of the levels, or
+// a budget of tokens ([EffortBudget]). Empty: the provider's default. As JSON a
+// level is a string and a budget {"budget": n}; as text a budget is "budget:n".
+type Effort string
+
+// The levels. What they cost is the provider's affair.
+const (
+	EffortNone   Effort = "none" // no reasoning, where the model can do without
+	EffortLow    Effort = "low"
+	EffortMedium Effort = "medium"
+	EffortHigh   Effort = "high"
+	EffortMax    Effort = "max"
+)
+
+// budgetPrefix begins the text of a budget.
+const budgetPrefix = "budget:"
+
+// MaxEffortBudget is the largest budget, in tokens.
+const MaxEffortBudget = 1_000_000
+
+// EffortBudget is an effort of at most so many tokens of reasoning: 1 to
+// [MaxEffortBudget], which Check looks at.
+func EffortBudget(tokens int) Effort { return Effort(budgetPrefix + strconv.Itoa(tokens)) }
+
+// Budget returns the tokens of a budget; ok is false for a level and for nothing.
+func (e Effort) Budget() (tokens int, ok bool) {
+	digits, ok := strings.CutPrefix(string(e), budgetPrefix)
+	if !ok {
+		return 0, false
+	}
+	tokens, err := strconv.Atoi(digits)
+	if err != nil || strconv.Itoa(tokens) != digits { // one text for one budget
+		return 0, false
+	}
+	return tokens, true
+}
+
+// Check returns an error with code invalid for what is neither empty, a level nor
+// a budget within its bounds.
+func (e Effort) Check() error {
+	switch e {
+	case "", EffortNone, EffortLow, EffortMedium, EffortHigh, EffortMax:
+		return nil
+	}
+	if tokens, ok := e.Budget(); ok {
+		if tokens < 1 || tokens > MaxEffortBudget {
+			return core.Errorf(core.CodeInvalid, "reasoning_effort.budget is %d, allowed are 1 to %d", tokens, MaxEffortBudget)
+		}
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, `reasoning_effort is %q, allowed are "none", "low", "medium", "high", "max" and {"budget": n}`, core.Excerpt(string(e)))
+}
+
+// effortBudget is a budget as JSON.
+type effortBudget struct {
+	Budget *int `json:"budget"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e Effort) MarshalJSON() ([]byte, error) {
+	if tokens, ok := e.Budget(); ok {
+		return json.Marshal(effortBudget{&tokens})
+	}
+	return json.Marshal(string(e))
+}
+
+// UnmarshalJSON implements json.Unmarshaler. What Check refuses is an error.
+func (e *Effort) UnmarshalJSON(data []byte) error {
+	var read Effort
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
+		var b effortBudget
+		decoder := json.NewDecoder(bytes.NewReader(trimmed))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&b); err != nil || b.Budget == nil {
+			return core.Errorf(core.CodeInvalid, `reasoning_effort is %s, want a level or {"budget": n}`, core.Excerpt(string(trimmed)))
+		}
+		read = EffortBudget(*b.Budget)
+	} else {
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return core.Errorf(core.CodeInvalid, `reasoning_effort is %s, want a level or {"budget": n}`, core.Excerpt(string(data)))
+		}
+		read = Effort(text)
+	}
+	if err := read.Check(); err != nil {
+		return err
+	}
+	*e = read
+	return nil
+}

@@ -1,0 +1,189 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// quota configures a plugin of the tests.
+type quota struct {
+	PerDay int               `json:"per_day"`
+	Note   string            `json:"note"`
+	Hosts  map[string]int    `json:"hosts,omitempty"`
+	Nested struct{ On bool } `json:"nested"`
+}
+
+// Check implements what a section may: a check of its values.
+func (q quota) Check() error {
+	if q.PerDay < 0 {
+		return errors.New("per_day is negative")
+	}
+	return nil
+}
+
+func quotas() plugin.Section[quota] {
+	return plugin.Section[quota]{Name: "quota", Default: quota{PerDay: 10, Note: "default", Hosts: map[string]int{"a": 1}}}
+}
+
+// limiter reads its section when it is registered, and says at a gate what it is.
+type limiter struct{ read func(quota) }
+
+func (limiter) ID() string { return "limiter" }
+
+func (l limiter) Register(r *plugin.Registrar) error {
+	q, err := quotas().Read(r)
+	if err != nil {
+		return err
+	}
+	l.read(q)
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+		return plugin.Block(quotas().Of(c.Context).Note), nil
+	})
+	return nil
+}
+
+func sections(raw string) map[string]json.RawMessage {
+	if raw == "" {
+		return nil
+	}
+	return map[string]json.RawMessage{"quota": json.RawMessage(raw), "other": json.RawMessage("{")}
+}
+
+func TestASectionIsReadOverItsDefault(t *testing.T) {
+	tests := []struct {
+		name, section string
+		want          quota
+	}{
+		{"absent", "", quota{PerDay: 10, Note: "default", Hosts: map[string]int{"a": 1}}},
+		{"empty", "{}", quota{PerDay: 10, Note: "default", Hosts: map[string]int{"a": 1}}},
+		{"a member", `{"per_day":3}`, quota{PerDay: 3, Note: "default", Hosts: map[string]int{"a": 1}}},
+		{"a member that is zero", `{"per_day":0,"note":""}`, quota{Hosts: map[string]int{"a": 1}}},
+		{"a map is added to", `{"hosts":{"b":2}}`, quota{PerDay: 10, Note: "default", Hosts: map[string]int{"a": 1, "b": 2}}},
+		{"a nested member", `{"nested":{"On":true}}`, quota{PerDay: 10, Note: "default", Hosts: map[string]int{"a": 1}, Nested: struct{ On bool }{true}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got quota
+			e, err := plugin.New([]plugin.Plugin{limiter{func(q quota) { got = q }}}, plugin.Options{Sections: sections(test.section)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"quota"}, e.Sections()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestASectionThatIsWrongNamesItself(t *testing.T) {
+	tests := []struct{ name, section, want string }{
+		{"an unknown member", `{"per_week":1}`, `json: unknown field "per_week"`},
+		{"another type", `{"per_day":"1"}`, "json: cannot unmarshal string into Go struct field quota.per_day of type int"},
+		{"no object", `[1]`, "json: cannot unmarshal array into Go value of type plugin_test.quota"},
+		{"no JSON", `{"per_day":`, "unexpected EOF"},
+		{"two values", `{} {}`, "more than one JSON value"},
+		{"what its check refuses", `{"per_day":-1}`, "per_day is negative"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			read := func(q quota) { t.Errorf("it was read as %v", q) }
+			_, err := plugin.New([]plugin.Plugin{limiter{read}}, plugin.Options{Sections: sections(test.section)})
+			if diff := cmp.Diff(`registering plugin "limiter": section "quota": `+test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// capped has its check on the pointer, as a type with other methods there would.
+type capped struct{ Max int }
+
+func (c *capped) Check() error {
+	if c.Max > 5 {
+		return errors.New("too many")
+	}
+	return nil
+}
+
+func TestASectionsCheckMayBeThePointers(t *testing.T) {
+	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+		_, err := plugin.Section[capped]{Name: "quota"}.Read(r)
+		return err
+	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	if diff := cmp.Diff(`registering plugin "p": section "quota": too many`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// One plugin serves many agents, each with the settings of its own spec.
+func TestAgentsHaveTheirOwnSettings(t *testing.T) {
+	shared := limiter{func(quota) {}}
+	settled := func(section string) *plugin.Engine {
+		e, err := plugin.New([]plugin.Plugin{shared}, plugin.Options{Sections: sections(section)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	strict, lax, bare := settled(`{"note":"strict"}`), settled(`{"note":"lax"}`), settled("")
+	for _, test := range []struct {
+		engine *plugin.Engine
+		want   string
+	}{{strict, "strict"}, {lax, "lax"}, {bare, "default"}, {strict, "strict"}} {
+		got, err := test.engine.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+		if err != nil || got.Reason != test.want {
+			t.Errorf("the gate says %q, %v, want %q", got.Reason, err, test.want)
+		}
+	}
+	// A context that no engine has made knows of no agent.
+	if got := quotas().Of(plugin.Context{}); got.Note != "default" {
+		t.Errorf("without an agent the note is %q, want the default", got.Note)
+	}
+}
+
+func TestReadingASectionLeavesItsDefaultAlone(t *testing.T) {
+	section := quotas()
+	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+		_, err := section.Read(r)
+		return err
+	}}}, plugin.Options{Sections: sections(`{"hosts":{"b":2}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(quotas().Default, section.Default); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASectionHasASchema(t *testing.T) {
+	type nested struct {
+		Max   int
+		Rules []capped
+	}
+	got, err := plugin.Section[nested]{Name: "quota"}.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Nothing is required: Read takes the default for what is left out.
+	const rules = `{"type":["null","array"],"items":{"type":"object","properties":{"Max":{"type":"integer"}},"additionalProperties":false}}`
+	want := `{"type":"object","properties":{"Max":{"type":"integer"},"Rules":` + rules + `},"additionalProperties":false}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	_, err = plugin.Section[func()]{Name: "quota"}.Schema()
+	if want := `schema of section "quota": `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("of a function: %v, want an error that begins with %s", err, want)
+	}
+}

@@ -1,0 +1,143 @@
+package run
+
+import (
+	"context"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// prepare makes the request for an inference of this step: the only place where one
+// is made, so that a retry, a continuation and the first call differ in nothing but
+// what is said so far. It depends on the draft alone:
+//
+//   - the agent's system prompt, and the context messages that are part of it;
+//   - context messages of the session and of the conversation;
+//   - the conversation, cut to the window, with what the run was asked before it;
+//   - what the turn has said, if a call is to go on from it;
+//   - context messages behind the newest message;
+//   - the agent's tools, but for those that plugins hide;
+//   - parameters: the agent's, then what plugins override for this step;
+//   - last, the plugins' transforms, in order.
+func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
+	spec := &d.agent.Spec
+	request := model.Request{
+		Model: d.agent.ModelName, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
+		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
+		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
+	}
+	asked, err := d.agent.Engine.Adjustments(d.snapshot)
+	if err != nil {
+		return request, endAt("plugin", "what plugins ask of the request", err)
+	}
+	override(&request, asked.Override)
+	if asked.Filters() {
+		request.Tools = offered(request.Tools, &asked)
+	}
+	request.Messages = d.arrange(&request, asked.Messages, said)
+	if err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request); err != nil {
+		if ctx.Err() != nil {
+			return request, context.Cause(ctx)
+		}
+		return request, endAt("plugin", "request transform", err)
+	}
+	return request, nil
+}
+
+// toolChoice is the agent's choice of tools. One that forces a call holds until the
+// run has called a tool: a model that must call one in every turn never comes to an
+// end.
+func (d *draft) toolChoice() model.ToolChoice {
+	choice := d.agent.Spec.ToolChoice
+	if forced := choice.Mode == model.ToolRequired || choice.Mode == model.ToolNamed; forced && len(d.totals.Calls) > 0 {
+		return model.ToolChoice{}
+	}
+	return choice
+}
+
+// override sets the parameters that plugins have asked for.
+func override(request *model.Request, o model.Override) {
+	if o.UpstreamModel != "" {
+		request.Model = o.UpstreamModel
+	}
+	if o.Temperature != nil {
+		request.Temperature = o.Temperature
+	}
+	if o.TopP != nil {
+		request.TopP = o.TopP
+	}
+	if o.MaxTokens != 0 {
+		request.MaxTokens = o.MaxTokens
+	}
+	if o.ReasoningEffort != "" {
+		request.ReasoningEffort = o.ReasoningEffort
+	}
+}
+
+// offered returns the tools that the model is shown, in a slice of its own.
+func offered(tools []model.ToolDefinition, asked *plugin.Adjustments) []model.ToolDefinition {
+	var shown []model.ToolDefinition
+	for _, t := range tools {
+		if asked.Offers(t.Name) {
+			shown = append(shown, t)
+		}
+	}
+	return shown
+}
+
+// arrange returns the messages of the request, and adds to its system prompt what
+// belongs there. Without context messages the conversation's own slice is the
+// request's: nothing is copied.
+func (d *draft) arrange(request *model.Request, context []plugin.ContextMessage, said []core.Message) []core.Message {
+	conversation := d.prompt()
+	if len(context) == 0 {
+		return append(conversation[:len(conversation):len(conversation)], said...)
+	}
+	messages := make([]core.Message, 0, len(context)+len(conversation)+len(said))
+	var behind []core.Message
+	for i := range context {
+		switch m := &context[i]; m.Target {
+		case plugin.TargetSystem, "":
+			request.System = strings.TrimPrefix(request.System+"\n\n"+m.Text, "\n\n")
+		case plugin.TargetSuffix:
+			behind = append(behind, d.contextMessage(m))
+		default:
+			messages = append(messages, d.contextMessage(m))
+		}
+	}
+	messages = append(append(messages, conversation...), said...)
+	return append(messages, behind...)
+}
+
+// contextMessage is a context message as the model reads it. Its id says whose it
+// is, and never stands in a log.
+func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
+	role := m.Role
+	if role == "" {
+		role = core.RoleSystem
+	}
+	return core.Message{
+		ID: "context." + m.Key, Role: role, RunID: d.id, Content: []core.Block{{Type: core.BlockText, Text: m.Text}},
+	}
+}
+
+// prompt is the part of the conversation that the model is shown: the window,
+// and before it what the run was asked, if it is older. Without that a long run
+// would forget its task. Never longer than the window and one: the model's limit is
+// the window's to keep. It is cut again here, behind begin, because the draft
+// has grown by what people said since.
+func (d *draft) prompt() []core.Message {
+	messages := d.messages[d.window.Cut(d.messages):]
+	opening := d.conversation.opening
+	if d.conversation.run != d.id || opening == nil {
+		return messages
+	}
+	for _, m := range messages {
+		if m.Role == core.RoleUser && m.RunID == d.id {
+			return messages
+		}
+	}
+	return append([]core.Message{*opening}, messages...)
+}

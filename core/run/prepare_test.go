@@ -1,0 +1,355 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// heard is a model that keeps its requests and says the nth list of deltas to the nth
+// of them; the last list again to whatever comes after.
+type heard struct {
+	says     [][]model.Delta
+	requests []model.Request
+}
+
+func (h *heard) Stream(_ context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	h.requests = append(h.requests, request)
+	deltas := h.says[min(len(h.requests), len(h.says))-1]
+	return func(yield func(model.Delta, error) bool) {
+		for _, d := range deltas {
+			if d.Type == 0 {
+				yield(model.Delta{}, &model.Error{Kind: model.KindInterrupted, Message: d.Text})
+				return
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// told is a request in one line for each part of it.
+func told(r model.Request) []string {
+	lines := []string{"model " + r.Model}
+	if r.System != "" {
+		lines = append(lines, fmt.Sprintf("prompt %q", r.System))
+	}
+	for _, m := range r.Messages {
+		line := string(m.Role) + " " + m.Text()
+		for _, c := range m.ToolCalls {
+			line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+		}
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	var tools []string
+	for _, t := range r.Tools {
+		tools = append(tools, t.Name)
+	}
+	lines = append(lines, "tools "+strings.Join(tools, " "))
+	parameters, _ := json.Marshal(struct {
+		MaxTokens     int                   `json:",omitzero"`
+		Temperature   *float64              `json:",omitzero"`
+		TopP          *float64              `json:",omitzero"`
+		Effort        model.Effort          `json:",omitzero"`
+		StopSequences []string              `json:",omitzero"`
+		Format        *model.ResponseFormat `json:",omitzero"`
+		Choice        model.ToolChoice      `json:",omitzero"`
+	}{r.MaxTokens, r.Temperature, r.TopP, r.ReasoningEffort, r.StopSequences, r.ResponseFormat, r.ToolChoice})
+	return append(lines, string(parameters))
+}
+
+// demo is the registry of one agent, demo, with the tools echo and look.
+func demo(tb testing.TB, m model.Model, s agent.Spec, plugins ...plugin.Plugin) *agent.Registry {
+	tb.Helper()
+	s.ID, s.Model = "demo", "m"
+	for _, p := range plugins {
+		s.Plugins = append(s.Plugins, p.ID())
+	}
+	agents, err := agent.NewRegistry(agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}},
+		Tools: []tool.Tool{echoTool(tb), toolFunc{name: "look", run: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Text("seen"), nil
+		}}},
+		Plugins: plugins, Specs: []agent.Spec{s},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return agents
+}
+
+// before is a plugin whose hook before the inference returns the command of a step.
+func before(command func(step int) state.Command) plugin.Plugin {
+	return pluginFunc{"before", func(r *plugin.Registrar) {
+		r.OnBeforeInference(func(_ context.Context, c plugin.BeforeInference) (state.Command, error) { return command(c.Step), nil })
+	}}
+}
+
+// What is asked of a request comes to the request of the step, and of no other.
+func TestRequestOfAStep(t *testing.T) {
+	type message = plugin.ContextMessage
+	add := plugin.AddContextMessage.Schedule
+	tests := []struct {
+		name    string
+		spec    agent.Spec
+		plugins []plugin.Plugin
+		first   []string
+		second  []string // behind a call of look
+	}{
+		{
+			name:   "nothing but the model",
+			first:  []string{"model small", "user hi", "tools echo look", "{}"},
+			second: []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools echo look", "{}"},
+		},
+		{
+			name: "the agent's parameters; a forced choice of tools holds until one was called",
+			spec: agent.Spec{
+				SystemPrompt: "Be kind.", MaxTokens: 9, Temperature: new(0.5), TopP: new(0.25), StopSequences: []string{"END"},
+				ReasoningEffort: model.EffortLow, ResponseFormat: &model.ResponseFormat{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)},
+				ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "look"},
+			},
+			first: []string{
+				"model small", `prompt "Be kind."`, "user hi", "tools echo look",
+				`{"MaxTokens":9,"Temperature":0.5,"TopP":0.25,"Effort":"low","StopSequences":["END"],"Format":{"name":"f","schema":{"type":"object"}},"Choice":{"mode":"tool","name":"look"}}`,
+			},
+			second: []string{
+				"model small", `prompt "Be kind."`, "user hi", "assistant [look {}]", `tool "seen"`, "tools echo look",
+				`{"MaxTokens":9,"Temperature":0.5,"TopP":0.25,"Effort":"low","StopSequences":["END"],"Format":{"name":"f","schema":{"type":"object"}}}`,
+			},
+		},
+		{
+			name: "an override of the first step",
+			spec: agent.Spec{MaxTokens: 9, ReasoningEffort: model.EffortLow, ToolChoice: model.ToolChoice{Mode: model.ToolNone}},
+			plugins: []plugin.Plugin{before(func(step int) state.Command {
+				if step > 1 {
+					return state.Command{}
+				}
+				return plugin.SetInferenceOverride.Schedule(model.Override{
+					UpstreamModel: "large", MaxTokens: 5, Temperature: new(0.0), TopP: new(1.0), ReasoningEffort: model.EffortBudget(100),
+				})
+			})},
+			first:  []string{"model large", "user hi", "tools echo look", `{"MaxTokens":5,"Temperature":0,"TopP":1,"Effort":{"budget":100},"Choice":{"mode":"none"}}`},
+			second: []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools echo look", `{"MaxTokens":9,"Effort":"low","Choice":{"mode":"none"}}`},
+		},
+		{
+			name: "context messages by their target, tools that are hidden",
+			spec: agent.Spec{SystemPrompt: "Be kind."},
+			plugins: []plugin.Plugin{before(func(step int) state.Command {
+				if step > 1 {
+					return plugin.ExcludeTool.Schedule("echo")
+				}
+				return state.Combine(
+					add(message{Key: "d", Text: "suffix", Target: plugin.TargetSuffix}), add(message{Key: "c", Text: "talk", Target: plugin.TargetConversation, Role: core.RoleUser}),
+					add(message{Key: "b", Text: "session", Target: plugin.TargetSession, Persistent: true}), add(message{Key: "a", Text: "It is noon."}),
+					plugin.IncludeOnlyTools.Schedule([]string{"echo"}),
+				)
+			})},
+			first:  []string{"model small", `prompt "Be kind.\n\nIt is noon."`, "system session", "user talk", "user hi", "system suffix", "tools echo", "{}"},
+			second: []string{"model small", `prompt "Be kind."`, "system session", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
+			name: "a prompt of context alone, and what a tool of the step before has asked for",
+			plugins: []plugin.Plugin{
+				before(func(step int) state.Command { return add(message{Key: "a", Text: fmt.Sprint("step ", step)}) }),
+				pluginFunc{"behind", func(r *plugin.Registrar) {
+					r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
+						return add(message{Key: "b", Text: "it said " + c.Result.Text(), Target: plugin.TargetSuffix}), nil
+					})
+				}},
+			},
+			first:  []string{"model small", `prompt "step 1"`, "user hi", "tools echo look", "{}"},
+			second: []string{"model small", `prompt "step 2"`, "user hi", "assistant [look {}]", `tool "seen"`, `system it said "seen"`, "tools echo look", "{}"},
+		},
+		{
+			name: "transforms come last, in order, and write into nobody's slices",
+			plugins: []plugin.Plugin{
+				before(func(int) state.Command { return add(message{Key: "a", Text: "context"}) }),
+				pluginFunc{"one", func(r *plugin.Registrar) {
+					r.Transform(func(_ context.Context, _ plugin.BeforeInference, request *model.Request) error {
+						request.System += ", one"
+						return nil
+					})
+				}},
+				pluginFunc{"two", func(r *plugin.Registrar) {
+					r.Transform(func(_ context.Context, c plugin.BeforeInference, request *model.Request) error {
+						request.System += fmt.Sprint(", two of step ", c.Step)
+						request.Messages = append(request.Messages, core.UserMessage("", "last"))
+						return nil
+					})
+				}},
+			},
+			first:  []string{"model small", `prompt "context, one, two of step 1"`, "user hi", "user last", "tools echo look", "{}"},
+			second: []string{"model small", `prompt "context, one, two of step 2"`, "user hi", "assistant [look {}]", `tool "seen"`, "user last", "tools echo look", "{}"},
+		},
+	}
+	for _, tt := range tests {
+		for _, warm := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, warm %v", tt.name, warm), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := &heard{says: [][]model.Delta{calls("look", "{}"), text("done")}}
+					o := options{agents: demo(t, m, tt.spec, tt.plugins...)}
+					w := newWorld(t, o)
+					w.submit(t, key, "hi", mailbox.ModeQueue)
+					w.step(t, key)
+					if !warm {
+						w.stepper = w.other(t, o)
+					}
+					w.step(t, key)
+					if len(m.requests) != 2 {
+						t.Fatalf("%d requests, want 2", len(m.requests))
+					}
+					if diff := cmp.Diff(tt.first, told(m.requests[0])); diff != "" {
+						t.Errorf("first request (-want +got):\n%s", diff)
+					}
+					if diff := cmp.Diff(tt.second, told(m.requests[1])); diff != "" {
+						t.Errorf("second request (-want +got):\n%s", diff)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A turn that has reached its limit of tokens goes on as one turn, with the same
+// tools, parameters and context as the call before.
+func TestContinuationBehindATokenLimit(t *testing.T) {
+	limit := model.Delta{Type: model.DeltaStop, Stop: core.StopMaxTokens}
+	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
+	const note = "user " + model.LimitNote
+	shown := func(said ...string) []string {
+		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "user hi"}, said...)
+		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5}`)
+	}
+	tests := []struct {
+		name  string
+		most  *int
+		says  [][]model.Delta
+		asked [][]string
+		turn  string // the first
+		end   string
+	}{
+		{
+			name:  "text",
+			says:  [][]model.Delta{{say("one "), usage(2), limit}, {say("two"), usage(1), stopped}},
+			asked: [][]string{shown(), shown("assistant one", note)},
+			turn:  `text "one two" usage 0 3 end_turn`, end: `done 1 {"type":"natural_end"} "one two"`,
+		},
+		{
+			name:  "twice at most, and the turn says that it was cut short",
+			says:  [][]model.Delta{{say("a"), limit}, {say("b"), limit}, {say("c"), limit}},
+			asked: [][]string{shown(), shown("assistant a", note), shown("assistant ab", note)},
+			turn:  `text "abc" max_tokens`, end: `done 1 {"type":"natural_end","code":"max_tokens"} "abc"`,
+		},
+		{
+			name:  "never, if the agent says so",
+			most:  new(0),
+			says:  [][]model.Delta{{say("a"), limit}},
+			asked: [][]string{shown()},
+			turn:  `text "a" max_tokens`, end: `done 1 {"type":"natural_end","code":"max_tokens"} "a"`,
+		},
+		{
+			name:  "a call that was cut off is void",
+			says:  [][]model.Delta{{say("I "), begin(0, "c", "look"), argue(0, `{"a`), limit}, {say("see"), stopped}},
+			asked: [][]string{shown(), shown("assistant I", note)},
+			turn:  `text "I see" end_turn`, end: `done 1 {"type":"natural_end"} "I see"`,
+		},
+		{
+			name:  "a call that was cut off beside no text is asked for anew",
+			says:  [][]model.Delta{{begin(0, "c", "look"), argue(0, `{"a`), limit}, {say("no"), stopped}},
+			asked: [][]string{shown(), shown()},
+			turn:  `text "no" end_turn`, end: `done 1 {"type":"natural_end"} "no"`,
+		},
+		{
+			name:  "a thought alone is left as it is",
+			says:  [][]model.Delta{{think("hm"), limit}},
+			asked: [][]string{shown()},
+			turn:  `reasoning "hm" max_tokens`, end: `done 1 {"type":"natural_end","code":"max_tokens"} ""`,
+		},
+		{
+			name:  "a failure behind the limit goes on from there, too",
+			says:  [][]model.Delta{{say("a"), limit}, {say("b"), {Text: "cut"}}, {say("c"), stopped}},
+			asked: [][]string{shown(), shown("assistant a", note), shown("assistant ab", "user "+model.ContinueNote)},
+			turn:  `text "abc" end_turn`, end: `done 1 {"type":"natural_end"} "abc"`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &heard{says: tt.says}
+				w := newWorld(t, options{env: drawing(0), agents: demo(t, m, agent.Spec{SystemPrompt: "Be kind.", MaxContinuations: tt.most}, before(func(int) state.Command {
+					return state.Combine(
+						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "a", Text: "context"}),
+						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "b", Text: "suffix", Target: plugin.TargetSuffix}),
+						plugin.SetInferenceOverride.Schedule(model.Override{UpstreamModel: "large", MaxTokens: 5}), plugin.ExcludeTool.Schedule("look"),
+					)
+				}))})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, func(core.Event) error { return nil })
+				var asked [][]string
+				for _, r := range m.requests {
+					asked = append(asked, told(r))
+				}
+				if diff := cmp.Diff(tt.asked, asked); diff != "" {
+					t.Errorf("asked (-want +got):\n%s", diff)
+				}
+				turn := *w.turnOf(t).Message
+				if got := describe(turn); got != tt.turn || turn.Model != "large" {
+					t.Errorf("the turn is %s of %s\nwant %s of large", got, turn.Model, tt.turn)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
+}
+
+// Arguments that a limit has cut off never run, though a call before them does.
+func TestCallThatALimitCutsOffDoesNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &heard{says: [][]model.Delta{
+			{begin(0, "a", "echo"), argue(0, `{"text":"x"}`), begin(1, "b", "echo"), argue(1, `{"text":`), {Type: model.DeltaStop, Stop: core.StopMaxTokens}},
+			text("done"),
+		}}
+		w := newWorld(t, options{agents: demo(t, m, agent.Spec{})})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		want := []string{
+			"user: hi", `assistant: [echo {"text":"x"}][echo "{\"text\":"]`, `tool: {"text":"x"}`,
+			`tool: invalid arguments: the arguments: got string, want object`, "assistant: done",
+		}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What a plugin does wrong with a request ends the run, before the model is asked.
+func TestFailedTransformEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &heard{says: [][]model.Delta{text("never")}}
+		w := newWorld(t, options{agents: demo(t, m, agent.Spec{}, pluginFunc{"bad", func(r *plugin.Registrar) {
+			r.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { panic("boom") })
+		}})})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got, want := w.end(t, key, receipt), `done 0 {"type":"error","code":"plugin","detail":"code of the agent panicked"} ""`; got != want || len(m.requests) != 0 {
+			t.Errorf("after %d requests the run is %s\nwant %s", len(m.requests), got, want)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// ErrConflict is a change that was made on another state than the one that it
+// meets, or beside a change that it does not go with: see [RevisionError],
+// [ConflictError] and [BaseError]. Made anew on the present snapshot it may fit.
+var ErrConflict = core.Errorf(core.CodeConflict, "the change does not fit what was changed meanwhile")
+
+// Batch is an ordered list of mutations that are applied together or not at all.
+type Batch struct {
+	Mutations []Mutation `json:"mutations,omitempty"`
+
+	// Base is the revision that the batch was made for; on another one nothing of it
+	// is applied. Nil: it fits whatever is there. Hooks need none: the engine tells
+	// by the keys which of them collide.
+	Base *uint64 `json:"base,omitempty"`
+}
+
+// IsZero reports whether the batch is empty, whatever its base.
+func (b Batch) IsZero() bool { return len(b.Mutations) == 0 }
+
+// On returns the batch for one revision only: the snapshot's.
+func (b Batch) On(s Snapshot) Batch {
+	base := s.revision
+	b.Base = &base
+	return b
+}
+
+// Touched returns the names of the keys that the batch changes, each once, in the
+// order in which they are first changed.
+func (b Batch) Touched() []string {
+	var keys []string
+	for _, m := range b.Mutations {
+		if !slices.Contains(keys, m.Key) {
+			keys = append(keys, m.Key)
+		}
+	}
+	return keys
+}
+
+// append adds d's mutations behind b's. A batch without a base goes with any, and
+// so does an empty one.
+func (b *Batch) append(d Batch) error {
+	switch {
+	case d.Base == nil || d.IsZero():
+	case b.Base == nil || b.IsZero():
+		b.Base = d.Base
+	case *b.Base != *d.Base:
+		return &BaseError{Base: *b.Base, Other: *d.Base}
+	}
+	b.Mutations = append(b.Mutations, d.Mutations...)
+	return nil
+}
+
+// Mutation changes one key: an update for its Apply, or a whole value, or, with
+// neither, a clear back to the zero value. A key of ScopeCall is that of the call
+// whose snapshot the batch is committed on.
+type Mutation struct {
+	Key    string          `json:"key"`
+	Update json.RawMessage `json:"update,omitempty"`
+	Value  json.RawMessage `json:"value,omitempty"` // what the key is set to, whatever it was
+}
+
+// merges reports whether the mutation goes with others of a commutative key.
+func (m Mutation) merges() bool { return len(m.Update) > 0 }
+
+// RevisionError is a batch that was made for another revision than the one that it
+// was committed on. It is [ErrConflict].
+type RevisionError struct {
+	Expected uint64 // the batch's base
+	Actual   uint64
+}
+
+// Error implements error.
+func (e *RevisionError) Error() string {
+	return fmt.Sprintf("the batch is for revision %d, the state is at revision %d", e.Expected, e.Actual)
+}
+
+// Unwrap returns [ErrConflict].
+func (e *RevisionError) Unwrap() error { return ErrConflict }
+
+// ConflictError is two batches that change a key in ways that do not merge. It is
+// [ErrConflict].
+type ConflictError struct {
+	Key string
+}
+
+// Error implements error.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("two batches change state key %q in ways that do not merge", e.Key)
+}
+
+// Unwrap returns [ErrConflict].
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// BaseError is two batches that were made for different revisions. It is
+// [ErrConflict].
+type BaseError struct {
+	Base  uint64
+	Other uint64
+}
+
+// Error implements error.
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("one batch is for revision %d and another for revision %d", e.Base, e.Other)
+}
+
+// Unwrap returns [ErrConflict].
+func (e *BaseError) Unwrap() error { return ErrConflict }
+
+// Conflict returns the first key in a's order that both batches change in a way
+// that does not merge: only updates of commutative keys do. A key that is not
+// registered does not merge. Both batches concern the same tool call, or none.
+func (r *Registry) Conflict(a, b Batch) (key string, conflict bool) {
+	for _, m := range a.Mutations {
+		commutes := r.definitions[m.Key].merge == Commutative && m.merges()
+		for _, n := range b.Mutations {
+			if m.Key == n.Key && !(commutes && n.merges()) {
+				return m.Key, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Merge returns one batch that does what batches made side by side do, in order.
+// Two that change a key in ways that do not merge are a [*ConflictError], two with
+// different bases a [*BaseError]; a batch without a base goes with any.
+func (r *Registry) Merge(batches ...Batch) (Batch, error) {
+	var all Batch
+	for _, b := range batches {
+		if key, conflict := r.Conflict(b, all); conflict {
+			return Batch{}, fmt.Errorf("merging batches: %w", &ConflictError{Key: key})
+		}
+		if err := all.append(b); err != nil {
+			return Batch{}, fmt.Errorf("merging batches: %w", err)
+		}
+	}
+	return all, nil
+}
