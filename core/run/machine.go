@@ -29,7 +29,7 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 		loaded
 		step
 	}{step: step{
-		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head, at: s.env.Millis(),
+		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head,
 		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
 	}}
 	p, m := &values.step, &values.machine
