@@ -222,7 +222,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if err := m.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
-	m.at = m.env.Millis() // what RunEnd is shown, and the run's record says
+	m.at = m.endedAt() // what RunEnd is shown, and the run's record says
 	skipped, err := m.runEnd(ctx, t)
 	if err != nil {
 		return Stepped{}, err
@@ -308,7 +308,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	number := int(m.head.Run.Step) + 1
 	last := core.Message{
 		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
-		RunID: m.id, Step: number, CreatedAt: m.env.Millis(), StopReason: core.StopOther,
+		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
 	if m.agent != nil {
 		last.Model = m.agent.ModelName

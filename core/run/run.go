@@ -75,6 +75,9 @@ type Options struct {
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
+	// History makes every step one that has happened before: its times are those of
+	// the record, and no effects run. nil: it is the first time.
+	History History
 }
 
 const defaultCacheSize = 64 << 20
@@ -93,6 +96,7 @@ type Stepper struct {
 	window    Window
 	cache     *cache
 	profiles  func(tenant string) state.Profiles
+	history   History
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -105,7 +109,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stop: o.Stop,
-		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles,
+		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, history: o.History,
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -64,7 +64,7 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 		r.Response = lastText(d.messages, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		d.finalize(&r, t, d.env.Millis())
+		d.finalize(&r, t, d.endedAt())
 	}
 	return r
 }
@@ -112,7 +112,7 @@ func (d *draft) remember() {
 // what was committed stands, and nobody else will act on it. A failure is logged
 // and goes nowhere, for the same reason.
 func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state.Effect) {
-	if len(effects) == 0 || d.agent == nil {
+	if len(effects) == 0 || d.agent == nil || d.history != nil { // of a replay they have happened
 		return
 	}
 	ctx, cancel := d.undisturbed(ctx)

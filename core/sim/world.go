@@ -156,6 +156,9 @@ func (w *World) Run() string {
 	if w.violation == "" {
 		w.final()
 	}
+	if w.violation == "" {
+		w.replay()
+	}
 	w.over = true
 	w.unwind()
 	w.Stats.countWorld()

@@ -20,6 +20,9 @@ type TicketRecord struct {
 	Hooks *state.Command `json:"hooks,omitempty"`
 	At    int64          `json:"at,omitempty"`   // the clock that whoever asked was shown; see [Entry.At]
 	Tool  bool           `json:"tool,omitempty"` // the call's tool asked, and no gate
+	// After is the id of the decision that the call had gone on after; empty: it was
+	// not suspended before.
+	After string `json:"after,omitempty"`
 }
 
 // DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts

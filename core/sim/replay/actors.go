@@ -1,0 +1,148 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// Resolve implements run.Agents: the present agent, with the recorded model and
+// tools.
+func (d *director) Resolve(id string) (*agent.Resolved, error) {
+	if d.agent != nil {
+		return d.agent, nil
+	}
+	present, err := d.o.Agents.Resolve(id)
+	if err != nil {
+		return nil, err
+	}
+	played := *present
+	played.Model = d
+	none := 0
+	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
+	played.Tools = make(map[string]tool.Tool, len(present.Tools))
+	for name, t := range present.Tools {
+		played.Tools[name] = recordedTool{t, d}
+	}
+	d.agent = &played
+	return d.agent, nil
+}
+
+// retries is how often a turn may break off that was stored in pieces.
+var retries = 20
+
+// Stream implements model.Model: it says what the model said in the step that is
+// under way.
+func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		s := d.steps[d.number]
+		end := d.record.Termination
+		switch {
+		case s != nil && s.turn != nil:
+			d.say(s.turn.Message, yield)
+		case s != nil && s.words != nil:
+			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) {
+				yield(model.Delta{}, d.cancel(ctx, end.Type))
+			}
+		case !d.ended():
+			yield(model.Delta{}, d.leave(ctx))
+		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
+			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
+			yield(model.Delta{}, d.leave(ctx))
+		default: // the step came to nothing, and the run ended
+			d.closes = true
+			yield(model.Delta{}, d.giveBack(ctx))
+		}
+	}
+}
+
+// say says a recorded turn. Two blocks of reasoning without an echo between them were
+// said by two calls of the model, the first of which failed.
+func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
+	for d.said < len(m.Content) {
+		block := m.Content[d.said]
+		d.said++
+		delta := model.Delta{Type: model.DeltaText, Text: block.Text}
+		if block.Type == core.BlockReasoning {
+			delta.Type, delta.Echo = model.DeltaReasoning, block.Echo
+		}
+		if !yield(delta, nil) {
+			return
+		}
+		if d.said < len(m.Content) && block.Type == core.BlockReasoning && m.Content[d.said].Type == block.Type && block.Echo == nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindInterrupted})
+			return
+		}
+	}
+	for i, call := range m.ToolCalls {
+		if !yield(model.Delta{Type: model.DeltaToolStart, Index: i, CallID: call.ID, Name: call.Name}, nil) ||
+			!yield(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: sent(call.Arguments)}, nil) {
+			return
+		}
+	}
+	if m.Usage != nil && !yield(model.Delta{Type: model.DeltaUsage, Usage: *m.Usage}, nil) {
+		return
+	}
+	yield(model.Delta{Type: model.DeltaStop, Stop: m.StopReason}, nil)
+}
+
+// sent is what a model may have sent as the arguments that are stored: what is no
+// JSON is stored as a JSON string.
+func sent(stored json.RawMessage) string {
+	var text string
+	if json.Unmarshal(stored, &text) == nil && !json.Valid([]byte(text)) {
+		if quoted, err := json.Marshal(text); err == nil && string(quoted) == string(stored) {
+			return text
+		}
+	}
+	return string(stored)
+}
+
+// recordedTool is a tool whose calls come to what they came to.
+type recordedTool struct {
+	tool.Tool
+	director *director
+}
+
+// Run implements tool.Tool.
+func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	d := t.director
+	i, _ := strconv.Atoi(call.Key[strings.LastIndexByte(call.Key, '/')+1:])
+	s := d.steps[call.Step]
+	decided := 0
+	if call.Resume != nil {
+		decided = 1 + slices.IndexFunc(s.asked[i], func(t thread.TicketRecord) bool { return t.Suspension.ID == call.Resume.Suspension })
+	}
+	if decided < len(s.asked[i]) && s.asked[i][decided].Tool {
+		asked := s.asked[i][decided]
+		return tool.Suspended(core.TicketRequest{Suspension: asked.Suspension, Mode: asked.Mode, Kind: asked.Kind}), nil
+	}
+	result := s.result(i)
+	if result == nil { // it was running when the record ends
+		return tool.Result{}, tool.Fatal(d.leave(ctx))
+	}
+	switch result.Message.ToolResult.Status {
+	case core.ResultOK, core.ResultError, "":
+	default:
+		d.differs(Difference{
+			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",
+			Recorded: encode(result.Message.ToolResult.Status), Present: fmt.Sprintf("the tool %q runs", call.Name),
+		})
+		return tool.Result{}, tool.Fatal(d.leave(ctx))
+	}
+	returned := tool.Result{ToolResult: *result.Message.ToolResult}
+	if result.Intents != nil {
+		returned.Command = *result.Intents
+	}
+	return returned, nil
+}

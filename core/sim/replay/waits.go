@@ -1,0 +1,264 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Head implements run.Committer.
+func (d *director) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	return d.box.Head(ctx, key)
+}
+
+// Commit implements run.Committer.
+func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
+	build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	c, isStep := change.(thread.CommitStep)
+	switch {
+	case isStep && c.Outcome == thread.Wait:
+		return d.commitWait(ctx, c, build)
+	case isStep && c.Natural: // what was steered to the run keeps it from its end
+		if err := d.steer(ctx, d.number+1, thread.InboxInternal); err != nil {
+			return known, thread.Result{}, err
+		}
+	}
+	head, result, err := d.box.Commit(ctx, key, known, change, build)
+	if err != nil {
+		return head, result, err
+	}
+	switch change.(type) {
+	case thread.CommitTurn:
+		return head, result, d.giveBack(ctx)
+	case thread.CommitStep:
+		if result.Outcome == thread.Close && d.record.Skipped {
+			return head, result, d.giveBack(ctx)
+		}
+	}
+	return head, result, nil
+}
+
+// steer gives the run what it read before a step, once.
+func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind) error {
+	s := d.steps[number]
+	if s == nil || d.heard[number] {
+		return nil
+	}
+	d.heard[number] = true
+	for _, in := range s.inputs {
+		queued := thread.Queued{Dispatch: in.id, AgentID: d.record.AgentID, Messages: in.messages, CreatedAt: d.record.CreatedAt}
+		_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: in.id, Kind: kind, Owner: d.owner}, d.inputRecord(queued))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next are the waits of a round that have not passed.
+func (d *director) next(s *recordedStep) []wait { return s.waits[min(d.waited[s], len(s.waits)):] }
+
+// due reports whether a call has its result by the next wait.
+func (d *director) due(s *recordedStep, call int) bool {
+	waits := d.next(s)
+	return len(waits) == 0 || slices.Contains(waits[0].Merged, call)
+}
+
+// commitWait is asked when the round is to wait. Where the record has that wait it is
+// written, with what was decided by then. Else the round went on at once: what it
+// waits for was decided while siblings still ran. The tickets are put up and decided,
+// and the next claim goes on.
+func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	head, err := d.box.Head(ctx, d.key)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	would, result, err := thread.Apply(head, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
+	if err != nil {
+		return head, result, err
+	}
+	records, err := build(would, result)
+	if err != nil {
+		return head, result, err
+	}
+	s := d.steps[int(head.Run.Step)]
+	tickets := slices.DeleteFunc(slices.Clone(would.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
+	present, err := d.roundOf(records)
+	if err != nil {
+		return head, result, err
+	}
+	at := d.matching(s, present, tickets)
+	var early []thread.Ticket // what is decided before the write
+	if at < 0 {
+		early = tickets
+	} else {
+		early = without(tickets, s.waits[at].Waits)
+	}
+	if len(early) > 0 {
+		if err := d.putUp(ctx, c, build); err != nil {
+			return head, result, err
+		}
+		settled, err := d.settle(ctx, s, early)
+		if err != nil {
+			return head, result, err
+		}
+		if at < 0 && !settled {
+			return head, result, d.stuck(ctx, s, head)
+		}
+	}
+	if at < 0 {
+		return head, result, d.giveBack(ctx)
+	}
+	d.waited[s] = at + 1
+	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
+		d.differs(*x)
+		return head, result, d.leave(ctx)
+	}
+	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+}
+
+// roundOf is what the round has come to, from the records of a wait.
+func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, err error) {
+	for _, r := range records {
+		if strings.Contains(r.Name, "#round#") {
+			return present, d.o.Records.Decode("round", r.Payload, &present)
+		}
+	}
+	return present, fmt.Errorf("a wait without its round: %w", store.ErrCorrupt)
+}
+
+// matching is the index of the recorded wait that a round has come to; -1: none. Of
+// several that look the same the last counts: those before it were refused.
+func (d *director) matching(s *recordedStep, present thread.RoundRecord, tickets []thread.Ticket) int {
+	for i := len(s.waits) - 1; i >= d.waited[s]; i-- {
+		w := s.waits[i]
+		stand := !slices.ContainsFunc(w.Waits, func(id uint64) bool {
+			return !slices.ContainsFunc(tickets, func(t thread.Ticket) bool { return t.ID == id })
+		})
+		if stand && same(w.Merged, present.Merged) {
+			return i
+		}
+	}
+	return -1
+}
+
+// same reports whether two lists have the same members.
+func same(a, b []int) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// without leaves out the tickets of the ids.
+func without(tickets []thread.Ticket, ids []uint64) []thread.Ticket {
+	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return slices.Contains(ids, t.ID) })
+}
+
+// putUp puts a round's tickets in the head, while its claim goes on.
+func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) error {
+	change := thread.Suspend{Fence: c.Fence, Calls: c.Calls, Tickets: c.Tickets}
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		result.Outcome = thread.Yield
+		records, err := build(next, result)
+		records = slices.DeleteFunc(records, func(r store.Record) bool {
+			return !strings.HasPrefix(r.Name, "C#") || strings.Contains(r.Name, "#round#")
+		})
+		for i := range records {
+			records[i].Fence, records[i].Version = c.Fence, next.Version
+		}
+		return records, err
+	})
+	return err
+}
+
+// settle does with tickets what was done: they are decided, or a person said something
+// else. It reports whether there was any of that.
+func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (settled bool, err error) {
+	superseded := false
+	for _, t := range tickets {
+		call := int(t.Call)
+		n := slices.IndexFunc(s.asked[call], func(k thread.TicketRecord) bool { return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID })
+		if n < 0 {
+			continue
+		}
+		decision, ok := s.decision(call, n)
+		if !ok {
+			result := s.result(call)
+			superseded = superseded || result != nil && result.Message.ToolResult.Status == core.ResultCancelled && result.Decision == "" && n+1 == len(s.asked[call])
+			continue
+		}
+		if err := d.decide(ctx, s, t, s.asked[call][n].Ticket, decision); err != nil {
+			return settled, err
+		}
+		settled = true
+	}
+	if !superseded || d.closesIn(s) {
+		return settled, nil
+	}
+	return true, d.steer(ctx, d.number+1, thread.InboxPerson)
+}
+
+// decide takes a recorded decision on a ticket.
+func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
+	key := thread.DecisionKey(d.record.ID, decision.Suspension, decision.ID)
+	change := thread.Decide{Run: d.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision)}
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
+		payload, err := d.o.Records.Encode("decision", decision)
+		return []store.Record{{Name: store.DecisionName(d.record.ID, s.seq, t.Call, key), Payload: payload}}, err
+	})
+	return err
+}
+
+// endWait does what ended the wait of a run: decisions, or what a person said.
+func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
+	open := slices.DeleteFunc(slices.Clone(head.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
+	tickets := open
+	for _, w := range d.next(s) {
+		if now := without(open, w.Waits); len(now) > 0 {
+			tickets = now
+			break
+		}
+	}
+	if _, err := d.settle(ctx, s, tickets); err != nil {
+		return err
+	}
+	head, err := d.box.Head(ctx, d.key)
+	if err != nil || head.Run.Status != thread.Waiting {
+		return err
+	}
+	if !d.closesIn(s) {
+		return d.stuck(ctx, s, head)
+	}
+	// Whatever ended the run, its tickets go with it: as if somebody had spoken.
+	d.closes = true
+	if err := d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true }); err != nil {
+		return err
+	}
+	_, _, err = d.box.Commit(ctx, d.key, head, thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: d.owner}, nil)
+	return err
+}
+
+// stuck is asked when the round waits and the record does not say how that ended: the
+// record ends there, or the run was closed, or the call did not wait.
+func (d *director) stuck(ctx context.Context, s *recordedStep, head thread.Head) error {
+	d.over = true
+	if d.closesIn(s) {
+		d.over, d.closes = false, true
+		return d.giveBack(ctx)
+	}
+	for _, t := range head.Tickets {
+		if result := s.result(int(t.Call)); result != nil && t.Decision == 0 {
+			d.differs(Difference{
+				Step: d.number, Seq: s.seq + 1 + uint64(t.Call), Where: WhereLog, Field: "message.tool_result", By: "gates and tools",
+				Recorded: encode(result.Message.ToolResult), Present: "the call waits for a decision",
+			})
+		}
+	}
+	if head.Claim.Fence == 0 {
+		return nil
+	}
+	return d.giveBack(ctx)
+}
