@@ -25,6 +25,7 @@ type draft struct {
 	patches  []state.Patch     // what hooks changed since the last entry that has a patch
 	effects  []state.Effect    // to run after the commit
 	totals   thread.Totals
+	since    uint64 // version of the round record that it goes on from; 0: none
 }
 
 // begin makes the draft that follows from what is committed. What ended with the
@@ -94,7 +95,7 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Round: d.since}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -31,7 +31,10 @@ func (w *World) replay() {
 		}
 		for _, r := range reports {
 			w.Stats.Replayed++
-			if r.Skipped != "" || r.Difference != nil {
+			if r.Skipped != "" {
+				w.Stats.Unreplayed++
+			}
+			if r.Difference != nil {
 				w.fail(p, "a replay comes to something else:\n%s", r)
 			}
 		}

@@ -19,7 +19,7 @@ type Stats struct {
 	Suspensions, Undecided             int // tickets, and those that nobody means to decide
 	Decides, Decisions, Denies         int // requests, and what was accepted
 	Expired, LeftBehind                int
-	Replayed                           int // runs
+	Replayed, Unreplayed               int // runs, and those that could not be
 
 	// Worlds in which it happened at least once.
 	With struct {
@@ -41,7 +41,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
 		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind},
-		{&s.Replayed, &o.Replayed},
+		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},

@@ -36,6 +36,7 @@ type Entry struct {
 	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
+	Round    uint64      `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
 	Failed   uint8       `json:"failed,omitempty"`   // of a turn: calls of the model that failed before it was whole, as far as they are known
 

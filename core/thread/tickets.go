@@ -41,6 +41,10 @@ type RoundRecord struct {
 	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
 	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
 	Totals   Totals      `json:"totals,omitzero"`
+	// After is the version of the record that the round had gone on from; 0: it waits
+	// for the first time. What counted of a round is what its last record leads back
+	// to: others are left from writes that were refused.
+	After uint64 `json:"after,omitempty"`
 }
 
 // TicketKey is the head's form of a suspension id; never 0.

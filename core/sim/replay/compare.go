@@ -85,9 +85,10 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 	return nil
 }
 
-// plain is an entry without what says who wrote it, and after how many failures.
+// plain is an entry without what says who wrote it, after how many failures, and in
+// which versions of the head.
 func plain(e thread.Entry) thread.Entry {
-	e.Attempt, e.Failed = 0, 0
+	e.Attempt, e.Failed, e.Round = 0, 0, 0
 	return e
 }
 
@@ -157,7 +158,8 @@ func (d *director) nameOwner(x *Difference) {
 
 // compareRounds compares what a round had come to when it began to wait.
 func (d *director) compareRounds(s *recordedStep, recorded, present thread.RoundRecord) *Difference {
-	recorded.Waits, present.Waits = nil, nil // of those that were decided by then the order is not known
+	recorded.Waits, present.Waits = nil, nil // which were decided by then is not known
+	recorded.After, present.After = 0, 0
 	x := diff(recorded, present)
 	if x == nil {
 		return nil

@@ -35,7 +35,7 @@ type director struct {
 
 	number int                   // of the step under way
 	said   int                   // blocks of its turn that the model has said
-	heard  map[int]bool          // steps whose steered input was given to the run
+	heard  map[int]int           // by step: so many of its inputs were given to the run
 	waited map[*recordedStep]int // waits that have passed
 	closes bool                  // the run is to be closed as the record says
 	over   bool                  // the record ends here
@@ -55,7 +55,7 @@ var quiet = logger()
 // newDirector returns a director on a thread of which everything before the run is in
 // the store.
 func (o Options) newDirector(r *recording, owner string, on *memory.Store) (*director, error) {
-	d := &director{recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), heard: map[int]bool{}, waited: map[*recordedStep]int{}}
+	d := &director{recording: r, o: o, owner: owner, store: on, now: max(r.record.CreatedAt, 1), heard: map[int]int{}, waited: map[*recordedStep]int{}}
 	e := d.env()
 	var err error
 	if d.box, err = mailbox.New(mailbox.Options{Env: e, Store: on, Waker: asleep{}, Logger: quiet, Records: o.Records, Lease: lease}); err != nil {
@@ -85,7 +85,18 @@ func (d *director) play(ctx context.Context) error {
 	if debug {
 		fmt.Printf("RUN %s\n", encode(d.record))
 		for n, s := range d.steps {
-			fmt.Printf("step %d inputs %d turn %t words %t results %d asked %s decided %s waits %+v\n", n, len(s.inputs), s.turn != nil, s.words != nil, len(s.results), encode(s.asked), encode(s.decided), s.waits)
+			fmt.Printf("step %d inputs %d turn %t words %t results %d\n", n, len(s.inputs), s.turn != nil, s.words != nil, len(s.results))
+			for call, tickets := range s.asked {
+				for _, k := range tickets {
+					fmt.Printf("  call %d asked %s = %d tool %t suspended %v after %s\n", call, k.Suspension.ID, thread.TicketKey(d.record.ID, k.Suspension.ID), k.Tool, k.Suspended, k.After)
+				}
+			}
+			for call, k := range s.decided {
+				fmt.Printf("  call %d decided %s\n", call, encode(k))
+			}
+			for _, w := range s.waits {
+				fmt.Printf("  wait %d after %d merged %v waits %v\n", w.version, w.After, w.Merged, w.Waits)
+			}
 		}
 		for i, e := range d.entries {
 			fmt.Println(d.first+uint64(i), encode(e))
@@ -109,6 +120,9 @@ func (d *director) play(ctx context.Context) error {
 			if err := d.prepare(ctx, head); err != nil || d.over {
 				return err
 			}
+			if head.Run.Status == thread.Waiting {
+				continue // it may be claimed now
+			}
 		}
 		if head, err = d.claim(ctx); err != nil {
 			return err
@@ -125,7 +139,7 @@ func (d *director) play(ctx context.Context) error {
 			d.number, d.said = next, 0
 		}
 		if debug {
-			fmt.Printf("step %d head %+v\n", d.number, head)
+			fmt.Printf("step %d status %v cursor %v calls %v tickets %v inbox %v round %d\n", d.number, head.Run.Status, head.Run.Cursor, head.Run.Calls, head.Tickets, head.Inbox, head.Run.Round)
 		}
 		_, err = d.stepper.Step(ctx, run.Work{Key: d.key, Head: head}, func(core.Event) error { return nil })
 		if debug {
@@ -185,10 +199,10 @@ func (d *director) prepare(ctx context.Context, head thread.Head) error {
 	case head.Run.Status == thread.Waiting:
 		return d.endWait(ctx, head, s)
 	case head.Run.Cursor != thread.CursorTools:
-		return d.steer(ctx, int(head.Run.Step)+1, thread.InboxInternal)
+		return d.steer(ctx, int(head.Run.Step)+1, thread.InboxInternal, thread.MaxInbox)
 	case s == nil:
 		return fmt.Errorf("step %d is not recorded", head.Run.Step)
-	case d.closesIn(s) && d.waited[s] >= len(s.waits):
+	case d.closesIn(s) && (d.closes || d.waited[s] >= len(s.waits)):
 		d.closes = true
 		return d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true })
 	default:

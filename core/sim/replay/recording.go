@@ -35,6 +35,8 @@ type recordedStep struct {
 	asked   map[int][]thread.TicketRecord   // by call, oldest first
 	decided map[int][]thread.DecisionRecord // by call
 	waits   []wait                          // oldest first
+	closed  bool                            // a step record closes its round
+	round   uint64                          // version of the wait that the round went on from last
 }
 
 // input is what was steered to a run.
@@ -94,6 +96,9 @@ func (r *recording) add(e store.LogEntry) {
 	case entry.Superseded != nil:
 		r.takeBack = entry.Superseded.From
 	case m == nil:
+		if s := r.steps[entry.Step]; s != nil && len(s.results) > 0 && !s.closed {
+			s.closed, s.round = true, entry.Round
+		}
 	case m.Role == core.RoleUser:
 		r.hear(*m, entry.Input)
 	case m.Role == core.RoleTool:
@@ -163,6 +168,7 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 		}
 	}
 	for _, s := range r.steps {
+		s.keepWaits()
 		slices.SortFunc(s.waits, func(a, b wait) int { return cmp.Compare(a.version, b.version) })
 		for _, tickets := range s.asked {
 			slices.SortFunc(tickets, func(a, b thread.TicketRecord) int { return cmp.Compare(len(a.Suspended), len(b.Suspended)) })
@@ -171,14 +177,43 @@ func (o Options) readRun(ctx context.Context, from store.Backend, r *recording, 
 	return nil
 }
 
-// pageSize is how many records are listed at once.
+// keepWaits drops what is left of writes that were refused. Where no record says what
+// the round went on from last, it is the newest.
+func (s *recordedStep) keepWaits() {
+	version := s.round
+	if !s.closed {
+		for _, w := range s.waits {
+			version = max(version, w.version)
+		}
+	}
+	counted := map[uint64]bool{}
+	for version != 0 && !counted[version] {
+		counted[version] = true
+		if i := slices.IndexFunc(s.waits, func(w wait) bool { return w.version == version }); i >= 0 {
+			version = s.waits[i].After
+		}
+	}
+	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool { return !counted[w.version] })
+}
+
+// crowded reports whether more calls of a round waited than can wait at a time.
+func (r *recording) crowded() bool {
+	for _, s := range r.steps {
+		if len(s.asked) > thread.MaxTickets {
+			return true
+		}
+	}
+	return false
+}
+
+// pageSize ishow many records are listed at once.
 const pageSize = 500
 
 // readOpenRound reads the results of the round that is open: they lie behind what the
 // head covers.
 func (o Options) readOpenRound(ctx context.Context, from store.Backend, r *recording, head thread.Head) error {
 	s := r.step(int(head.Run.Step))
-	s.results = make([]*thread.Entry, len(head.Run.Calls))
+	s.results, s.closed, s.round = make([]*thread.Entry, len(head.Run.Calls)), true, head.Run.Round
 	for i, status := range head.Run.Calls {
 		if status != thread.CallDone {
 			continue

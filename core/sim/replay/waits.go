@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,12 +22,22 @@ func (d *director) Head(ctx context.Context, key core.ThreadKey) (thread.Head, e
 func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
 	build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	c, isStep := change.(thread.CommitStep)
+	if suspend, ok := change.(thread.Suspend); ok {
+		suspend.Tickets = d.inOrder(suspend.Tickets)
+		change = suspend
+	}
 	switch {
 	case isStep && c.Outcome == thread.Wait:
 		return d.commitWait(ctx, c, build)
 	case isStep && c.Natural: // what was steered to the run keeps it from its end
-		if err := d.steer(ctx, d.number+1, thread.InboxInternal); err != nil {
+		if err := d.steer(ctx, d.number+1, thread.InboxInternal, 1); err != nil {
 			return known, thread.Result{}, err
+		}
+		if end := d.record.Termination; d.ended() && d.number == d.last && end.Type != core.TerminationNatural {
+			// So did something that it did not come to read.
+			if err := d.interject(ctx); err != nil {
+				return known, thread.Result{}, err
+			}
 		}
 	}
 	head, result, err := d.box.Commit(ctx, key, known, change, build)
@@ -43,14 +55,14 @@ func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.
 	return head, result, nil
 }
 
-// steer gives the run what it read before a step, once.
-func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind) error {
+// steer gives the run the first so many inputs that it read before a step: each once.
+func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind, n int) error {
 	s := d.steps[number]
-	if s == nil || d.heard[number] {
+	if s == nil {
 		return nil
 	}
-	d.heard[number] = true
-	for _, in := range s.inputs {
+	for ; d.heard[number] < min(n, len(s.inputs)); d.heard[number]++ {
+		in := s.inputs[d.heard[number]]
 		queued := thread.Queued{Dispatch: in.id, AgentID: d.record.AgentID, Messages: in.messages, CreatedAt: d.record.CreatedAt}
 		_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: in.id, Kind: kind, Owner: d.owner}, d.inputRecord(queued))
 		if err != nil {
@@ -58,6 +70,12 @@ func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind)
 		}
 	}
 	return nil
+}
+
+// interject gives the run something that it will not read.
+func (d *director) interject(ctx context.Context) error {
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: d.owner}, nil)
+	return err
 }
 
 // next are the waits of a round that have not passed.
@@ -78,6 +96,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	if err != nil {
 		return head, thread.Result{}, err
 	}
+	c.Tickets = d.inOrder(c.Tickets)
 	would, result, err := thread.Apply(head, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
 	if err != nil {
 		return head, result, err
@@ -95,7 +114,7 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	at := d.matching(s, present, tickets)
 	var early []thread.Ticket // what is decided before the write
 	if at < 0 {
-		early = tickets
+		early = d.settledNext(s, tickets)
 	} else {
 		early = without(tickets, s.waits[at].Waits)
 	}
@@ -122,7 +141,36 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
 }
 
-// roundOf is what the round has come to, from the records of a wait.
+// inOrder puts those tickets first that the record has: a head has few places, and who
+// gets one depends on who was faster.
+func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
+	s := d.steps[d.number]
+	if len(tickets) < 2 || s == nil {
+		return tickets
+	}
+	rank := func(t thread.Ticket) int {
+		waits := d.next(s)
+		if i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Waits, t.ID) }); i >= 0 {
+			return 3 * i
+		}
+		call := int(t.Call)
+		n := slices.IndexFunc(s.asked[call], func(k thread.TicketRecord) bool { return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID })
+		if n < 0 {
+			return math.MaxInt
+		}
+		if _, decided := s.decision(call, n); !decided {
+			return math.MaxInt
+		}
+		i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Merged, call) })
+		if i < 0 {
+			i = len(waits)
+		}
+		return 3*i - 2
+	}
+	return slices.SortedStableFunc(slices.Values(tickets), func(a, b thread.Ticket) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// roundOf is whatthe round has come to, from the records of a wait.
 func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, err error) {
 	for _, r := range records {
 		if strings.Contains(r.Name, "#round#") {
@@ -132,10 +180,9 @@ func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, 
 	return present, fmt.Errorf("a wait without its round: %w", store.ErrCorrupt)
 }
 
-// matching is the index of the recorded wait that a round has come to; -1: none. Of
-// several that look the same the last counts: those before it were refused.
+// matching is the index of the recorded wait that a round has come to; -1: none.
 func (d *director) matching(s *recordedStep, present thread.RoundRecord, tickets []thread.Ticket) int {
-	for i := len(s.waits) - 1; i >= d.waited[s]; i-- {
+	for i := d.waited[s]; i < len(s.waits); i++ {
 		w := s.waits[i]
 		stand := !slices.ContainsFunc(w.Waits, func(id uint64) bool {
 			return !slices.ContainsFunc(tickets, func(t thread.Ticket) bool { return t.ID == id })
@@ -187,7 +234,11 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 		decision, ok := s.decision(call, n)
 		if !ok {
 			result := s.result(call)
-			superseded = superseded || result != nil && result.Message.ToolResult.Status == core.ResultCancelled && result.Decision == "" && n+1 == len(s.asked[call])
+			cancelled := result != nil && result.Message.ToolResult.Status == core.ResultCancelled && result.Decision == "" && n+1 == len(s.asked[call])
+			// Of a round that was closed it was the close that cancelled, unless the round
+			// went on.
+			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
+			superseded = superseded || cancelled && goesOn
 			continue
 		}
 		if err := d.decide(ctx, s, t, s.asked[call][n].Ticket, decision); err != nil {
@@ -195,10 +246,17 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 		}
 		settled = true
 	}
-	if !superseded || d.closesIn(s) {
+	if !superseded {
 		return settled, nil
 	}
-	return true, d.steer(ctx, d.number+1, thread.InboxPerson)
+	head, err := d.box.Head(ctx, d.key)
+	if err != nil || len(head.Inbox) > 0 {
+		return true, err
+	}
+	if err := d.steer(ctx, d.number+1, thread.InboxPerson, 1); err != nil || d.heard[d.number+1] > 0 {
+		return true, err
+	}
+	return true, d.interject(ctx)
 }
 
 // decide takes a recorded decision on a ticket.
@@ -212,17 +270,21 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 	return err
 }
 
-// endWait does what ended the wait of a run: decisions, or what a person said.
-func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
-	open := slices.DeleteFunc(slices.Clone(head.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
-	tickets := open
+// settledNext are those of the open tickets that are gone by the next wait that lacks
+// any of them.
+func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.Ticket {
 	for _, w := range d.next(s) {
-		if now := without(open, w.Waits); len(now) > 0 {
-			tickets = now
-			break
+		if gone := without(open, w.Waits); len(gone) > 0 {
+			return gone
 		}
 	}
-	if _, err := d.settle(ctx, s, tickets); err != nil {
+	return open
+}
+
+// endWait doeswhat ended the wait of a run: decisions, or what a person said.
+func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
+	open := slices.DeleteFunc(slices.Clone(head.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
+	if _, err := d.settle(ctx, s, d.settledNext(s, open)); err != nil {
 		return err
 	}
 	head, err := d.box.Head(ctx, d.key)
@@ -237,8 +299,7 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	if err := d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true }); err != nil {
 		return err
 	}
-	_, _, err = d.box.Commit(ctx, d.key, head, thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: d.owner}, nil)
-	return err
+	return d.interject(ctx)
 }
 
 // stuck is asked when the round waits and the record does not say how that ended: the
