@@ -131,8 +131,10 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 	if result == nil { // it was running when the record ends
 		return tool.Result{}, tool.Fatal(d.leave(ctx))
 	}
-	switch result.Message.ToolResult.Status {
-	case core.ResultOK, core.ResultError, "":
+	switch status := result.Message.ToolResult.Status; {
+	case status == core.ResultNotExecuted && s.blocked(): // it asked, and nobody was asked any more
+		return tool.Suspended(core.TicketRequest{}), nil
+	case status == core.ResultOK, status == core.ResultError, status == "":
 	default:
 		d.differs(Difference{
 			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",

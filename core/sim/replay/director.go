@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -50,7 +51,7 @@ var errLeft = fmt.Errorf("the replay goes on: %w", thread.ErrFenced)
 const lease = 30 * time.Second
 
 // quiet discards what the machine logs: of a replay it has been logged.
-var quiet = logger()
+var quiet = slog.New(slog.DiscardHandler)
 
 // newDirector returns a director on a thread of which everything before the run is in
 // the store.
@@ -81,26 +82,6 @@ func (d *director) maxSteps() int { return 20 + 40*(len(d.entries)+d.last) }
 func (d *director) play(ctx context.Context) error {
 	if err := d.enqueue(ctx); err != nil {
 		return err
-	}
-	if debug {
-		fmt.Printf("RUN %s\n", encode(d.record))
-		for n, s := range d.steps {
-			fmt.Printf("step %d inputs %d turn %t words %t results %d\n", n, len(s.inputs), s.turn != nil, s.words != nil, len(s.results))
-			for call, tickets := range s.asked {
-				for _, k := range tickets {
-					fmt.Printf("  call %d asked %s = %d tool %t suspended %v after %s\n", call, k.Suspension.ID, thread.TicketKey(d.record.ID, k.Suspension.ID), k.Tool, k.Suspended, k.After)
-				}
-			}
-			for call, k := range s.decided {
-				fmt.Printf("  call %d decided %s\n", call, encode(k))
-			}
-			for _, w := range s.waits {
-				fmt.Printf("  wait %d after %d merged %v waits %v\n", w.version, w.After, w.Merged, w.Waits)
-			}
-		}
-		for i, e := range d.entries {
-			fmt.Println(d.first+uint64(i), encode(e))
-		}
 	}
 	for range d.maxSteps() {
 		head, err := d.box.Head(ctx, d.key)
@@ -138,13 +119,7 @@ func (d *director) play(ctx context.Context) error {
 		if next := int(head.Run.Step) + 1; head.Run.Cursor != thread.CursorTools && next != d.number {
 			d.number, d.said = next, 0
 		}
-		if debug {
-			fmt.Printf("step %d status %v cursor %v calls %v tickets %v inbox %v round %d\n", d.number, head.Run.Status, head.Run.Cursor, head.Run.Calls, head.Tickets, head.Inbox, head.Run.Round)
-		}
 		_, err = d.stepper.Step(ctx, run.Work{Key: d.key, Head: head}, func(core.Event) error { return nil })
-		if debug {
-			fmt.Printf("-> over %t closes %t %v\n", d.over, d.closes, err)
-		}
 		if d.over {
 			return nil
 		}

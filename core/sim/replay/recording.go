@@ -196,10 +196,11 @@ func (s *recordedStep) keepWaits() {
 	s.waits = slices.DeleteFunc(s.waits, func(w wait) bool { return !counted[w.version] })
 }
 
-// crowded reports whether more calls of a round waited than can wait at a time.
+// crowded reports whether calls of a round waited that has more calls than can wait at
+// a time.
 func (r *recording) crowded() bool {
 	for _, s := range r.steps {
-		if len(s.asked) > thread.MaxTickets {
+		if s.turn != nil && len(s.asked) > 0 && len(s.turn.Message.ToolCalls) > thread.MaxTickets {
 			return true
 		}
 	}
@@ -280,7 +281,12 @@ func (r *recording) at(seq uint64) *recordedStep {
 	return nil
 }
 
-// result is the recorded result of a call; nil: it has none.
+// blocked reports whether a gate ended the run over a call of the step.
+func (s *recordedStep) blocked() bool {
+	return slices.ContainsFunc(s.results, func(e *thread.Entry) bool { return e != nil && e.Message.ToolResult.Status == core.ResultBlocked })
+}
+
+// result is therecorded result of a call; nil: it has none.
 func (s *recordedStep) result(call int) *thread.Entry {
 	if s == nil || call >= len(s.results) {
 		return nil

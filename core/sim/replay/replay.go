@@ -103,7 +103,7 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	report.Difference, p.on = p.play(ctx, r, on)
 	if x := report.Difference; x != nil {
 		if r.crowded() {
-			report.Difference, report.Skipped = nil, "more calls of a round waited than a thread has places for, and which of them got one is not recorded"
+			report.Difference, report.Skipped = nil, "calls of a round waited that has more than can wait at a time, and which of them could is not recorded"
 			return report
 		}
 		x.Thread, x.Run = r.key, r.record.ID
@@ -149,9 +149,6 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 	}
 	played := d.play(ctx)
 	x, err := d.compare(ctx, p.before)
-	if debug {
-		fmt.Println("PLAYED", played, err)
-	}
 	switch {
 	case x != nil && (played == nil || x.Present != ""):
 		return x, nil

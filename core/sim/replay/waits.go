@@ -92,53 +92,63 @@ func (d *director) due(s *recordedStep, call int) bool {
 // waits for was decided while siblings still ran. The tickets are put up and decided,
 // and the next claim goes on.
 func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
-	head, err := d.box.Head(ctx, d.key)
+	c.Tickets = d.inOrder(c.Tickets)
+	head, present, open, err := d.wouldWait(ctx, c, build)
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	c.Tickets = d.inOrder(c.Tickets)
-	would, result, err := thread.Apply(head, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
-	if err != nil {
-		return head, result, err
-	}
-	records, err := build(would, result)
-	if err != nil {
-		return head, result, err
-	}
 	s := d.steps[int(head.Run.Step)]
-	tickets := slices.DeleteFunc(slices.Clone(would.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
-	present, err := d.roundOf(records)
-	if err != nil {
-		return head, result, err
+	at := d.matching(s, present, open)
+	if at < 0 && len(head.Inbox) > 0 && d.heard[d.number+1] > 0 { // a person has spoken: the head makes no wait of it
+		return d.box.Commit(ctx, d.key, head, c, build)
 	}
-	at := d.matching(s, present, tickets)
-	var early []thread.Ticket // what is decided before the write
-	if at < 0 {
-		early = d.settledNext(s, tickets)
-	} else {
-		early = without(tickets, s.waits[at].Waits)
+	early := d.settledNext(s, open) // what is decided before the write
+	if at >= 0 {
+		early = without(open, s.waits[at].Waits)
 	}
 	if len(early) > 0 {
 		if err := d.putUp(ctx, c, build); err != nil {
-			return head, result, err
+			return head, thread.Result{}, err
 		}
 		settled, err := d.settle(ctx, s, early)
-		if err != nil {
-			return head, result, err
+		if err == nil && at < 0 && !settled {
+			err = d.stuck(ctx, s, head)
 		}
-		if at < 0 && !settled {
-			return head, result, d.stuck(ctx, s, head)
+		if err != nil {
+			return head, thread.Result{}, err
 		}
 	}
 	if at < 0 {
-		return head, result, d.giveBack(ctx)
+		return head, thread.Result{}, d.giveBack(ctx)
 	}
 	d.waited[s] = at + 1
 	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
 		d.differs(*x)
-		return head, result, d.leave(ctx)
+		return head, thread.Result{}, d.leave(ctx)
 	}
 	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+}
+
+// wouldWait returns what a wait would write: the round, and the tickets that nobody
+// has decided.
+func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
+	if head, err = d.box.Head(ctx, d.key); err != nil {
+		return head, present, nil, err
+	}
+	next, result, err := thread.Apply(head, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
+	if err != nil {
+		return head, present, nil, err
+	}
+	records, err := build(next, result)
+	if err == nil {
+		present, err = d.roundOf(records)
+	}
+	return head, present, undecided(next.Tickets), err
+}
+
+// undecided are the tickets that nobody has decided.
+func undecided(tickets []thread.Ticket) []thread.Ticket {
+	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
 }
 
 // inOrder puts those tickets first that the record has: a head has few places, and who
@@ -154,7 +164,7 @@ func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
 			return 3 * i
 		}
 		call := int(t.Call)
-		n := slices.IndexFunc(s.asked[call], func(k thread.TicketRecord) bool { return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID })
+		n := d.ticket(s, t)
 		if n < 0 {
 			return math.MaxInt
 		}
@@ -227,7 +237,7 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 	superseded := false
 	for _, t := range tickets {
 		call := int(t.Call)
-		n := slices.IndexFunc(s.asked[call], func(k thread.TicketRecord) bool { return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID })
+		n := d.ticket(s, t)
 		if n < 0 {
 			continue
 		}
@@ -270,26 +280,52 @@ func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket,
 	return err
 }
 
-// settledNext are those of the open tickets that are gone by the next wait that lacks
-// any of them.
+// settledNext are those of the open tickets that were decided first: by the next wait
+// that lacks any of them its calls have come to something since, or else it is all
+// that it lacks.
 func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.Ticket {
 	for _, w := range d.next(s) {
-		if gone := without(open, w.Waits); len(gone) > 0 {
+		gone := without(open, w.Waits)
+		first := slices.DeleteFunc(slices.Clone(gone), func(t thread.Ticket) bool {
+			call := int(t.Call)
+			return !slices.Contains(w.Merged, call) && d.ticket(s, t) == len(s.asked[call])-1
+		})
+		if len(first) > 0 {
+			return first
+		}
+		if len(gone) > 0 {
 			return gone
 		}
 	}
 	return open
 }
 
+// ticket is the index of a ticket among those that its call had; -1: it had no such.
+func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
+	return slices.IndexFunc(s.asked[int(t.Call)], func(k thread.TicketRecord) bool {
+		return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID
+	})
+}
+
 // endWait doeswhat ended the wait of a run: decisions, or what a person said.
 func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
-	open := slices.DeleteFunc(slices.Clone(head.Tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
-	if _, err := d.settle(ctx, s, d.settledNext(s, open)); err != nil {
-		return err
+	open := undecided(head.Tickets)
+	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
+		now := d.settledNext(s, open)
+		if _, err := d.settle(ctx, s, now); err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(t thread.Ticket) bool { return slices.Contains(now, t) })
+		if !head.Run.Batch {
+			open = nil
+		}
+		var err error
+		if head, err = d.box.Head(ctx, d.key); err != nil {
+			return err
+		}
 	}
-	head, err := d.box.Head(ctx, d.key)
-	if err != nil || head.Run.Status != thread.Waiting {
-		return err
+	if head.Run.Status != thread.Waiting {
+		return nil
 	}
 	if !d.closesIn(s) {
 		return d.stuck(ctx, s, head)
