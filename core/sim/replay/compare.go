@@ -61,7 +61,7 @@ func (d *director) compare(ctx context.Context, before []thread.Entry) (*Differe
 func (d *director) compareLogs(present []thread.Entry) *Difference {
 	for i := range min(len(present), len(d.entries)) {
 		recorded := d.entries[i]
-		x := diff(plain(recorded), plain(present[i]))
+		x := diffEntries(plain(recorded), plain(present[i]))
 		if x == nil {
 			continue
 		}
@@ -73,7 +73,17 @@ func (d *director) compareLogs(present []thread.Entry) *Difference {
 	return nil
 }
 
-// compareLengths looks for records that only one of the two has.
+// diffEntries compares clocks last: where something else differs, that is why.
+func diffEntries(recorded, present thread.Entry) *Difference {
+	same := present
+	same.At = recorded.At
+	if x := diff(recorded, same); x != nil {
+		return x
+	}
+	return diff(recorded, present)
+}
+
+// compareLengths looksfor records that only one of the two has.
 func (d *director) compareLengths(present []thread.Entry) *Difference {
 	n := len(present)
 	switch {

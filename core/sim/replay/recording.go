@@ -302,8 +302,10 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 	if n+1 < len(tickets) {
 		id = tickets[n+1].After
 	} else if result := s.result(call); result != nil {
-		// Of a call that may have run nobody says any more which decision it followed.
-		id, any = result.Decision, result.Message.ToolResult.Status == core.ResultUnknown
+		// A call that may have run, or did not come to run, does not say which decision it
+		// had: there was one, if any is stored.
+		status := result.Message.ToolResult.Status
+		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted
 	}
 	for _, d := range s.decided[call] {
 		if d.Suspension == tickets[n].Suspension.ID && (any || id != "" && d.ID == id) {
