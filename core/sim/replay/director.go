@@ -276,7 +276,7 @@ func (d *director) close(ctx context.Context, head thread.Head) (thread.Head, er
 func (d *director) cancel(ctx context.Context, how core.TerminationType) error {
 	var change thread.Change = thread.Cancel{Run: d.record.ID}
 	if how == core.TerminationSuperseded {
-		change = thread.Interrupt{Owner: d.owner, Dedupe: 1}
+		change = thread.Interrupt{Owner: d.owner, Dedupe: 2*d.first + 1}
 	}
 	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, nil)
 	return errors.Join(thread.ErrClosing, err)

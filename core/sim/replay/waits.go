@@ -99,23 +99,26 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	}
 	s := d.steps[int(head.Run.Step)]
 	at := d.matching(s, present, open)
-	if at < 0 && len(head.Inbox) > 0 && d.heard[d.number+1] > 0 { // a person has spoken: the head makes no wait of it
-		return d.box.Commit(ctx, d.key, head, c, build)
-	}
 	early := d.settledNext(s, open) // what is decided before the write
 	if at >= 0 {
 		early = without(open, s.waits[at].Waits)
 	}
 	if len(early) > 0 {
-		if err := d.putUp(ctx, c, build); err != nil {
+		put := c
+		if at < 0 && head.Run.Batch { // the others would hold back those that are decided: they ask again
+			put = only(c, head, early)
+		}
+		if err := d.putUp(ctx, put, build); err != nil {
 			return head, thread.Result{}, err
 		}
-		settled, err := d.settle(ctx, s, early)
-		if err == nil && at < 0 && !settled {
-			err = d.stuck(ctx, s, head)
-		}
-		if err != nil {
+		decided, spoke, err := d.settle(ctx, s, early)
+		switch {
+		case err != nil:
 			return head, thread.Result{}, err
+		case at < 0 && !decided && (spoke || len(head.Inbox) > 0): // the head makes no wait of it
+			return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+		case at < 0 && !decided:
+			return head, thread.Result{}, d.stuck(ctx, s, head)
 		}
 	}
 	if at < 0 {
@@ -129,13 +132,31 @@ func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build fu
 	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
 }
 
-// wouldWait returns what a wait would write: the round, and the tickets that nobody
+// only leaves out the tickets of a wait that are not wanted yet. A call that must not
+// run twice cannot ask again: its ticket stays.
+func only(c thread.CommitStep, head thread.Head, wanted []thread.Ticket) thread.CommitStep {
+	c.Calls, c.Tickets = slices.Clone(c.Calls), slices.Clone(c.Tickets)
+	c.Tickets = slices.DeleteFunc(c.Tickets, func(t thread.Ticket) bool {
+		same := func(o thread.Ticket) bool { return o.ID == t.ID }
+		was := head.Run.Calls[t.Call]
+		if was == thread.CallRunning || slices.ContainsFunc(wanted, same) || slices.ContainsFunc(head.Tickets, same) {
+			return false
+		}
+		c.Calls[t.Call] = was
+		return true
+	})
+	return c
+}
+
+// wouldWait returnswhat a wait would write: the round, and the tickets that nobody
 // has decided.
 func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
 	if head, err = d.box.Head(ctx, d.key); err != nil {
 		return head, present, nil, err
 	}
-	next, result, err := thread.Apply(head, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
+	unspoken := head
+	unspoken.Inbox = nil // with which the write would end the wait, and the tickets with it
+	next, result, err := thread.Apply(unspoken, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
 	if err != nil {
 		return head, present, nil, err
 	}
@@ -231,10 +252,8 @@ func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(th
 	return err
 }
 
-// settle does with tickets what was done: they are decided, or a person said something
-// else. It reports whether there was any of that.
-func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (settled bool, err error) {
-	superseded := false
+// settle does with tickets what was done: some are decided, or a person spoke instead.
+func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
 	for _, t := range tickets {
 		call := int(t.Call)
 		n := d.ticket(s, t)
@@ -244,29 +263,39 @@ func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread
 		decision, ok := s.decision(call, n)
 		if !ok {
 			result := s.result(call)
-			cancelled := result != nil && result.Message.ToolResult.Status == core.ResultCancelled && result.Decision == "" && n+1 == len(s.asked[call])
+			cancelled := n+1 == len(s.asked[call]) && s.superseded(result)
 			// Of a round that was closed it was the close that cancelled, unless the round
 			// went on.
 			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
-			superseded = superseded || cancelled && goesOn
+			spoke = spoke || cancelled && goesOn
 			continue
 		}
 		if err := d.decide(ctx, s, t, s.asked[call][n].Ticket, decision); err != nil {
-			return settled, err
+			return decided, spoke, err
 		}
-		settled = true
+		decided = true
 	}
-	if !superseded {
-		return settled, nil
+	if !spoke {
+		return decided, false, nil
 	}
 	head, err := d.box.Head(ctx, d.key)
 	if err != nil || len(head.Inbox) > 0 {
-		return true, err
+		return decided, true, err
 	}
 	if err := d.steer(ctx, d.number+1, thread.InboxPerson, 1); err != nil || d.heard[d.number+1] > 0 {
-		return true, err
+		return decided, true, err
 	}
-	return true, d.interject(ctx)
+	return decided, true, d.interject(ctx)
+}
+
+// superseded reports whether a call that waited has its result because a person said
+// something instead of deciding.
+func (s *recordedStep) superseded(result *thread.Entry) bool {
+	if result == nil || result.Decision != "" {
+		return false
+	}
+	status := result.Message.ToolResult.Status
+	return status == core.ResultCancelled || status == core.ResultNotExecuted && s.blocked()
 }
 
 // decide takes a recorded decision on a ticket.
@@ -312,7 +341,7 @@ func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedSte
 	open := undecided(head.Tickets)
 	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
 		now := d.settledNext(s, open)
-		if _, err := d.settle(ctx, s, now); err != nil {
+		if _, _, err := d.settle(ctx, s, now); err != nil {
 			return err
 		}
 		open = slices.DeleteFunc(open, func(t thread.Ticket) bool { return slices.Contains(now, t) })
