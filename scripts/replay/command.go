@@ -38,7 +38,6 @@ func run(ctx context.Context, code wiring.Deployment, args, environ []string, ou
 	if err == nil {
 		reports, err = replayed(ctx, code, a, s)
 	}
-	ok = err == nil
 	differ, skipped := 0, 0
 	for _, r := range reports {
 		fmt.Fprintln(out, r)
