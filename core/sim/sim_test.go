@@ -18,7 +18,7 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 	if total.Replayed < worlds/2 || total.Unreplayed*20 > total.Replayed {
 		t.Errorf("%d runs were repeated from their records, and %d could not be", total.Replayed, total.Unreplayed)
 	}
-	if want := worlds / 10; total.With.Unswept!= want {
+	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
 	}
 	for _, share := range []struct {

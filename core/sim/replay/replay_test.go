@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,8 +38,13 @@ type code struct {
 	turns  func(n int, yield func(model.Delta, error) bool, r model.Request) // nil: works twice, then ends
 }
 
-// tally is the code's plugin.
-type tally struct{ code }
+// tally is the code's plugin. sent counts the effects that ran.
+type tally struct {
+	code
+	sent *atomic.Int64
+}
+
+var mail = plugin.Effect[string]{Name: "mail"}
 
 func (tally) ID() string { return "tally" }
 
@@ -52,11 +58,15 @@ func (p tally) key() state.Key[int, int] {
 
 func (p tally) Register(r *plugin.Registrar) error {
 	r.Key(p.key())
+	mail.Handle(r, func(context.Context, plugin.HandlerContext, string) error {
+		p.sent.Add(1)
+		return nil
+	})
 	r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
 		if p.end != nil {
 			return p.end(c)
 		}
-		return p.key().Update(1), nil
+		return state.Combine(p.key().Update(1), mail.Emit("step")), nil
 	})
 	r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) { return p.key().Update(10), nil })
 	r.OnRunEnd(func(context.Context, plugin.RunEnd) (state.Command, error) { return p.key().Update(100), nil })
@@ -123,7 +133,7 @@ func (c code) registry(t *testing.T) *agent.Registry {
 		rounds = c.rounds
 	}
 	r, err := agent.NewRegistry(agent.Parts{
-		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: []plugin.Plugin{tally{c}},
+		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: []plugin.Plugin{tally{c, &sent}},
 		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"tally"}, MaxRounds: &rounds}},
 	})
 	if err != nil {
@@ -131,6 +141,9 @@ func (c code) registry(t *testing.T) *agent.Registry {
 	}
 	return r
 }
+
+// sent counts the effects that ran in this package's tests, none of which are parallel.
+var sent atomic.Int64
 
 // recorder runs code and keeps what it stores.
 type recorder struct {
@@ -368,6 +381,7 @@ func TestReplayRunsNoToolAndNoModel(t *testing.T) {
 		r := newRecorder(t, failing)
 		run := r.submit(t, "hi", "")
 		r.work(t)
+		delivered := sent.Load()
 		strict := code{
 			turns: func(int, func(model.Delta, error) bool, model.Request) { t.Error("the model is called") },
 			run: func(context.Context, tool.Call) (tool.Result, error) {
@@ -378,6 +392,9 @@ func TestReplayRunsNoToolAndNoModel(t *testing.T) {
 		want := "thread t1 run RUN1 (agent a, 1 steps, 5 records): the same"
 		if got := r.replayed(t, strict, core.ID{}, run); got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+		if again := sent.Load(); delivered == 0 || again != delivered {
+			t.Errorf("%d effects ran with the run, and %d with its replay", delivered, again-delivered)
 		}
 	})
 }
