@@ -145,7 +145,7 @@ func (d *draft) addTurn(turn *core.Message, failed uint8) {
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Failed: failed}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -59,7 +59,7 @@ func (p *step) endedAt() int64 {
 // on behind so many suspensions.
 func (r *round) askedAt(i, decided int) int64 {
 	if r.history == nil {
-		return r.at
+		return r.began
 	}
 	return r.history.Asked(r.id, r.events.step, i, decided)
 }
@@ -67,7 +67,7 @@ func (r *round) askedAt(i, decided int) int64 {
 // resultAt returns the clock of a result and when it was made.
 func (r *round) resultAt(i int) (began, ended int64) {
 	if r.history == nil {
-		return r.at, r.env.Millis()
+		return r.began, r.env.Millis()
 	}
 	return r.history.Result(r.id, r.events.step, i)
 }

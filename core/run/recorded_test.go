@@ -115,7 +115,7 @@ func TestRecordOfATurnCountsFailedCalls(t *testing.T) {
 		w := newWorld(t, options{model: flaky})
 		w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		if failed := w.turnOf(t).Failed; failed != 2 {
+		if failed := w.turnOf(t).Retried; failed != 2 {
 			t.Errorf("the turn's record counts %d failed calls, want 2", failed)
 		}
 	})

@@ -38,7 +38,7 @@ type Entry struct {
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Round    uint64      `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
-	Failed   uint8       `json:"failed,omitempty"`   // of a turn: calls of the model that failed before it was whole, as far as they are known
+	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 
 	// Of a result: what the call asks for. Hooks is the gates' and
 	// BeforeToolExecute's part, which runs again where it conflicts with what

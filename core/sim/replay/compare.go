@@ -98,7 +98,7 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 // plain is an entry without what says who wrote it, after how many failures, and in
 // which versions of the head.
 func plain(e thread.Entry) thread.Entry {
-	e.Attempt, e.Failed, e.Round = 0, 0, 0
+	e.Attempt, e.Retried, e.Round = 0, 0, 0
 	return e
 }
 
