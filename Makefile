@@ -13,10 +13,13 @@ SEED ?= 0
 # those of `make aws-up`, else a moto server that ends with the command.
 AWS := scripts/aws-with.sh
 
+# How long make fuzz is at each decoder.
+FUZZTIME ?= 2s
+
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: exhaustive help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: exhaustive fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -49,6 +52,9 @@ kill: ## Kill the local host at every named I/O point, restart it, look at what 
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
+
+fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
+	scripts/fuzz.sh $(FUZZTIME)
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval
@@ -88,13 +94,14 @@ bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; not
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local
 	$(GO) test -run '^$$' -bench Start ./scripts/deployed
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
+	$(GO) run ./scripts/bench # last: the summary
 
 mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
-	scripts/fuzz.sh 60s
+	$(MAKE) fuzz FUZZTIME=60s
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(MAKE) sim-mutants
 	$(MAKE) soak KILLS=1000

@@ -7,6 +7,76 @@
 // stream, and its [Position] the place in it. A [Ticket] is a tool call that waits
 // for a [Decision]. An [Error] carries the stable code that the HTTP API returns.
 //
+// # Words
+//
+// One word, one thing, in names, docs and wire formats. Names without a package are
+// of this one, the others of the folder core/PACKAGE.
+//
+// What somebody asks for:
+//
+//   - thread: a persistent conversation and its state; [ThreadKey] names it.
+//   - message: what a person, a model or a tool said on a thread; [Message].
+//   - run: one execution of an agent over a thread; [Run].
+//   - step: one inference and its tool round; run.Stepper takes one.
+//   - turn: what the model says in a step, a [Message] of [RoleAssistant].
+//   - round: the tool calls of a turn, until each has its result.
+//   - tool call: a model's request to run a tool; [ToolCall], tool.Call to the tool.
+//   - result: what a call came to, exactly one; [ToolResult], with its [ResultStatus].
+//   - event: one item of a run's stream; [Event].
+//   - position: where in the stream an event stands, the SSE id; [Position].
+//   - termination: how a run ended; [Termination].
+//
+// What an agent is made of:
+//
+//   - agent spec: an agent as data; agent.Spec. agent.Parts has it beside its code.
+//   - model: what says a turn when it is given a request; model.Model.
+//   - provider: who runs models; an adapter is bound to a model's id, agent.ModelBinding.
+//   - tool: what a model can call; tool.Tool, made by tool.New.
+//   - plugin: code that takes part in runs; plugin.Plugin.
+//   - phase: a named point in a step; [Phase].
+//   - hook: a plugin's function at a phase; plugin.Hook.
+//   - gate: a plugin's function that decides about a call; plugin.Gate, plugin.Verdict.
+//   - transform: a plugin's change of the request to the model; plugin.Transform.
+//   - section: a part of a spec that configures a plugin; plugin.Section.
+//   - stop policy: what ends a run that could go on; stop.Policy.
+//   - window: how much of a conversation a model is shown; window.Newest.
+//
+// What changes:
+//
+//   - state key: a typed value of a thread, a run or a call; state.Key.
+//   - snapshot: the state at one revision, which never changes; state.Snapshot.
+//   - revision: counts the commits that changed the state; state.Snapshot.
+//   - command: what a hook or tool returns: mutations, actions, effects; state.Command.
+//   - mutation batch: changes that apply together or not at all; state.Batch.
+//   - action: work that a command schedules for a phase of the run; plugin.Action.
+//   - effect: what happens in the world after a commit; plugin.Effect.
+//   - patch: what a commit came to, as values; state.Patch. A state.Fold reads it again.
+//   - totals: what a run came to so far: usage, steps, failures; thread.Totals.
+//
+// What waits:
+//
+//   - suspension: what a call waits for; [Suspension].
+//   - ticket: a suspended call, as those who decide read it; [Ticket].
+//   - decision: what a person, a client or a child run says about it; [Decision].
+//   - dispatch: a durable delivery of a run to a worker; thread.Dispatch.
+//   - mailbox: the queue of dispatches; mailbox.Service.
+//   - submission: new input for a thread; mailbox.Submission.
+//   - inbox: input and decisions that wait for a run's next step; thread.InboxEntry.
+//   - wake-up: a message that says where there may be work: a hint, never the truth; [WakeUp].
+//
+// What keeps it together:
+//
+//   - head: the one record of a thread that races; thread.Head.
+//   - transition: one change of a head, by thread.Apply; thread.Transition.
+//   - commit: the write that makes a transition and its records visible.
+//   - log: a thread's records in order: input, turns, results, steps; thread.Entry.
+//   - claim: a worker's right to step a thread; thread.Claim.
+//   - lease: how long a claim holds without renewal.
+//   - fence: the number of a claim; what an older one writes is refused.
+//   - epoch: counts the interrupts of a thread; a hint of an earlier one is late.
+//   - takeover: a claim on a run whose last claim was lost.
+//   - cursor: where in its step a run stands; thread.Cursor.
+//
 // # Where to look
 //
 // The questions that newcomers ask first, and the files that say so, in the order

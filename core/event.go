@@ -18,6 +18,7 @@ const (
 	EventInferenceRetry    EventType = "inference_retry"  // the model failed and is called again; unless step_restarted follows, what was shown stands
 	EventToolCallCancel    EventType = "tool_call_cancel" // the model failed before the arguments were complete: the call is void
 	EventInferenceComplete EventType = "inference_complete"
+	EventInferenceFailed   EventType = "inference_failed"    // the model failed for good; the step ends without a turn, and the run goes on
 	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
 	EventToolCallResumed   EventType = "tool_call_resumed"   // a decision was taken on a suspended call, which goes on
 	EventToolCallDone      EventType = "tool_call_done"      // the result is stored
@@ -53,19 +54,27 @@ type Event struct {
 	Step     int    `json:"step,omitempty"`      // from 1
 
 	MessageID string `json:"message_id,omitempty"` // of the message that the event is part of
-	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta
+	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta, tool_call_stream_delta
 
-	CallID    string          `json:"id,omitempty"`        // tool_call_*
-	Name      string          `json:"name,omitempty"`      // tool_call_start, tool_call_ready, tool_call_done
+	// Of an activity, whose message id is its own: the same for a call and a type.
+	ActivityType string          `json:"activity_type,omitempty"` // activity_*: what kind of thing is shown; "tool_progress" for one
+	Content      json.RawMessage `json:"content,omitempty"`       // activity_snapshot: any JSON
+	Replace      bool            `json:"replace,omitempty"`       // activity_snapshot: it replaces what was shown under the message id
+	Patch        json.RawMessage `json:"patch,omitempty"`         // activity_delta: a JSON Patch of the content
+
+	CallID    string          `json:"id,omitempty"`        // tool_call_*, activity_*
+	Name      string          `json:"name,omitempty"`      // tool_call_start, tool_call_ready, tool_call_stream_delta, tool_call_done
 	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call_ready
 	Result    json.RawMessage `json:"result,omitempty"`    // tool_call_done: the data, or {"error": text}
 	IsError   bool            `json:"is_error,omitempty"`  // tool_call_done
 	Status    ResultStatus    `json:"status,omitempty"`    // tool_call_done
 	Ticket    *Ticket         `json:"ticket,omitempty"`    // tool_call_suspended
 
-	Failed int    `json:"failed,omitempty"` // inference_retry: calls of the model that failed so far
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
+
+	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed: calls of the model that failed so far
 	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
-	Reason string `json:"reason,omitempty"` // inference_retry: kind of the failure, see model.ErrorKind
+	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed: kind of the failure, see model.ErrorKind
 
 	Model       string       `json:"model,omitempty"`       // inference_complete
 	Usage       *Usage       `json:"usage,omitempty"`       // inference_complete

@@ -141,6 +141,10 @@ type ToolResult struct {
 	Message string          `json:"message,omitempty"` // what the model reads instead of Data
 	IsError bool            `json:"is_error,omitempty"`
 	Status  ResultStatus    `json:"status,omitempty"`
+
+	// Metadata is for programs, any JSON under each name: clients and hooks are shown
+	// it, the model is not.
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
 // Text is what the model reads: Message if there is one, else Data as JSON.

@@ -56,6 +56,8 @@ func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 		kind = 'h'
 	case EventInferenceComplete:
 		kind = 'i'
+	case EventInferenceFailed:
+		kind = 'n'
 	case EventToolCallDone:
 		kind = 'j'
 	case EventStepEnd:
@@ -72,7 +74,7 @@ const (
 	rankStep              // step_start, step_restarted
 	rankDelta             // tool_call_start and the deltas: by block and end, the others by block
 	rankReady             // in call order, when all arguments are complete
-	rankTurn              // inference_complete
+	rankTurn              // inference_complete, inference_failed
 	rankResult            // in call order
 	rankEnd
 	rankFinish
@@ -89,7 +91,7 @@ func (k PositionKind) rank() int {
 		return rankDelta
 	case 'h':
 		return rankReady
-	case 'i':
+	case 'i', 'n':
 		return rankTurn
 	case 'j':
 		return rankResult

@@ -37,7 +37,7 @@ func TestWhatIsNoPositionIsRefused(t *testing.T) {
 		"", "x", positionRunText, positionRunText + ".", "1.3.0-0-a",
 		positionRunText + ".1.3.0-0-", positionRunText + ".1.3.0-0", positionRunText + ".1.3.0-0-aa", positionRunText + ".1.3.0-0-a ",
 		positionRunText + ".+1.3.0-0-a", positionRunText + ".01.3.0-0-a", positionRunText + ".-1.3.0-0-a", positionRunText + ".1.-3.0-0-a",
-		positionRunText + ".1.3.-1-0-a", positionRunText + ".1.3.0--1-a", positionRunText + ".1.3.0-0-l", positionRunText + ".1.3.0-0-n",
+		positionRunText + ".1.3.-1-0-a", positionRunText + ".1.3.0--1-a", positionRunText + ".1.3.0-0-l", positionRunText + ".1.3.0-0-o",
 		positionRunText + ".99999999999999999999.1.0-0-a", positionRunText + ".1.99999999999999999999.0-0-a",
 		"0190AB00-0000-0000-0000-0000000000ff.1.3.0-0-a", "0190ab00.0000.0000.0000.0000000000ff.1.3.0-0-a",
 	} {
@@ -51,7 +51,7 @@ func TestKindsOfEvents(t *testing.T) {
 	want := map[core.EventType]core.PositionKind{
 		core.EventRunStart: 'a', core.EventStepStart: 'b', core.EventStepRestarted: 'c', core.EventToolCallStart: 'd',
 		core.EventReasoningDelta: 'e', core.EventTextDelta: 'f', core.EventToolCallDelta: 'g', core.EventToolCallReady: 'h',
-		core.EventInferenceComplete: 'i', core.EventToolCallDone: 'j', core.EventStepEnd: 'k', core.EventRunFinish: 'm',
+		core.EventInferenceComplete: 'i', core.EventInferenceFailed: 'n', core.EventToolCallDone: 'j', core.EventStepEnd: 'k', core.EventRunFinish: 'm',
 	}
 	for event, kind := range want {
 		if got, ok := event.PositionKind(); got != kind || !ok {
@@ -65,8 +65,8 @@ func TestKindsOfEvents(t *testing.T) {
 	}
 }
 
-// stream is a run's stream in order: two attempts at the first step, and a second
-// step.
+// stream is a run's stream in order: two attempts at the first step, a step whose
+// inference failed, and a third one.
 var stream = []string{
 	".1.0.0-0-a",
 	".1.1.0-0-b", ".1.1.0-0-d", ".1.1.0-4-g", ".1.1.9999-0-c",
@@ -74,7 +74,8 @@ var stream = []string{
 	".1.2.0-3-e", ".1.2.1-0-d", ".1.2.1-3-f", ".1.2.1-3-g", ".1.2.1-12-g", ".1.2.2-0-d", ".1.2.2-5-g",
 	".1.2.1-12-h", ".1.2.2-5-h", ".1.2.3-0-i",
 	".1.2.1-0-j", ".1.2.2-0-j", ".1.2.9999-0-k",
-	".2.2.0-0-b", ".2.2.0-10-f", ".2.2.1-0-i", ".2.2.9999-0-k", ".2.2.9999-0-m",
+	".2.2.0-0-b", ".2.2.0-0-n", ".2.2.9999-0-k",
+	".3.2.0-0-b", ".3.2.0-10-f", ".3.2.1-0-i", ".3.2.9999-0-k", ".3.2.9999-0-m",
 }
 
 func TestPositionsAreInTheOrderOfTheStream(t *testing.T) {
@@ -104,19 +105,19 @@ func TestPositionsAreInTheOrderOfTheStream(t *testing.T) {
 
 func TestWhichEventsAreOfAnInference(t *testing.T) {
 	got := ""
-	for _, kind := range "abcdefghijklm" {
+	for _, kind := range "abcdefghijklmn" {
 		if (core.Position{Kind: core.PositionKind(kind)}).OfInference() {
 			got += string(kind)
 		}
 	}
-	if got != "bcdefghi" {
-		t.Errorf("the kinds %q are, want those from the step's start to the complete turn, bcdefghi", got)
+	if got != "bcdefghin" {
+		t.Errorf("the kinds %q are, want those from the step's start to the complete turn or its failure, bcdefghin", got)
 	}
 }
 
 // generated makes a position of numbers small enough to meet others.
 func generated(n uint32) core.Position {
-	kinds := "abcdefghijkm"
+	kinds := "abcdefghijkmn"
 	return core.Position{
 		Run: positionRun, Step: int(n>>1) % 2, Attempt: uint64(n>>2) % 2, Block: int(n>>3) % 2, End: int(n>>4) % 2,
 		Kind: core.PositionKind(kinds[int(n>>5)%len(kinds)]),

@@ -18,8 +18,12 @@ type chunk struct {
 	InputTextDelta string          `json:"inputTextDelta,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"`
 	Output         json.RawMessage `json:"output,omitempty"`
+	Preliminary    bool            `json:"preliminary,omitempty"`
 	ErrorText      string          `json:"errorText,omitempty"`
 	FinishReason   string          `json:"finishReason,omitempty"`
+	Data           any             `json:"data,omitempty"` // of a data chunk
+	Transient      bool            `json:"transient,omitempty"`
+	attachment
 }
 
 // done ends a stream. It is not JSON.

@@ -156,7 +156,7 @@ func (h *handler) waiting(r *http.Request, id core.Identity, thread string, m ui
 			return core.Run{}, nil
 		}
 	}
-	record, err := h.Runtime.Run(r.Context(), id, runID)
+	record, err := h.Runtime.ReadRun(r.Context(), id, runID)
 	if err == nil && record.ThreadID != thread {
 		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
 	}

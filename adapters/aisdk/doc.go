@@ -39,6 +39,12 @@
 // thread that is longer than a response may be it says "truncated": true, and
 // "cut": true when even the newest run is not whole.
 //
+// What a running tool puts out is shown as the preliminary output of its call, whole
+// each time; its activities, progress among them, as transient data chunks, for the
+// client's onData. An activity of type source-url, source-document or file is a part
+// of the message, too. The output of a call whose result has metadata is {data,
+// metadata}.
+//
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.
 //
@@ -46,7 +52,8 @@
 //
 //   - What a request is, input or decisions: request.go and chat in handler.go.
 //   - Which parts decide, on what, and what a repeated request comes to: decide.go.
-//   - What an event becomes: encoder.go; its bytes: chunk.go and frames.go.
+//   - What an event becomes: encoder.go, of a running tool live.go; its bytes: chunk.go
+//     and frames.go.
 //   - The ids of assistant messages, and which steps of a run a response leaves out:
 //     response.go.
 //   - The history that a client loads: messages.go. Which of several new messages the

@@ -31,6 +31,7 @@ type Encoder struct {
 	reasoning  string   // id of the open reasoning block
 	blocks     int      // blocks opened so far
 	calls      []call   // of the open step, in order of appearance
+	outputs    []output // of calls that run
 	shown      []string // ids of the calls of this response
 	stopReason core.StopReason
 	ended      bool
@@ -83,6 +84,10 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolCancel(event)
 	case core.EventToolCallSuspended:
 		e.toolSuspended(event)
+	case core.EventToolCallStreamDelta:
+		e.toolOutput(event)
+	case core.EventActivitySnapshot, core.EventActivityDelta:
+		e.activity(event)
 	case core.EventToolCallDone:
 		e.toolDone(event)
 	case core.EventInferenceComplete:
@@ -244,13 +249,14 @@ func (e *Encoder) toolDone(event core.Event) {
 		e.toolReady(event) // the client takes no result before an input
 	}
 	e.forget(event.CallID)
+	e.endOutput(event.CallID)
 	switch {
 	case event.Status == core.ResultDenied:
 		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
 	case event.IsError:
 		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})
 	default:
-		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: orElse(event.Result, "null")})
+		e.emit(chunk{Type: "tool-output-available", ToolCallID: event.CallID, Output: withMetadata(orElse(event.Result, "null"), event.Metadata)})
 	}
 }
 
@@ -279,7 +285,7 @@ func (e *Encoder) abandon() {
 			e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: text})
 		}
 	}
-	e.calls = nil
+	e.calls, e.outputs = nil, nil
 	e.closeStep()
 }
 

@@ -29,8 +29,8 @@ var continues = map[string][]string{
 // testdata/*.events with the golden file beside it.
 func TestEncoderWritesTheOfficialSequences(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 14 {
-		t.Fatalf("found %d scripts, want 14 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 15 {
+		t.Fatalf("found %d scripts, want 15 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")
@@ -102,8 +102,14 @@ var keys600 = map[string]string{
 	"tool-input-error":      "errorText input toolCallId toolName",
 	"tool-approval-request": "approvalId toolCallId",
 	"tool-output-denied":    "toolCallId",
-	"tool-output-available": "output toolCallId",
+	"tool-output-available": "output toolCallId | preliminary",
 	"tool-output-error":     "errorText toolCallId",
+
+	"data-activity-snapshot": "data | id transient",
+	"data-activity-delta":    "data | id transient",
+	"source-url":             "sourceId url | title",
+	"source-document":        "mediaType sourceId title | filename",
+	"file":                   "mediaType url",
 }
 
 func checkKeys(t *testing.T, frame []byte) {

@@ -87,7 +87,7 @@ func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string
 	return decided, play(listener.Emit, f.decided)
 }
 
-func (f *fake) Run(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
+func (f *fake) ReadRun(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
 	f.called("Run")
 	if f.run == nil {
 		return core.Run{}, core.Errorf(core.CodeNotFound, "run %s not found", run)

@@ -129,7 +129,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	c := convert(page.Messages)
 	if run, open := c.open(); open {
-		record, err := h.Runtime.Run(r.Context(), id, run)
+		record, err := h.Runtime.ReadRun(r.Context(), id, run)
 		if err != nil {
 			return hide(err)
 		}

@@ -144,7 +144,7 @@ func (c *converter) result(m core.Message) {
 	case r.IsError:
 		part.State, part.ErrorText = "output-error", resultError(*r)
 	default:
-		part.State, part.Output = "output-available", resultData(*r)
+		part.State, part.Output = "output-available", withMetadata(resultData(*r), r.Metadata)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		result(core.ToolResult{CallID: "c2", Name: "echo", Message: "no text at all", IsError: true}),
 		{ID: "m2", Role: core.RoleUser, RunID: runID, Content: text("steer")},
 		{ID: "x.2", Role: core.RoleAssistant, RunID: runID, Step: 2, Content: text("done"), ToolCalls: []core.ToolCall{call("c1", "echo", `{}`), call("c4", "echo", `{}`)}},
-		result(core.ToolResult{CallID: "c1", Name: "echo", Message: "words"}),
+		result(core.ToolResult{CallID: "c1", Name: "echo", Message: "words", Metadata: map[string]json.RawMessage{"n": []byte("3")}}),
 		result(core.ToolResult{CallID: "c4", Name: "echo"}),
 		result(core.ToolResult{CallID: "lost", Name: "echo"}),
 		{Role: core.RoleTool, RunID: runID},
@@ -57,7 +57,7 @@ func TestAThreadIsReadAsUIMessages(t *testing.T) {
 		`{"type":"tool-ask_user","state":"input-available","toolCallId":"c3","input":{"question":"?"}},` +
 		`{"type":"step-start"},` +
 		`{"type":"text","text":"done","state":"done"},` +
-		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{},"output":"words"},` +
+		`{"type":"tool-echo","state":"output-available","toolCallId":"c1","input":{},"output":{"data":"words","metadata":{"n":3}}},` +
 		`{"type":"tool-echo","state":"output-available","toolCallId":"c4","input":{},"output":null}]},` +
 		`{"id":"m2","role":"user","parts":[{"type":"text","text":"steer"}]},` +
 		`{"id":"m3","role":"user","parts":[{"type":"text","text":"more"}]},` +

@@ -72,7 +72,7 @@ func (h *handler) shownBefore(r *http.Request, id core.Identity, thread string, 
 	case info.Status == core.RunWaiting:
 		shown.Run = info.ActiveRun
 		var record core.Run
-		record, err = h.Runtime.Run(r.Context(), id, info.ActiveRun)
+		record, err = h.Runtime.ReadRun(r.Context(), id, info.ActiveRun)
 		shown.Steps = record.Steps
 	}
 	return shown, unlessNotFound(err)
@@ -102,7 +102,7 @@ const messagePage = 200
 // is replayed.
 func (h *handler) shownOf(r *http.Request, id core.Identity, thread string, run core.ID) (Shown, error) {
 	shown := Shown{Run: run}
-	record, err := h.Runtime.Run(r.Context(), id, run)
+	record, err := h.Runtime.ReadRun(r.Context(), id, run)
 	if err != nil || record.FirstSeq == 0 {
 		return shown, err
 	}

@@ -20,8 +20,8 @@
 // One of them is therefore kept under way for many writes; what they change is
 // noted in a journal, which lies in the file as a value that bbolt never moves,
 // and a write is durable when its part of the journal is. bbolt commits when the
-// journal is nearly full, for a write that does not fit in, and at Close. [Open]
-// applies the journal of a process that was killed. A committed transaction's
+// journal is nearly full, for a write that does not fit in or is of a profile or a
+// snapshot, and at Close. [Open] applies the journal of a process that was killed. A committed transaction's
 // number is used up, and with it the journal that belonged to it. Copy a file
 // after Close: bbolt's own tools do not see what stands in its journal.
 //
@@ -71,4 +71,10 @@
 //	due       shard, DueAt, tenant 0 thread             nothing
 //	expiry    unix second, bucket, key in that bucket   nothing
 //	journal   "frames"                                  1 MiB: a header, frames; see journal.go
+//	profiles  tenant 0 namespace 0 key                  as a record, the revision as its fence
+//	configs   hash                                      as a record, fence and version 0
+//
+// The first write makes profiles and configs. They are written seldom, and so by
+// commits of bbolt alone: the journal does not know them, and a program of this
+// schema from before them, which leaves them as they are, can read it.
 package bolt

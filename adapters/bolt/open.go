@@ -30,6 +30,12 @@ var (
 	expiryBucket   = []byte("expiry")
 	journalBucket  = []byte("journal")
 
+	// What is written seldom stands beside the journal: see writeTx.beside. A file
+	// of this schema may lack these buckets, and a program that does not know them
+	// leaves them alone.
+	profilesBucket = []byte("profiles")
+	configsBucket  = []byte("configs")
+
 	schemaKey = []byte("schema")
 	framesKey = []byte("frames")
 	probeKey  = []byte("probe") // see Probe

@@ -65,7 +65,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 	}}
 	empty := w.open(filepath.Join(t.TempDir(), "empty.db"), nil)
-	w.states = [][32]byte{state(t, empty)}
+	w.states = [][32]byte{storedBy(t, empty)}
 	_ = empty.Close()
 	return w
 }
@@ -99,8 +99,8 @@ type unsynced struct{ journalFile }
 
 func (unsynced) Sync() error { return nil }
 
-// state says everything that is stored.
-func state(t *testing.T, s *Store) [32]byte {
+// storedBy says everything that is stored.
+func storedBy(t *testing.T, s *Store) [32]byte {
 	t.Helper()
 	got, err := tryState(s)
 	if err != nil {
@@ -112,8 +112,12 @@ func state(t *testing.T, s *Store) [32]byte {
 func tryState(s *Store) (sum [32]byte, err error) {
 	hash := sha256.New()
 	err = s.db.view("", func(tx *bbolt.Tx) error {
-		for _, name := range journalBuckets[1:] {
-			_ = tx.Bucket(name).ForEach(func(key, value []byte) error {
+		for _, name := range append(journalBuckets[1:], profilesBucket, configsBucket) {
+			bucket := tx.Bucket(name)
+			if bucket == nil { // no profile or snapshot was written yet
+				continue
+			}
+			_ = bucket.ForEach(func(key, value []byte) error {
 				for _, text := range [][]byte{name, key, value} {
 					hash.Write(binary.AppendUvarint(nil, uint64(len(text))))
 					hash.Write(text)
@@ -246,7 +250,7 @@ func (w *world) content(head thread.Head, random uint64, size int) store.Commit 
 
 // next draws a write.
 func (w *world) next() write {
-	switch n := w.random.IntN(20); {
+	switch n := w.random.IntN(23); {
 	case n < 12:
 		return w.together(w.random.IntN(1500))
 	case n < 14:
@@ -270,6 +274,8 @@ func (w *world) next() write {
 			}}})
 			return err
 		}
+	case n < 22:
+		return w.beside(w.random.IntN(4), w.random.IntN(2000))
 	default:
 		key, at := worldKey(w.random.IntN(5)), w.random.IntN(20)
 		return func(s *Store) error {
@@ -288,14 +294,14 @@ func (w *world) shadow(write write) [32]byte {
 	s := w.open(path, nil)
 	defer s.Close()
 	_ = write(s) // a refusal is one of the store itself, too
-	return state(w.t, s)
+	return storedBy(w.t, s)
 }
 
 // step makes one write, with a fault perhaps, and finds out what came of it.
 func (w *world) step() {
 	w.t.Helper()
 	next := w.next()
-	before := state(w.t, w.s)
+	before := storedBy(w.t, w.s)
 	w.disk.settleDebt()
 	after := w.shadow(next)
 	w.states, w.writing = [][32]byte{before, after}, true
@@ -306,7 +312,7 @@ func (w *world) step() {
 	w.noFault()
 	if !w.disk.killed && core.CodeOf(err) != core.CodeUnavailable {
 		w.states = [][32]byte{after}
-		if got := state(w.t, w.s); got != after {
+		if got := storedBy(w.t, w.s); got != after {
 			w.t.Errorf("the write returns %v, and the file says something else", err)
 		}
 		return
@@ -322,7 +328,7 @@ func (w *world) step() {
 		}
 		w.noFault()
 	}
-	got := state(w.t, w.s)
+	got := storedBy(w.t, w.s)
 	if !w.may(got) {
 		w.t.Errorf("after a write that returned %v the file is neither as before nor as after it", err)
 	}
@@ -418,7 +424,7 @@ func TestPowerLossWhileAFileIsMade(t *testing.T) {
 	w := &world{t: t, random: rand.New(rand.NewPCG(1, 1)), path: path, now: time.Unix(1000, 0)}
 	w.s = w.open(filepath.Join(t.TempDir(), "empty.db"), nil)
 	defer w.s.Close()
-	w.states = [][32]byte{state(t, w.s)}
+	w.states = [][32]byte{storedBy(t, w.s)}
 	l := &lossyDisk{random: w.random, file: file, dirty: map[int64][][]byte{}}
 	if _, err := l.write(whole, 0); err != nil {
 		t.Fatal(err)
@@ -465,7 +471,7 @@ func TestPowerLossWhileAFileOfTheSchemaBeforeIsTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.states = [][32]byte{state(t, s)}
+	w.states = [][32]byte{storedBy(t, s)}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	costs := [][2]int64{{5, 7}, {4, 4}, {4, 4}} // the first run of a process stores its agent, too
 	for i, want := range [][]string{nil, {"S#", "S#/thread/visited"}, {"S#", "S#/thread/visited"}} {
 		before := s.Stats()
 		states = nil
@@ -82,8 +83,8 @@ func TestATwoStepRunWithStateIsFourTransactionsAndItsState(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := s.Stats()
-		if transactions, syncs := after.Transactions-before.Transactions, after.Syncs-before.Syncs; transactions != 4 || syncs != 4 {
-			t.Errorf("run %d: %d transactions with %d syncs, want 4 with 4", i+1, transactions, syncs)
+		if got, want := [2]int64{after.Transactions - before.Transactions, after.Syncs - before.Syncs}, costs[i]; got != want {
+			t.Errorf("run %d: %d transactions and syncs, want %d", i+1, got, want)
 		}
 		slices.Sort(states)
 		if diff := cmp.Diff(want, states); diff != "" {

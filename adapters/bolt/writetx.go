@@ -15,6 +15,9 @@ type writeTx struct {
 	room       int64 // for operations in the journal; when they need more they are noted no more, and bbolt commits
 }
 
+// noRoom is less than any room that another change of the same write may ask for.
+const noRoom = -1
+
 var errNoBucket = errors.New("the bucket is none that the journal knows")
 
 // fits reports whether the operations have room in the journal.
@@ -33,6 +36,13 @@ func (w *writeTx) delete(bucket, key []byte) error {
 		return err
 	}
 	return w.Bucket(bucket).Delete(key)
+}
+
+// beside returns a bucket that the journal does not know, to be written to: bbolt
+// commits then. The first write makes it.
+func (w *writeTx) beside(bucket []byte) (*bbolt.Bucket, error) {
+	w.room = noRoom
+	return w.CreateBucketIfNotExists(bucket)
 }
 
 // note notes an operation.

@@ -58,13 +58,13 @@ type bench struct {
 // newBench is a process on a table of its own.
 func newBench(t testing.TB, talk chatter) *bench {
 	t.Helper()
-	_, table := client(t)
+	maker, table := client(t)
 	b := &bench{table: table, meter: dynamotest.NewMeter(http.DefaultTransport), model: &talk}
 	c, err := dynamo.NewClient(awsenv.Config{Transport: b.meter, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.client, b.backend = c, dynamo.New(c, dynamo.Options{Table: table, Now: b.now})
+	b.client, b.backend = c, dynamo.New(c, dynamo.Options{Table: table, ConfigTable: configTable(t, maker), Now: b.now})
 	b.restart(t)
 	return b
 }

@@ -46,8 +46,24 @@ func client(t testing.TB) (*dynamodb.Client, string) {
 	return c, table
 }
 
+// configTable makes the other table, which lives as long as the test.
+func configTable(t testing.TB, c *dynamodb.Client) string {
+	t.Helper()
+	table := fmt.Sprintf("config-%d", time.Now().UnixNano())
+	if err := dynamotest.CreateConfigTable(t.Context(), c, table); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
+			t.Error(err)
+		}
+	})
+	return table
+}
+
 func TestContract(t *testing.T) {
-	_, table := client(t)
+	maker, table := client(t)
+	config := configTable(t, maker)
 	c, err := dynamo.NewClient(awsenv.Config{
 		Transport: stopping{http.DefaultTransport}, Timeout: 30 * time.Second,
 		Backoff: func(int) time.Duration { return 0 },
@@ -56,7 +72,9 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := storetest.Options{MaxPayload: dynamo.MaxPayload, Stop: stop}
-	options.Run(t, func(t *testing.T) store.Backend { return dynamo.New(c, dynamo.Options{Table: table}) })
+	options.Run(t, func(t *testing.T) store.Backend {
+		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: config})
+	})
 }
 
 // writesLeft is the context key of how many more writes a caller may send.

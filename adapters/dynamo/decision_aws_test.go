@@ -70,7 +70,7 @@ func (b *bench) askOnce(t testing.TB) (c decisionCosts) {
 		t.Fatal("somebody is woken while the call waits")
 	}
 	me := core.Identity{Tenant: theThread.Tenant}
-	run, err := b.Run(t.Context(), me, receipt.RunID)
+	run, err := b.ReadRun(t.Context(), me, receipt.RunID)
 	if err != nil || len(run.Tickets) != 1 {
 		t.Fatalf("the run is %+v, %v; want a ticket", run, err)
 	}

@@ -1,10 +1,14 @@
-// Package dynamo is the store on Amazon DynamoDB: [store.Backend] on one table.
+// Package dynamo is the store on Amazon DynamoDB: [store.Backend] on two tables.
 //
 // Everything of a thread is one partition, T#<tenant>#<thread>: the HEAD is the
 // item H, a record is the item of its name. Pointers have partitions of their
 // own, N#<tenant>#<name>. The tenant comes first, so that an IAM policy on
 // dynamodb:LeadingKeys can fence tenants. Threads that are due have an entry in
-// the sparse index "due"; template.yaml deploys the table.
+// the sparse index "due".
+//
+// Profiles and configuration snapshots are in the other table: a profile is the
+// item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
+// G#<hash>. template.yaml deploys both tables.
 //
 // # Attributes
 //
@@ -16,6 +20,7 @@
 //	p, z    a payload; z is there when it is zstd-compressed
 //	f       fence under which a record was written
 //	s       version of the head that a rewritable record goes with
+//	r       revision of a profile
 //	x       unix seconds after which the item counts as gone (the table's TTL)
 //
 // # Writes
@@ -36,6 +41,10 @@
 // When no try got a response the error has [core.CodeUnavailable] and the outcome
 // is unknown: the caller reads the HEAD and compares commit ids.
 // [store.ErrThrottled] is returned only when every try was refused.
+//
+// The revision of a profile is drawn, so that a writer which meets its own after a
+// try without a response knows that it was applied. When it meets another's then,
+// the outcome is unknown.
 //
 // # Reads
 //

@@ -20,7 +20,7 @@ func (s *Store) Head(ctx context.Context, key core.ThreadKey) (thread.Head, erro
 	if err != nil {
 		return thread.Head{}, err
 	}
-	it, err := s.get(ctx, fmt.Sprintf("read head of %s", key), pk, text(headName))
+	it, err := s.threads.get(ctx, fmt.Sprintf("read head of %s", key), pk, text(headName))
 	if err != nil {
 		return thread.Head{}, err
 	}
@@ -39,7 +39,7 @@ func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.Attrib
 		input.ConditionExpression = aws.String("v = :v")
 		input.ExpressionAttributeValues = item{":v": number(next.Version - 1)}
 	}
-	met, err := s.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
+	met, err := s.threads.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
 	if err != nil {
 		return store.Outcome{}, err
 	}

@@ -25,17 +25,18 @@ const (
 
 // The attributes: see the package comment.
 const (
-	attrPK      = "pk"
-	attrSK      = "sk"
-	attrHead    = "h"
-	attrVersion = "v"
-	attrShard   = "g"
-	attrDue     = "d"
-	attrPayload = "p"
-	attrPacked  = "z"
-	attrFence   = "f"
-	attrAt      = "s"
-	attrExpires = "x"
+	attrPK       = "pk"
+	attrSK       = "sk"
+	attrHead     = "h"
+	attrVersion  = "v"
+	attrShard    = "g"
+	attrDue      = "d"
+	attrPayload  = "p"
+	attrPacked   = "z"
+	attrFence    = "f"
+	attrAt       = "s"
+	attrExpires  = "x"
+	attrRevision = "r"
 )
 
 // headName is the sort key of a HEAD, pointerName that of a pointer. No record

@@ -42,7 +42,7 @@ func (s *Store) putPointer(ctx context.Context, p pointerPut) (taken *store.Poin
 	input := &dynamodb.PutItemInput{Item: p.item}
 	s.condition(input, store.KindCreate)
 	for range 2 { // as in putRecord
-		met, err := s.put(ctx, p.doing, input)
+		met, err := s.threads.put(ctx, p.doing, input)
 		if err != nil || met == nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func (s *Store) Pointer(ctx context.Context, tenant, name string) ([]byte, bool,
 		return nil, false, err
 	}
 	doing := fmt.Sprintf("read pointer %s of %s", core.Excerpt(name), tenant)
-	it, err := s.get(ctx, doing, pk, text(pointerName))
+	it, err := s.threads.get(ctx, doing, pk, text(pointerName))
 	if err != nil || len(it) == 0 || expired(it, s.now().Unix()) {
 		return nil, false, err
 	}

@@ -117,7 +117,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 		return nil, nil
 	}
 	var list []store.Overdue
-	for it, err := range s.items(ctx, doing, input) {
+	for it, err := range s.threads.items(ctx, doing, input) {
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		now := s.now().Unix()
-		for it, err := range s.items(ctx, doing, input) {
+		for it, err := range s.threads.items(ctx, doing, input) {
 			if err != nil {
 				yield(store.Record{}, err)
 				return
@@ -156,31 +156,6 @@ func (s *Store) records(ctx context.Context, doing string, input *dynamodb.Query
 			if !yield(record, err) || err != nil {
 				return
 			}
-		}
-	}
-}
-
-// items goes through the pages of a query; an error is the last it yields.
-func (s *Store) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
-		input := *query
-		input.TableName = s.table
-		for {
-			var tries history
-			out, err := s.client.Query(ctx, &input, tries.watch)
-			if err != nil {
-				yield(nil, tries.outcome(doing, err))
-				return
-			}
-			for _, it := range out.Items {
-				if !yield(it, nil) {
-					return
-				}
-			}
-			if len(out.LastEvaluatedKey) == 0 {
-				return
-			}
-			input.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
 }

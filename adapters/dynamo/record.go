@@ -52,7 +52,7 @@ func (s *Store) putRecord(ctx context.Context, p recordPut) error {
 	// A second round is needed only when the item that refused the first was
 	// gone before it could be read.
 	for range 2 {
-		met, err := s.put(ctx, p.doing, input)
+		met, err := s.threads.put(ctx, p.doing, input)
 		if err != nil || met == nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 		return store.Record{}, false, nil // nothing can be stored there
 	}
 	doing := fmt.Sprintf("read %s of %s", name, key)
-	it, err := s.get(ctx, doing, pk, text(name))
+	it, err := s.threads.get(ctx, doing, pk, text(name))
 	if err != nil || len(it) == 0 || expired(it, s.now().Unix()) {
 		return store.Record{}, false, err
 	}

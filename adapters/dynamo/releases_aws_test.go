@@ -14,7 +14,7 @@ import (
 var suites = runtimetest.Options{
 	Open: func(t *testing.T, now func() time.Time) store.Backend {
 		c, table := client(t)
-		return dynamo.New(c, dynamo.Options{Table: table, Now: now})
+		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: configTable(t, c), Now: now})
 	},
 }
 

@@ -89,7 +89,7 @@ func (f *fake) Messages(_ context.Context, id core.Identity, thread string, q ru
 	return f.messages(id, q)
 }
 
-func (f *fake) Run(_ context.Context, id core.Identity, run core.ID) (core.Run, error) {
+func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.Run, error) {
 	f.calls = append(f.calls, "Run "+run.String())
 	if f.run == nil {
 		return core.Run{}, errAbsent

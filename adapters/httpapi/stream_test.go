@@ -51,6 +51,50 @@ data: {"event_type":"run_finish","run_id":"RUN","termination":{"type":"natural_e
 	}
 }
 
+// What a tool shows while it runs has no place of its own in the stream: its frames
+// repeat the id before them.
+func TestWhatAToolShowsIsStreamed(t *testing.T) {
+	shown := []core.Event{
+		{Type: core.EventToolCallStreamDelta, Step: 1, MessageID: "m", CallID: "c1", Name: "build", Delta: "<a>\n"},
+		{Type: core.EventActivitySnapshot, Step: 1, MessageID: "m:plan", CallID: "c1", ActivityType: "plan", Content: json.RawMessage(`["a"]`), Replace: true},
+		{Type: core.EventActivityDelta, Step: 1, MessageID: "m:plan", CallID: "c1", ActivityType: "plan", Patch: json.RawMessage(`[{"op":"remove","path":"/0"}]`)},
+		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, MessageID: "m", CallID: "c1", Name: "build", Result: json.RawMessage(`1`),
+			Status: core.ResultOK, Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3")}}),
+	}
+	f := &fake{stream: func(_ context.Context, s run.Sink) error {
+		return play(s, append(append(hello()[:2], shown...), hello()[4:]...))
+	}}
+	rec := do(newServer(f), "POST", "/v1/runs", hi)
+	want := strings.ReplaceAll(`id: RUN.1.3.0-0-a
+data: {"event_type":"run_start","thread_id":"t1","run_id":"RUN","agent_id":"demo"}
+
+id: RUN.1.3.0-0-b
+data: {"event_type":"step_start","step":1}
+
+id: RUN.1.3.0-0-b
+data: {"event_type":"tool_call_stream_delta","step":1,"message_id":"m","delta":"<a>\n","id":"c1","name":"build"}
+
+id: RUN.1.3.0-0-b
+data: {"event_type":"activity_snapshot","step":1,"message_id":"m:plan","activity_type":"plan","content":["a"],"replace":true,"id":"c1"}
+
+id: RUN.1.3.0-0-b
+data: {"event_type":"activity_delta","step":1,"message_id":"m:plan","activity_type":"plan","patch":[{"op":"remove","path":"/0"}],"id":"c1"}
+
+id: RUN.1.3.1-0-j
+data: {"event_type":"tool_call_done","step":1,"message_id":"m","id":"c1","name":"build","result":1,"status":"ok","metadata":{"pages":3}}
+
+id: RUN.1.3.9999-0-k
+data: {"event_type":"step_end","step":1}
+
+id: RUN.1.3.9999-0-m
+data: {"event_type":"run_finish","run_id":"RUN","termination":{"type":"natural_end"}}
+
+`, "RUN", runText)
+	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
+		t.Errorf("status %d, body (-want +got):\n%s", rec.Code, diff)
+	}
+}
+
 func TestStreamsThatEndOtherwise(t *testing.T) {
 	start := "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_start","thread_id":"t1","run_id":"` + runText + `","agent_id":"demo"}` + "\n\n"
 	const again = `"error":"the service cannot answer now, try again","code":"unavailable"}`

@@ -24,8 +24,8 @@ type Starter interface {
 type Reader interface {
 	Thread(ctx context.Context, id core.Identity, thread string) (runtime.ThreadInfo, error)
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
-	// Run reads a run, with the tickets that it waits for.
-	Run(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
+	// ReadRun reads a run, with the tickets that it waits for.
+	ReadRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
 	// Follow emits a run's events from its first until run_finish.
 	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,13 +43,19 @@ func (b bringer) Register(r *plugin.Registrar) error {
 	return nil
 }
 
+// parts has the plugins that the specs name.
 func parts(specs ...agent.Spec) agent.Parts {
-	return agent.Parts{
-		Specs:   specs,
-		Models:  map[string]agent.ModelBinding{"small": {Model: mute{}, Name: "vendor-small-1"}, "own": {Model: mute{}}},
-		Tools:   []tool.Tool{named{Name: "write", Description: "Writes."}, named{Name: "read"}, named{Name: "drop"}},
-		Plugins: []plugin.Plugin{bringer{"search", "find"}, bringer{"clash", "read"}},
+	p := agent.Parts{
+		Specs:  specs,
+		Models: map[string]agent.ModelBinding{"small": {Model: mute{}, Name: "vendor-small-1"}, "own": {Model: mute{}}},
+		Tools:  []tool.Tool{named{Name: "write", Description: "Writes."}, named{Name: "read"}, named{Name: "drop"}},
 	}
+	for _, b := range []bringer{{"search", "find"}, {"clash", "read"}, {"quiet", "hush"}} {
+		if slices.ContainsFunc(specs, func(s agent.Spec) bool { return slices.Contains(s.Plugins, b.id) }) {
+			p.Plugins = append(p.Plugins, b)
+		}
+	}
+	return p
 }
 
 func registry(t *testing.T, p agent.Parts) *agent.Registry {
@@ -126,7 +133,6 @@ func TestSpecsChooseTheirTools(t *testing.T) {
 
 func TestAnInactivePluginBringsNoTools(t *testing.T) {
 	p := parts(agent.Spec{ID: "a", Model: "small", Plugins: []string{"search", "quiet"}, ActiveHookFilter: []string{"quiet"}})
-	p.Plugins = append(p.Plugins, bringer{"quiet", "hush"})
 	if diff := cmp.Diff([]string{"drop", "hush", "read", "write"}, toolNames(resolve(t, p, "a"))); diff != "" {
 		t.Error(diff)
 	}
@@ -152,30 +158,6 @@ func TestResolveIsPure(t *testing.T) {
 	}
 	if !r.Has("b") || r.Has("c") {
 		t.Error("Has is wrong")
-	}
-}
-
-func TestHashFollowsTheSpecAndTheTools(t *testing.T) {
-	base := agent.Spec{ID: "a", Model: "small"}
-	hash := func(p agent.Parts) string { return resolve(t, p, "a").Hash }
-	if got := hash(parts(base)); got != "e0b7f89f43593d79898db22d3896e458" {
-		t.Errorf("hash %q is another one: stored runs are pinned to the earlier", got)
-	}
-	reordered := parts(base)
-	reordered.Tools[0], reordered.Tools[1] = reordered.Tools[1], reordered.Tools[0]
-	if hash(reordered) != hash(parts(base)) {
-		t.Error("the order of the tools changes the hash")
-	}
-	described := parts(base)
-	described.Tools[1] = named{Name: "read", Description: "Reads."}
-	prompted := base
-	prompted.SystemPrompt = "Be brief."
-	none := base
-	none.AllowedTools = []string{}
-	for name, p := range map[string]agent.Parts{"a tool's description": described, "the prompt": parts(prompted), "no tools instead of all": parts(none)} {
-		if hash(p) == hash(parts(base)) {
-			t.Errorf("%s does not change the hash", name)
-		}
 	}
 }
 
@@ -224,16 +206,26 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"an invalid spec", with(func(s *agent.Spec) { s.MaxTokens = -1 }), `agent "a": max_tokens is -1, want 0 (the provider's default) or more`},
 		{"an id twice", parts(good, good), `agent "a" is given twice`},
 		{"no such model", with(func(s *agent.Spec) { s.Model = "big" }), `resolving agent "a": model "big" not found, known are: own, small`},
-		{"no such plugin", with(func(s *agent.Spec) { s.Plugins = []string{"x"} }), `resolving agent "a": plugin "x" not found, known are: clash, search`},
+		{"no such plugin", with(func(s *agent.Spec) { s.Plugins = []string{"search", "x"} }), `resolving agent "a": plugin "x" not found, known are: search`},
 		{"no such allowed tool", with(func(s *agent.Spec) { s.AllowedTools = []string{"x"} }), `resolving agent "a": tool "x" not found, known are: drop, read, write`},
 		{"no such excluded tool", with(func(s *agent.Spec) { s.ExcludedTools = []string{"Drop"} }), `resolving agent "a": tool "Drop" not found, known are: drop, read, write`},
+		{"a choice of a tool that is excluded", with(func(s *agent.Spec) {
+			s.ToolChoice, s.ExcludedTools = model.ToolChoice{Mode: model.ToolNamed, Name: "drop"}, []string{"drop"}
+		}), `resolving agent "a": tool_choice: tool "drop" not found, known are: read, write`},
 		{"a plugin's tool in the way", with(func(s *agent.Spec) { s.Plugins = []string{"clash"} }), `resolving agent "a": tool "read" of a plugin has the name of a tool of the registry`},
 		{"a filter without plugin", with(func(s *agent.Spec) { s.ActiveHookFilter = []string{"search"} }), `resolving agent "a": active hook filter names plugin "search", which the agent does not have`},
 		{"a tool twice", also(func(p *agent.Parts) { p.Tools = append(p.Tools, named{Name: "read"}) }), `tool "read" is given twice`},
 		{"a nil tool", also(func(p *agent.Parts) { p.Tools = []tool.Tool{nil} }), `tool 0 is nil`},
 		{"a tool without a name", also(func(p *agent.Parts) { p.Tools = []tool.Tool{named{}} }), `tool name is empty`},
-		{"a plugin twice", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}) }), `plugin "search" is given twice`},
+		{"a plugin twice", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}, bringer{"search", "y"}) }), `plugin "search" is given twice`},
 		{"a nil plugin", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{nil} }), `plugin 0 is nil`},
+		{"a plugin that no agent names", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}) }), `plugin "search" is named by no agent`},
+		{"no such delegate", with(func(s *agent.Spec) { s.Delegates = []string{"a", "x"} }), `resolving agent "a": delegate agent "x" not found, known are: a`},
+		{"a pattern for a name", with(func(s *agent.Spec) { s.ExcludedTools = []string{"d*"} }), `resolving agent "a": tool "d*" not found, known are: drop, read, write; patterns belong into excluded_tool_patterns`},
+		{"a permission rule for a name", with(func(s *agent.Spec) { s.AllowedTools = []string{"read(a*)"} }), `resolving agent "a": tool "read(a*)" not found, known are: drop, read, write; what depends on a call's arguments belongs into the section permission`},
+		{"a pattern that is none", with(func(s *agent.Spec) { s.AllowedToolPatterns = []string{"r*", "x\\"} }), `agent "a": allowed_tool_patterns[1]: pattern "x\\" ends in a single backslash, \\ stands for one`},
+		{"an empty pattern", with(func(s *agent.Spec) { s.ExcludedToolPatterns = []string{""} }), `agent "a": excluded_tool_patterns[0]: pattern is empty`},
+		{"a pattern without tools, strictly", with(func(s *agent.Spec) { s.Strict, s.ExcludedToolPatterns = true, []string{"wirte*"} }), `agent "a": excluded_tool_patterns[0] "wirte*" matches no tool`},
 		{"no such default agent", also(func(p *agent.Parts) { p.Default = "b" }), `default agent "b" not found, known are: a`},
 		{"a binding without a model", also(func(p *agent.Parts) { p.Models = map[string]agent.ModelBinding{"small": {}} }), `model "small" has no id or no Model`},
 	}

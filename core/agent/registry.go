@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -18,12 +20,19 @@ type ModelBinding struct {
 	Name  string // the provider's name of the model; empty: the id
 }
 
-// Parts is what a registry is made of.
+// Parts is what a registry is made of: agents and models as data, and the code that
+// they name. An id is given once, be it as code or as data.
 type Parts struct {
-	Specs   []Spec
-	Models  map[string]ModelBinding // by the id that specs use
-	Tools   []tool.Tool             // open to every agent, as far as its spec allows
-	Plugins []plugin.Plugin
+	Specs      []Spec
+	ModelSpecs []ModelSpec
+	Pools      []ModelPoolSpec
+	Providers  []ProviderSpec
+
+	Models   map[string]ModelBinding                            // by the id that specs use
+	Adapters map[string]func(ProviderSpec) (model.Model, error) // by the name that providers use; called once for each provider that an agent uses
+	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
+	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
+	Stops    []stop.Policy                                      // of every agent, asked behind those of its spec
 	// Default is the id of the agent of requests that name none. Empty: there is
 	// none, and such requests are refused.
 	Default string
@@ -35,35 +44,86 @@ type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted
 	preset   string   // Parts.Default
+	warnings []Warning
+	code     *code
+	source   *source
 }
 
 // NewRegistry resolves every spec, so that a broken one is an error here and
 // not at the first request. The error says which agent and what is missing; so
-// it does of a Default that is not among the specs.
+// it does of a Default that is not among the specs and of a plugin that no spec
+// names.
 func NewRegistry(parts Parts) (*Registry, error) {
-	c, err := newCatalog(parts)
+	c, err := newCode(parts)
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs)), preset: parts.Default}
+	from, err := newSource(parts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Registry{resolved: make(map[string]*Resolved, len(parts.Specs)), preset: parts.Default, code: c, source: from}
 	for _, spec := range parts.Specs {
-		if err := spec.Check(); err != nil {
+		if err := r.add(spec); err != nil {
 			return nil, err
 		}
-		if r.Has(spec.ID) {
-			return nil, fmt.Errorf("agent %q is given twice", spec.ID)
-		}
-		resolved, err := c.resolve(spec.clone())
-		if err != nil {
-			return nil, fmt.Errorf("resolving agent %q: %w", spec.ID, err)
-		}
-		r.resolved[spec.ID] = resolved
 	}
 	r.ids = slices.Sorted(maps.Keys(r.resolved))
-	if r.preset != "" && !r.Has(r.preset) {
-		return nil, notFound("default agent", r.preset, r.ids)
+	if err := r.checkNames(parts); err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+func (r *Registry) add(spec Spec) error {
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	if r.Has(spec.ID) {
+		return fmt.Errorf("agent %q is given twice", spec.ID)
+	}
+	resolved, err := r.code.resolve(spec.normal(), r.source, false)
+	if err != nil {
+		return wrap(spec.ID, err)
+	}
+	r.resolved[spec.ID] = resolved
+	r.warnings = append(r.warnings, resolved.warnings...)
+	return nil
+}
+
+// wrap says which agent an error of its resolution is about, where it does not say
+// so itself.
+func wrap(id string, err error) error {
+	var field *FieldError
+	if errors.As(err, &field) && field.Kind == "agent" && field.ID == id {
+		return err
+	}
+	return fmt.Errorf("resolving agent %q: %w", id, err)
+}
+
+// checkNames looks at what names agents, and at plugins that none of them names.
+func (r *Registry) checkNames(parts Parts) error {
+	if r.preset != "" && !r.Has(r.preset) {
+		return notFound("default agent", r.preset, r.ids)
+	}
+	named := map[string]bool{}
+	for _, id := range r.ids {
+		spec := r.resolved[id].Spec
+		for _, delegate := range spec.Delegates {
+			if !r.Has(delegate) {
+				return wrap(id, notFound("delegate agent", delegate, r.ids))
+			}
+		}
+		for _, p := range spec.Plugins {
+			named[p] = true
+		}
+	}
+	for _, p := range parts.Plugins {
+		if id := p.ID(); len(r.ids) > 0 && !named[id] {
+			return core.Errorf(core.CodeInvalid, "plugin %q is named by no agent", id)
+		}
+	}
+	return nil
 }
 
 // Resolve returns the agent; the same pointer each time. An id that is not
@@ -87,6 +147,10 @@ func (r *Registry) Default() string { return r.preset }
 
 // IDs returns the ids of all agents, sorted.
 func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
+
+// Warnings returns what in the specs has no effect, in the order of the specs: it is
+// for whoever starts the program to log.
+func (r *Registry) Warnings() []Warning { return slices.Clone(r.warnings) }
 
 func notFound(what, name string, known []string) error {
 	list := "none"

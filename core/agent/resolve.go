@@ -1,47 +1,54 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Resolved is an agent with everything that its spec names. It is shared by all
 // runs and must not be changed.
 type Resolved struct {
-	Spec       Spec
-	Hash       string // of the spec and its tools' specs: 32 hex digits
+	Spec Spec
+	Hash string // of Content: 32 hex digits
+	// Model and ModelName, the provider's name of it, are the agent's one model. Of an
+	// agent with a pool they are the first member's: a run calls that of ModelOf.
 	Model      model.Model
-	ModelName  string // the provider's name of the model
+	ModelName  string
 	Tools      map[string]tool.Tool
 	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
 	Engine     *plugin.Engine
+	Stops      []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
+
+	content  []byte
+	bound    *BoundModel
+	pool     *pool     // nil: the agent has one model
+	warnings []Warning // of its spec
 }
 
-// catalog is the code that specs name.
-type catalog struct {
-	models  map[string]ModelBinding
+// code is what specs name and the program brings.
+type code struct {
 	tools   map[string]tool.Tool
 	plugins map[string]plugin.Plugin
+	stops   []stop.Policy
 }
 
-func newCatalog(parts Parts) (*catalog, error) {
-	c := &catalog{
-		models:  parts.Models,
+func newCode(parts Parts) (*code, error) {
+	c := &code{
 		tools:   make(map[string]tool.Tool, len(parts.Tools)),
 		plugins: make(map[string]plugin.Plugin, len(parts.Plugins)),
+		stops:   parts.Stops,
 	}
-	for id, binding := range parts.Models {
-		if id == "" || binding.Model == nil {
-			return nil, fmt.Errorf("model %q has no id or no Model", id)
-		}
+	if err := stop.CheckAll("Parts.Stops", parts.Stops); err != nil {
+		return nil, err
 	}
 	for i, t := range parts.Tools {
 		if t == nil {
@@ -68,14 +75,13 @@ func newCatalog(parts Parts) (*catalog, error) {
 	return c, nil
 }
 
-func (c *catalog) resolve(spec Spec) (*Resolved, error) {
-	binding, ok := c.models[spec.Model]
-	if !ok {
-		return nil, notFound("model", spec.Model, slices.Sorted(maps.Keys(c.models)))
-	}
-	r := &Resolved{Spec: spec, Model: binding.Model, ModelName: binding.Name}
-	if r.ModelName == "" {
-		r.ModelName = spec.Model
+// resolve goes from the agent to its model or pool, on to the providers, and to its
+// plugins and tools. Where stored is true, the spec was resolved before, by a program
+// that may have had other tools.
+func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) {
+	r := &Resolved{Spec: spec}
+	if err := from.resolve(spec.Model, r); err != nil {
+		return nil, err
 	}
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
 	for _, id := range spec.Plugins {
@@ -88,60 +94,102 @@ func (c *catalog) resolve(spec Spec) (*Resolved, error) {
 	var err error
 	if r.Engine, err = plugin.New(plugins, plugin.Options{
 		Filter: spec.ActiveHookFilter, Agent: plugin.Agent{ID: spec.ID, Description: spec.Description, Model: spec.Model, ModelName: r.ModelName},
+		Sections: spec.Sections,
 	}); err != nil {
 		return nil, err
 	}
-	if r.Tools, err = c.toolsOf(spec, r.Engine.Tools()); err != nil {
+	if r.Stops, err = stop.Policies(spec.Stop); err != nil {
 		return nil, err
 	}
-	return r, r.describe()
+	r.Stops = append(r.Stops, c.stops...)
+	if err := r.equip(c.tools, stored); err != nil {
+		return nil, err
+	}
+	if err := r.claimSections(stored); err != nil {
+		return nil, err
+	}
+	if err := r.warn(stored, spec.inert()...); err != nil {
+		return nil, err
+	}
+	r.content = encoded(contentOf(spec, from))
+	r.Hash = hashOf(r.content)
+	return r, nil
 }
 
-// toolsOf returns the registry's tools and the plugins', as far as the spec
-// allows them. A name in the spec that is no tool is an error: a misspelt
-// exclusion must not leave its tool in reach.
-func (c *catalog) toolsOf(spec Spec, added []tool.Tool) (map[string]tool.Tool, error) {
-	all := maps.Clone(c.tools)
-	for _, t := range added {
+// equip gives the agent the registry's tools and its plugins', as far as the spec
+// allows them.
+func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
+	r.Tools = maps.Clone(registered)
+	for _, t := range r.Engine.Tools() {
 		name := t.Spec().Name
-		if _, exists := all[name]; exists {
-			return nil, fmt.Errorf("tool %q of a plugin has the name of a tool of the registry", name)
+		if _, exists := r.Tools[name]; exists {
+			return fmt.Errorf("tool %q of a plugin has the name of a tool of the registry", name)
 		}
-		all[name] = t
+		r.Tools[name] = t
 	}
-	for _, list := range [][]string{spec.AllowedTools, spec.ExcludedTools} {
-		for _, name := range list {
-			if _, ok := all[name]; !ok {
-				return nil, notFound("tool", name, slices.Sorted(maps.Keys(all)))
-			}
-		}
+	warnings, err := r.Spec.choose(r.Tools, stored)
+	if err != nil {
+		return err
 	}
-	maps.DeleteFunc(all, func(name string, _ tool.Tool) bool {
-		allowed := spec.AllowedTools == nil || slices.Contains(spec.AllowedTools, name)
-		return !allowed || slices.Contains(spec.ExcludedTools, name)
-	})
-	return all, nil
-}
-
-// describe fills in what follows from the tools' specs.
-func (r *Resolved) describe() error {
-	specs := make([]tool.Spec, 0, len(r.Tools))
+	if err := r.warn(stored, warnings...); err != nil {
+		return err
+	}
+	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
+		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
 		if s.Parameters == nil {
 			s.Parameters = json.RawMessage(tool.NoParameters)
 		}
-		specs = append(specs, s)
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
-	content, err := json.Marshal(struct {
-		Spec  Spec        `json:"spec"`
-		Tools []tool.Spec `json:"tools"`
-	}{r.Spec, specs})
-	if err != nil {
-		return fmt.Errorf("hashing: %w", err)
+	return nil
+}
+
+// inert lists what a spec may say and the runtime does not use yet: it is checked, and
+// stored with the agent.
+func (s Spec) inert() (warnings []Warning) {
+	for _, f := range []struct {
+		field string
+		said  bool
+	}{
+		{"context", s.Context != nil},
+		{"delegates", len(s.Delegates) > 0},
+		{"retry.stream_idle_timeout_ms", s.Retry.StreamIdleTimeoutMS != nil},
+	} {
+		if f.said {
+			warnings = append(warnings, Warning{Agent: s.ID, Field: f.field, Message: "is not in use yet and has no effect"})
+		}
 	}
-	sum := sha256.Sum256(content)
-	r.Hash = hex.EncodeToString(sum[:16])
+	return warnings
+}
+
+// claimSections warns of sections that no plugin of the agent has read.
+func (r *Resolved) claimSections(stored bool) error {
+	read := r.Engine.Sections()
+	for _, name := range r.Spec.SectionNames() {
+		if slices.Contains(read, name) {
+			continue
+		}
+		list := "none"
+		if len(read) > 0 {
+			list = strings.Join(read, ", ")
+		}
+		w := Warning{Agent: r.Spec.ID, Field: "sections", Message: fmt.Sprintf("has %q, which no plugin of the agent reads; read are: %s", core.Excerpt(name), list)}
+		if err := r.warn(stored, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warn notes what in the spec has no effect. In a strict spec it is an error, unless
+// the spec was resolved before.
+func (r *Resolved) warn(stored bool, warnings ...Warning) error {
+	if r.Spec.Strict && !stored && len(warnings) > 0 {
+		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: r.Spec.ID, Field: warnings[0].Field, Text: warnings[0].Field + " " + warnings[0].Message})
+	}
+	r.warnings = append(r.warnings, warnings...)
 	return nil
 }

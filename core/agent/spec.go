@@ -1,46 +1,62 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
-	"math"
+	"maps"
 	"slices"
+	"time"
 
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/stop"
 )
 
-// DefaultMaxRounds is the number of steps of a run whose spec says nothing.
-const DefaultMaxRounds = 16
-
 // Spec is an agent as data. How a tool presents itself is a [tool.Spec].
+//
+// A spec that says neither AllowedTools nor AllowedToolPatterns allows every tool;
+// as soon as one of them is said, even as an empty list, what is not allowed is
+// out of reach. What is excluded is so whatever is allowed.
 type Spec struct {
 	ID           string `json:"id"`                      // see [core.CheckName]
 	Description  string `json:"description,omitempty"`   // for people and other agents
 	SystemPrompt string `json:"system_prompt,omitempty"` // sent with every inference, never stored in a thread
-	Model        string `json:"model"`                   // id of a model of the registry
+	Model        string `json:"model"`                   // id of a model or of a pool of the registry
 
-	MaxRounds   *int     `json:"max_rounds,omitempty"` // steps of a run; nil is [DefaultMaxRounds], 0 no limit
-	Retry       Retry    `json:"retry,omitzero"`
-	MaxTokens   int      `json:"max_tokens,omitempty"`  // of one turn; 0: the provider's default
-	Temperature *float64 `json:"temperature,omitempty"` // nil: the provider's default
+	MaxRounds        *int        `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
+	Stop             []stop.Spec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
+	MaxContinuations *int        `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
+	Retry            Retry       `json:"retry,omitzero"`
 
-	MaxContinuations *int                  `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
-	TopP             *float64              `json:"top_p,omitempty"`             // 0 to 1; nil: the provider's default
-	StopSequences    []string              `json:"stop_sequences,omitempty"`    // texts that end a turn before they are said; at most 16
-	ReasoningEffort  model.Effort          `json:"reasoning_effort,omitempty"`  // empty: the provider's default
-	ResponseFormat   *model.ResponseFormat `json:"response_format,omitempty"`   // nil: free text
-	ToolChoice       model.ToolChoice      `json:"tool_choice,omitzero"`
+	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
+	Temperature     *float64              `json:"temperature,omitempty"`      // nil: the provider's default
+	TopP            *float64              `json:"top_p,omitempty"`            // 0 to 1; nil: the provider's default
+	StopSequences   []string              `json:"stop_sequences,omitempty"`   // texts that end a turn before they are said; at most 16
+	ReasoningEffort model.Effort          `json:"reasoning_effort,omitempty"` // empty: the provider's default
+	ResponseFormat  *model.ResponseFormat `json:"response_format,omitempty"`  // nil: free text
+	ToolChoice      model.ToolChoice      `json:"tool_choice,omitzero"`
 
-	ExecutionMode ExecutionMode `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
+	ExecutionMode ExecutionMode        `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
+	Context       *ContextWindowPolicy `json:"context,omitempty"`        // nil: the runtime's own window
 
 	Plugins          []string `json:"plugins,omitempty"`            // ids, in the order in which their commands commit
 	ActiveHookFilter []string `json:"active_hook_filter,omitempty"` // plugins whose hooks, gates and tools are active; empty: all
-	AllowedTools     []string `json:"allowed_tools,omitzero"`       // nil: all tools; empty: none
-	ExcludedTools    []string `json:"excluded_tools,omitempty"`     // taken from the allowed ones
+
+	AllowedTools         []string `json:"allowed_tools,omitzero"`           // names, never patterns
+	AllowedToolPatterns  []string `json:"allowed_tool_patterns,omitzero"`   // see [ParseToolPattern]
+	ExcludedTools        []string `json:"excluded_tools,omitempty"`         // names, never patterns
+	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"` // see [ParseToolPattern]
+
+	Delegates []string                   `json:"delegates,omitempty"` // ids of agents that this one may call
+	Sections  map[string]json.RawMessage `json:"sections,omitempty"`  // settings of plugins, by the name of the section
+
+	// Strict makes errors of what is otherwise a [Warning].
+	Strict bool `json:"strict,omitempty"`
 }
+
+// The defaults of a spec that says nothing.
+const (
+	DefaultMaxRounds        = 16 // steps of a run
+	DefaultMaxContinuations = 2  // of a turn that the token limit cut
+)
 
 // ExecutionMode says how the tool calls of one turn run.
 type ExecutionMode string
@@ -58,96 +74,54 @@ const (
 	ParallelStreaming ExecutionMode = "parallel_streaming"
 )
 
-// DefaultMaxRetries is how often a failed model call is repeated in a step whose
-// spec says nothing.
-const DefaultMaxRetries = 2
-
-// Retry bounds what a step does about a model that fails for a while.
+// Retry bounds what a step does about a model that fails for a while. A nil field
+// is its default.
 type Retry struct {
 	MaxRetries *int `json:"max_retries,omitempty"` // after the first call, over all deliveries of a step; 0 to 20, nil is [DefaultMaxRetries]
+	// The waits before a retry grow from these, in milliseconds: 0 (no wait) to 60,000.
+	BackoffBaseMS           *int `json:"backoff_base_ms,omitempty"`            // nil is [DefaultBackoffBase]
+	OverloadedBackoffBaseMS *int `json:"overloaded_backoff_base_ms,omitempty"` // of an overloaded provider; nil is [DefaultOverloadedBackoffBase]
+	// StreamIdleTimeoutMS is how long a stream may be silent until it counts as
+	// interrupted, in milliseconds: 1,000 to 600,000; nil is [DefaultStreamIdleTimeout].
+	StreamIdleTimeoutMS *int `json:"stream_idle_timeout_ms,omitempty"`
 }
 
-// maxRetries bounds MaxRetries.
-const maxRetries = 20
+// The defaults of Retry.
+const (
+	DefaultMaxRetries            = 2
+	DefaultBackoffBase           = 500 * time.Millisecond
+	DefaultOverloadedBackoffBase = 2 * time.Second
+	DefaultStreamIdleTimeout     = time.Minute
+)
 
-// DecodeSpec reads one spec from JSON, strictly: an unknown field is an error
-// that names it, and so is whatever [Spec.Check] refuses. Errors have code
-// invalid.
-func DecodeSpec(data []byte) (Spec, error) {
-	var s Spec
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
-		return Spec{}, core.Errorf(core.CodeInvalid, "decoding an agent spec: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Spec{}, core.Errorf(core.CodeInvalid, "decoding an agent spec: more than one JSON value")
-	}
-	if err := s.Check(); err != nil {
-		return Spec{}, err
-	}
-	return s, nil
+// Backoff is the base of the waits between retries.
+func (r Retry) Backoff() time.Duration { return milliseconds(r.BackoffBaseMS, DefaultBackoffBase) }
+
+// OverloadedBackoff is the base of the waits for a provider that is overloaded.
+func (r Retry) OverloadedBackoff() time.Duration {
+	return milliseconds(r.OverloadedBackoffBaseMS, DefaultOverloadedBackoffBase)
 }
 
-// Check validates the spec by itself, without the registry that it is for. The
-// error has code invalid and names the agent and the field.
-func (s Spec) Check() error {
-	if err := core.CheckName("agent id", s.ID); err != nil {
-		return err
+// StreamIdleTimeout is how long a stream may be silent.
+func (r Retry) StreamIdleTimeout() time.Duration {
+	return milliseconds(r.StreamIdleTimeoutMS, DefaultStreamIdleTimeout)
+}
+
+func milliseconds(n *int, otherwise time.Duration) time.Duration {
+	if n == nil {
+		return otherwise
 	}
-	switch {
-	case s.Model == "":
-		return s.invalid("model is empty")
-	case s.MaxRounds != nil && *s.MaxRounds < 0:
-		return s.invalid("max_rounds is %d, want 0 (no limit) or more", *s.MaxRounds)
-	case s.Retry.MaxRetries != nil && (*s.Retry.MaxRetries < 0 || *s.Retry.MaxRetries > maxRetries):
-		return s.invalid("retry.max_retries is %d, allowed are 0 to %d", *s.Retry.MaxRetries, maxRetries)
-	case s.ExecutionMode != "" && s.ExecutionMode != Sequential && s.ExecutionMode != ParallelBatchApproval && s.ExecutionMode != ParallelStreaming:
-		return s.invalid("execution_mode is %q, allowed are %q, %q and %q", core.Excerpt(string(s.ExecutionMode)), Sequential, ParallelBatchApproval, ParallelStreaming)
-	case s.MaxTokens < 0:
-		return s.invalid("max_tokens is %d, want 0 (the provider's default) or more", s.MaxTokens)
-	case s.Temperature != nil && !(*s.Temperature >= 0 && !math.IsInf(*s.Temperature, 0)):
-		return s.invalid("temperature is %v, want 0 or more", *s.Temperature)
-	}
-	for _, list := range []struct {
-		field string
-		names []string
-	}{
-		{"plugins", s.Plugins},
-		{"active_hook_filter", s.ActiveHookFilter},
-		{"allowed_tools", s.AllowedTools},
-		{"excluded_tools", s.ExcludedTools},
-	} {
-		for i, name := range list.names {
-			if name == "" {
-				return s.invalid("%s has an empty name", list.field)
-			}
-			if slices.Contains(list.names[:i], name) {
-				return s.invalid("%s names %q twice", list.field, core.Excerpt(name))
-			}
-		}
-	}
-	return nil
+	return time.Duration(*n) * time.Millisecond
 }
 
 // Rounds is the number of steps that a run of the agent may take; 0: no limit.
-func (s Spec) Rounds() int {
-	if s.MaxRounds == nil {
-		return DefaultMaxRounds
-	}
-	return *s.MaxRounds
-}
+func (s Spec) Rounds() int { return or(s.MaxRounds, DefaultMaxRounds) }
 
-// DefaultMaxContinuations is how often a turn goes on behind its limit of tokens.
-const DefaultMaxContinuations = 2
+// Continuations is how often a turn that the token limit cut goes on; 0: never.
+func (s Spec) Continuations() int { return or(s.MaxContinuations, DefaultMaxContinuations) }
 
-// Continuations is how often a turn that has reached its limit of tokens goes on.
-func (s Spec) Continuations() int {
-	if s.MaxContinuations == nil {
-		return DefaultMaxContinuations
-	}
-	return *s.MaxContinuations
-}
+// ModelCalls is how often a step may call its model.
+func (s Spec) ModelCalls() int { return 1 + or(s.Retry.MaxRetries, DefaultMaxRetries) }
 
 // Mode is the execution mode of the agent's tool rounds.
 func (s Spec) Mode() ExecutionMode {
@@ -157,32 +131,49 @@ func (s Spec) Mode() ExecutionMode {
 	return s.ExecutionMode
 }
 
-// ModelCalls is how often a step may call its model.
-func (s Spec) ModelCalls() int {
-	if s.Retry.MaxRetries == nil {
-		return 1 + DefaultMaxRetries
-	}
-	return 1 + *s.Retry.MaxRetries
-}
+// SectionNames returns the names of the spec's sections, sorted.
+func (s Spec) SectionNames() []string { return slices.Sorted(maps.Keys(s.Sections)) }
 
-func (s Spec) invalid(format string, args ...any) error {
-	return core.Errorf(core.CodeInvalid, "agent %q: "+format, append([]any{s.ID}, args...)...)
+func or(n *int, otherwise int) int {
+	if n == nil {
+		return otherwise
+	}
+	return *n
 }
 
 // clone returns a spec that shares nothing with s.
 func (s Spec) clone() Spec {
-	if s.MaxRounds != nil {
-		s.MaxRounds = new(*s.MaxRounds)
+	for _, n := range []**int{&s.MaxRounds, &s.MaxContinuations, &s.Retry.MaxRetries, &s.Retry.BackoffBaseMS, &s.Retry.OverloadedBackoffBaseMS, &s.Retry.StreamIdleTimeoutMS} {
+		*n = copied(*n)
 	}
-	if s.Temperature != nil {
-		s.Temperature = new(*s.Temperature)
+	s.Temperature, s.TopP = copied(s.Temperature), copied(s.TopP)
+	for _, names := range []*[]string{
+		&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.AllowedTools, &s.AllowedToolPatterns,
+		&s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates,
+	} {
+		*names = slices.Clone(*names)
 	}
-	if s.Retry.MaxRetries != nil {
-		s.Retry.MaxRetries = new(*s.Retry.MaxRetries)
+	s.Stop = slices.Clone(s.Stop)
+	if s.ResponseFormat != nil {
+		s.ResponseFormat = copied(s.ResponseFormat)
+		s.ResponseFormat.Schema = slices.Clone(s.ResponseFormat.Schema)
 	}
-	s.Plugins = slices.Clone(s.Plugins)
-	s.ActiveHookFilter = slices.Clone(s.ActiveHookFilter)
-	s.AllowedTools = slices.Clone(s.AllowedTools)
-	s.ExcludedTools = slices.Clone(s.ExcludedTools)
+	if s.Context != nil {
+		s.Context = s.Context.clone()
+	}
+	if s.Sections != nil {
+		sections := make(map[string]json.RawMessage, len(s.Sections))
+		for name, value := range s.Sections {
+			sections[name] = slices.Clone(value)
+		}
+		s.Sections = sections
+	}
 	return s
+}
+
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }

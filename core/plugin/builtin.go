@@ -212,12 +212,12 @@ func (e *Engine) Adjustments(s state.Snapshot) (a Adjustments, err error) {
 // place is the index of the message's target.
 func (m ContextMessage) place() int { return max(0, slices.Index(targets, m.Target)) }
 
+// Transforms reports whether there are any request transforms.
+func (e *Engine) Transforms() bool { return len(e.transforms) > 0 }
+
 // Transform runs the request transforms in order. An error or a panic names its
 // plugin.
 func (e *Engine) Transform(ctx context.Context, m Moment, request *model.Request) error {
-	if len(e.transforms) == 0 {
-		return nil
-	}
 	e.bind(&m)
 	for _, t := range e.transforms {
 		if err := env.Protect(func() error { return t.run(ctx, BeforeInference{m.shown(t.plugin)}, request) }); err != nil {

@@ -5,8 +5,6 @@ package run_test
 import (
 	"strconv"
 	"testing"
-
-	"github.com/reveille-run/reveille/core/plugin"
 )
 
 // TestRunOfTwoStepsAllocatesLittle counts what a whole background run allocates:
@@ -20,7 +18,7 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 		most    float64 // objects a run
 	}{
 		{"without plugins", options{}, 300},
-		{"with three idle plugins", options{plugins: []plugin.Plugin{idlePlugin("one"), idlePlugin("two"), idlePlugin("three")}}, 400},
+		{"with three idle plugins", options{plugins: idlePlugins()}, 400},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,12 +2,15 @@ package run_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
@@ -18,24 +21,27 @@ import (
 
 // BenchmarkTwoStep is a whole background run of two steps (a tool call, then a
 // text) on the memory store, which encodes and decodes every record: submit,
-// two claims, three commits.
-func BenchmarkTwoStep(b *testing.B) { benchTwoSteps(b, options{}) }
+// two claims, three commits. Every part of the engine is in use, by three plugins
+// that ask for nothing: hooks of all phases, gates, transforms, handlers, keys.
+func BenchmarkTwoStep(b *testing.B) { benchTwoSteps(b, options{plugins: idlePlugins()}) }
 
-// BenchmarkTwoStepIdlePlugins is BenchmarkTwoStep with three plugins that have a
-// hook in every phase and ask for nothing there.
-func BenchmarkTwoStepIdlePlugins(b *testing.B) {
-	benchTwoSteps(b, options{plugins: []plugin.Plugin{idlePlugin("one"), idlePlugin("two"), idlePlugin("three")}})
+// BenchmarkTwoStepBare is BenchmarkTwoStep without plugins.
+func BenchmarkTwoStepBare(b *testing.B) { benchTwoSteps(b, options{}) }
+
+func idlePlugins() []plugin.Plugin {
+	return []plugin.Plugin{idlePlugin("one"), idlePlugin("two"), idlePlugin("three")}
 }
 
 func idlePlugin(id string) plugin.Plugin {
-	idle := func(context.Context, plugin.Context) (state.Command, error) { return state.Command{}, nil }
 	return pluginFunc{id, func(r *plugin.Registrar) {
-		for _, phase := range []core.Phase{
-			core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
-			core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd,
-		} {
-			r.Hook(phase, idle)
-		}
+		r.Key(state.Appending(state.Key[[]string, string]{Name: id}))
+		everywhere(r, func(plugin.Moment) (state.Command, error) { return state.Command{}, nil })
+		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) { return plugin.Allow, nil })
+		r.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { return nil })
+		plugin.Action[string]{Phase: core.PhaseStepEnd, Name: id}.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
+			return state.Command{}, nil
+		})
+		plugin.Effect[string]{Name: id}.Handle(r, func(context.Context, plugin.HandlerContext, string) error { return nil })
 	}}
 }
 
@@ -55,7 +61,7 @@ func newDirect(tb testing.TB, o options) direct {
 		tb.Fatal(err)
 	}
 	stepper, err := run.New(run.Options{
-		Env: o.env, Store: data, Committer: box, Agents: o.agents, Logger: quiet, Window: window.Newest(0),
+		Env: o.env, Store: data, Committer: box, Agents: unpinned{o.agents}, Logger: quiet, Window: window.Newest(0),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -102,4 +108,84 @@ func benchTwoSteps(b *testing.B, o options) {
 		}
 		d.twoSteps(b, strconv.Itoa(i))
 	}
+}
+
+// BenchmarkInterruptResume is a run whose only call waits for a person: it is
+// submitted, taken to the wait, decided, and taken on to its end, in a thread that
+// already has so many messages of 200 bytes and that this process knows. A thread
+// serves 20 runs, so that its length is what the name says.
+func BenchmarkInterruptResume(b *testing.B) {
+	for _, history := range []int{0, 100, 1000} {
+		b.Run(fmt.Sprintf("history-%d", history), func(b *testing.B) {
+			o := options{plugins: append(idlePlugins(), asking("echo"))}
+			b.ReportAllocs()
+			var d direct
+			var key core.ThreadKey
+			for i := 0; b.Loop(); i++ {
+				if i%20 == 0 {
+					b.StopTimer()
+					d, key = newDirect(b, o), core.ThreadKey{Tenant: "t", Thread: "t1"}
+					d.history(b, key, history)
+					b.StartTimer()
+				}
+				d.interrupted(b, key)
+			}
+		})
+	}
+}
+
+// history gives the thread so many messages, as one input, and takes the run that
+// answers them: this process knows the thread then.
+func (d direct) history(tb testing.TB, key core.ThreadKey, n int) {
+	tb.Helper()
+	if n == 0 {
+		return
+	}
+	messages := make([]core.Message, n-1)
+	for i := range messages {
+		messages[i] = core.UserMessage("", strings.Repeat("x", 200))
+	}
+	d.submit(tb, key, messages...)
+	if got := d.step(tb, key); got != thread.Done {
+		tb.Fatalf("the run before comes to %v", got)
+	}
+}
+
+// interrupted is a run of one call that waits until it is decided.
+func (d direct) interrupted(tb testing.TB, key core.ThreadKey) {
+	tb.Helper()
+	receipt := d.submit(tb, key, core.UserMessage("", "echo: hello"))
+	if got := d.step(tb, key); got != thread.Wait {
+		tb.Fatalf("the call comes to %v, want a wait", got)
+	}
+	if _, err := d.box.Decide(tb.Context(), key, mailbox.Deciding{Run: receipt.RunID, Target: "gate0", Decision: approve}); err != nil {
+		tb.Fatal(err)
+	}
+	for _, want := range []thread.Outcome{thread.Yield, thread.Done} {
+		if got := d.step(tb, key); got != want {
+			tb.Fatalf("the decided call comes to %v, want %v", got, want)
+		}
+	}
+}
+
+func (d direct) submit(tb testing.TB, key core.ThreadKey, messages ...core.Message) mailbox.Receipt {
+	tb.Helper()
+	receipt, err := d.box.Submit(tb.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: messages, Mode: mailbox.ModeQueue})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return receipt
+}
+
+func (d direct) step(tb testing.TB, key core.ThreadKey) thread.Outcome {
+	tb.Helper()
+	head, claimed, err := d.box.Claim(tb.Context(), core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, true)
+	if err != nil || !claimed {
+		tb.Fatalf("claim: %v, claimed %v", err, claimed)
+	}
+	stepped, err := d.stepper.Step(tb.Context(), run.Work{Key: key, Head: head}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stepped.Outcome
 }

@@ -125,14 +125,13 @@ func TestConversationIsSharedByItsBuilders(t *testing.T) {
 		m := core.UserMessage("", text)
 		return thread.Entry{Run: core.ID{1}, Message: &m}
 	}
-	shared := &conversation{messages: make([]core.Message, 1, 9), seqs: make([]uint64, 1, 9), seq: 1}
-	shared.seqs[0] = 1
+	shared := &conversation{messages: list[core.Message]{}.with(core.UserMessage("", "first")), seqs: list[uint64]{}.with(1), seq: 1}
 	one, two := build(shared), build(shared)
 	one.keep(said("one"))
 	two.seq = 5
 	two.keep(said("two"))
-	if got := one.messages[1].Text(); got != "one" || one.seqs[1] != 1 || two.seqs[1] != 5 {
-		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.seqs[1], two.seqs[1])
+	if got := one.messages.items[1].Text(); got != "one" || one.seqs.items[1] != 1 || two.seqs.items[1] != 5 {
+		t.Errorf("the first says %q at %d, the other one something at %d; want one at 1, and 5", got, one.seqs.items[1], two.seqs.items[1])
 	}
 }
 
@@ -153,10 +152,10 @@ func TestConversationIsShortAfterACut(t *testing.T) {
 		{"nothing that is known", []uint64{5, 6, 7}, 8, 3, false},
 	}
 	for _, tt := range tests {
-		b := &builder{conversation: &conversation{seqs: tt.seqs, messages: make([]core.Message, len(tt.seqs)), size: 256 * len(tt.seqs)}}
+		b := &builder{conversation: &conversation{seqs: listOf(tt.seqs), messages: listOf(make([]core.Message, len(tt.seqs))), size: 256 * len(tt.seqs)}}
 		b.cut(tt.from)
-		if len(b.seqs) != tt.left || len(b.messages) != tt.left || b.size != 256*tt.left || b.short != tt.short {
-			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, len(b.messages), b.size, b.short, tt.left, tt.short)
+		if b.seqs.len() != tt.left || b.messages.len() != tt.left || b.size != 256*tt.left || b.short != tt.short {
+			t.Errorf("%s: %d messages of %d bytes are left, short %v; want %d, short %v", tt.name, b.messages.len(), b.size, b.short, tt.left, tt.short)
 		}
 	}
 }
@@ -214,8 +213,8 @@ func TestCacheCountsTheOpeningBehindTheWindow(t *testing.T) {
 		}
 	}
 	long := b.done(last{})
-	if len(long.messages) != 2 || long.opening == nil {
-		t.Fatalf("%d messages are kept, opening %v", len(long.messages), long.opening != nil)
+	if long.messages.len() != 2 || long.opening == nil {
+		t.Fatalf("%d messages are kept, opening %v", long.messages.len(), long.opening != nil)
 	}
 	if got := long.bytes(); got < 100_000 || got > 103_000 {
 		t.Errorf("%d bytes, want those of its 100,000 letters", got)

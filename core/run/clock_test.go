@@ -296,7 +296,7 @@ func TestProfilesAreThoseOfTheTenant(t *testing.T) {
 		o = o.complete(t)
 		var err error
 		w.stepper, err = run.New(run.Options{
-			Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Logger: quiet, Window: window.Newest(0),
+			Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Logger: quiet, Window: window.Newest(0),
 			Profiles: func(tenant string) state.Profiles { return profiles{tenant: tenant} },
 		})
 		if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -59,15 +59,15 @@ func sequence(turn func(n int) []model.Delta) modelFunc {
 }
 
 // stopOnce stops the first turn that it sees.
-func stopOnce() run.StopCheck {
+func stopOnce() stop.Policy {
 	stopped := false
-	return func(*agent.Resolved, int, core.Message, core.Usage) *core.Termination {
+	return stop.Func(func(stop.View) *core.Termination {
 		if stopped {
 			return nil
 		}
 		stopped = true
-		return &core.Termination{Type: core.TerminationStopped, Code: "test"}
-	}
+		return stop.Stop("test", "")
+	})
 }
 
 // An ending is a way for the first run of a thread to end.
@@ -123,7 +123,7 @@ func (tt way) begin(t *testing.T, o options, steer func(w *world)) (*world, mail
 		return tt.turn
 	})
 	if tt.stop {
-		o.stop = []run.StopCheck{stopOnce()}
+		o.stop = []stop.Policy{stopOnce()}
 	}
 	if tt.gate {
 		o.plugins = append(o.plugins, gates(blockB))

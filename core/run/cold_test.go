@@ -467,3 +467,42 @@ func TestStateThatIsNotStoredIsTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// What a step writes has nothing to do with the length of its thread: its own
+// messages, and a head of a few hundred bytes.
+func TestStepWritesTheSameInALongThread(t *testing.T) {
+	long := 10_000
+	if underRace {
+		long = 2_000
+	}
+	written := func(messages int) (bytes []int) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, options{})
+			const runs = 5 // in both cases: a head remembers the newest of them
+			for range runs {
+				input := make([]core.Message, messages/runs-1) // and the turn
+				for i := range input {
+					input[i] = core.UserMessage("", "hello")
+				}
+				if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: input}); err != nil {
+					t.Fatal(err)
+				}
+				w.step(t, key)
+			}
+			w.submit(t, key, "echo: "+strings.Repeat("y", 2<<10), mailbox.ModeQueue)
+			for range 2 {
+				before := w.store.written
+				w.step(t, key)
+				bytes = append(bytes, w.store.written-before)
+			}
+		})
+		return bytes
+	}
+	few, many := written(10), written(long)
+	for i := range few {
+		if few[i] < 2<<10 || many[i] > few[i]+few[i]/100 {
+			t.Errorf("step %d writes %d bytes behind 10 messages, and %d behind %d: at most 1 %% more is wanted", i+1, few[i], many[i], long)
+		}
+	}
+	t.Logf("bytes written by two steps: %v behind 10 messages, %v behind %d", few, many, long)
+}

@@ -17,8 +17,8 @@ type conversation struct {
 	seq         uint64
 	run         core.ID // of the newest entry
 	step        int     // of the newest entry that has one
-	messages    []core.Message
-	seqs        []uint64      // of messages
+	messages    list[core.Message]
+	seqs        list[uint64]  // of messages
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
@@ -37,25 +37,16 @@ type conversation struct {
 type builder struct {
 	*conversation // the builder's own
 	fold          state.Fold
-	own           bool    // changed is the builder's own
-	kept          core.ID // run of the entry kept last
-	open          bool    // its first message comes next
+	ahead         list[core.Message] // what the draft says that is added: it went on from these very messages
+	own           bool               // changed is the builder's own
+	kept          core.ID            // run of the entry kept last
+	open          bool               // its first message comes next
 }
 
-// build goes on from a conversation, which stays as it is. The messages are
-// clipped, so that the first append copies them instead of writing behind the
-// end of a slice that another step may share.
+// build goes on from a conversation, which stays as it is.
 func build(c *conversation) *builder {
 	next := *c
-	b := &builder{conversation: &next, fold: *state.NewFold(c.snapshot), kept: c.run}
-	b.messages = c.messages[:len(c.messages):len(c.messages)]
-	b.seqs = c.seqs[:len(c.seqs):len(c.seqs)]
-	return b
-}
-
-// expect makes room for so many messages at once.
-func (b *builder) expect(n int) {
-	b.messages, b.seqs = slices.Grow(b.messages, n), slices.Grow(b.seqs, n)
+	return &builder{conversation: &next, fold: *state.NewFold(c.snapshot), kept: c.run}
 }
 
 // enter drops the state that ended with an earlier run or step. Step 0 is what
@@ -79,7 +70,7 @@ func (b *builder) add(entry thread.Entry) error {
 	b.seq++
 	b.enter(entry.Run, entry.Step)
 	b.keep(entry)
-	if entry.Message != nil && entry.Message.Role == core.RoleAssistant {
+	if entry.Failed != nil || entry.Message != nil && entry.Message.Role == core.RoleAssistant {
 		b.turns++
 	}
 	if len(entry.Patch) == 0 {
@@ -90,7 +81,8 @@ func (b *builder) add(entry thread.Entry) error {
 }
 
 // keep takes everything of an entry but its patch, which a stored snapshot may
-// hold already. Totals are the newest turn's, plus the failed results behind it.
+// hold already. Totals are the newest turn's, plus what the results behind it came
+// to: a round that changed nothing has no record of its own.
 func (b *builder) keep(entry thread.Entry) {
 	if entry.Run != b.kept {
 		b.open = !b.kept.IsZero() || b.seq == 1 // else it is where a cold read of the log began
@@ -104,10 +96,14 @@ func (b *builder) keep(entry thread.Entry) {
 			b.opening = m
 		}
 		b.open = false
-		b.messages, b.seqs = append(b.messages, *m), append(b.seqs, b.seq)
+		b.say(m)
+		b.seqs = b.seqs.with(b.seq)
 		b.size += messageSize(*m)
 		if m.ToolResult != nil && m.ToolResult.IsError {
 			b.totals.Failures++
+		}
+		if m.ToolResult != nil {
+			b.endRound()
 		}
 	}
 	if entry.Totals != nil {
@@ -115,16 +111,40 @@ func (b *builder) keep(entry thread.Entry) {
 	}
 }
 
+// endRound counts the step of the newest turn, when its last result has come. A cold
+// read that begins inside a round knows nothing of it; the turn behind it says all.
+func (b *builder) endRound() {
+	messages := b.messages.slice()
+	turn := len(messages) - 1
+	var round thread.Outcomes
+	for ; turn >= 0 && messages[turn].ToolResult != nil; turn-- {
+		round.Add(messages[turn].ToolResult)
+	}
+	if turn >= 0 && len(messages[turn].ToolCalls) == len(messages)-1-turn {
+		b.totals.EndStep(round.Failed())
+	}
+}
+
+// say adds a message. One that the draft has said is where it belongs already.
+func (b *builder) say(m *core.Message) {
+	if next, ok := b.messages.along(b.ahead); ok && next.items[next.len()-1].ID == m.ID {
+		b.messages = next
+		return
+	}
+	b.ahead = list[core.Message]{} // from here on the two differ
+	b.messages = b.messages.with(*m)
+}
+
 // cut drops the messages from a sequence on. What the window has room for then
 // may not have been read.
 func (b *builder) cut(from uint64) {
-	first := len(b.seqs)
-	for first > 0 && b.seqs[first-1] >= from {
+	first := b.seqs.len()
+	for first > 0 && b.seqs.items[first-1] >= from {
 		first--
-		b.size -= messageSize(b.messages[first])
+		b.size -= messageSize(b.messages.items[first])
 	}
-	b.short = b.short || first < len(b.seqs) && min(from, b.seqs[0]) > 1
-	b.messages, b.seqs = b.messages[:first:first], b.seqs[:first:first]
+	b.short = b.short || first < b.seqs.len() && min(from, b.seqs.items[0]) > 1
+	b.messages, b.seqs = b.messages.first(first), b.seqs.first(first)
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -147,13 +167,14 @@ func (b *builder) note(p state.Patch) {
 func (b *builder) done(w Window) *conversation {
 	c := b.conversation
 	c.snapshot = b.fold.Snapshot()
-	shown := len(c.messages) - w.Cut(c.messages)
-	if first := len(c.messages) - 2*shown; first > shown {
+	shown := c.messages.len() - w.Cut(c.messages.slice())
+	if first := c.messages.len() - 2*shown; first > shown {
 		// Copied: a slice of the old array would keep all of it in memory.
-		c.messages, c.seqs = append([]core.Message(nil), c.messages[first:]...), append([]uint64(nil), c.seqs[first:]...)
+		c.messages = listOf(append([]core.Message(nil), c.messages.items[first:]...))
+		c.seqs = listOf(append([]uint64(nil), c.seqs.items[first:]...))
 		c.size = 0
-		for _, m := range c.messages {
-			c.size += messageSize(m)
+		for i := range c.messages.items {
+			c.size += messageSize(c.messages.items[i])
 		}
 	}
 	return c
@@ -180,7 +201,7 @@ func messageSize(m core.Message) int {
 func (c *conversation) bytes() int {
 	const fixed = 1 << 10
 	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
-	if o := c.opening; o != nil && !slices.ContainsFunc(c.messages, func(m core.Message) bool { return m.ID == o.ID }) {
+	if o := c.opening; o != nil && !slices.ContainsFunc(c.messages.items, func(m core.Message) bool { return m.ID == o.ID }) {
 		size += messageSize(*o)
 	}
 	return size

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -179,7 +181,7 @@ func TestVerdictsHoldAfterACrash(t *testing.T) {
 		end     string
 	}{
 		{
-			name: "stop policy", options: options{stop: []run.StopCheck{stopAtOnce}},
+			name: "stop policy", options: options{stop: []stop.Policy{stopAtOnce}},
 			log: []string{"tool: not executed: test", "tool: not executed: test", "tool: not executed: test"},
 			end: `done 1 {"type":"stopped","code":"test"} ""`,
 		},
@@ -207,6 +209,91 @@ func TestVerdictsHoldAfterACrash(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One write makes a failed inference known. Whatever happens to it, the step is
+// counted once, and a call of the model is made again only if its failure is lost.
+func TestFailedInferenceOverEveryMishap(t *testing.T) {
+	const commit, failed, asked, got, ok = 2, "failed: overloaded", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`, "assistant: ok"
+	const read = 3 // times that the model is called when nothing goes wrong
+	seen := []string{failed, asked, got, ok}
+	unseen := []string{asked, got, ok} // the model has failed once, and not again
+	tests := []struct {
+		name       string
+		heard      bool // a reader was shown a part of the turn, which the next fence makes void before the commit
+		write      int
+		inferences map[string][]string // by mishap: what follows the input
+	}{
+		{"the commit", false, commit, map[string][]string{
+			"crash before": unseen, "crash after": seen, "crash between records and head": unseen,
+			"lost": seen, "no response": seen, "no response, and no head": seen,
+		}},
+		{"the next fence", true, commit, map[string][]string{
+			"crash before": unseen, "crash after": unseen, "crash between records and head": unseen,
+			"lost": seen, "no response": seen, "no response, and no head": seen,
+		}},
+		{"the commit behind the next fence", true, commit + 1, map[string][]string{
+			"crash before": unseen, "crash after": seen, "crash between records and head": unseen,
+			"lost": seen, "no response": seen, "no response, and no head": seen,
+		}},
+	}
+	for _, tt := range tests {
+		for _, m := range mishaps {
+			t.Run(tt.name+"/"+m.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					said := &takes10s{turns: [][]model.Delta{{say("I wa")}, calls("echo", `{"text":"a"}`), text("ok")}}
+					o := options{agents: spec(t, said, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+					w := newWorld(t, o)
+					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+					var sink run.Sink
+					if tt.heard {
+						sink = listener
+					}
+					reached := w.befall(tt.write, m)
+					w.work(t, o, sink)
+					if !reached() {
+						t.Fatalf("the run has made no write %d", tt.write)
+					}
+					want := append([]string{"user: hi"}, tt.inferences[m.name]...)
+					if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+						t.Errorf("log (-want +got):\n%s", diff)
+					}
+					steps := len(want) - 2 // a turn's result is no step
+					if end, want := w.end(t, key, receipt), fmt.Sprintf(`done %d {"type":"natural_end"} "ok"`, steps); end != want {
+						t.Errorf("the run is %s, want %s", end, want)
+					}
+					if said.calls != read {
+						t.Errorf("the model was called %d times, want %d", said.calls, read)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A store that takes nothing for a while does not make the model fail once more: the
+// nack says that it has, and the next claim stores the failure without a call.
+func TestFailureThatIsStoredLaterCostsNoInference(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := &takes10s{turns: [][]model.Delta{nil, text("ok")}}
+		o := options{agents: spec(t, said, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+		w := newWorld(t, o)
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		began := time.Now()
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if len(c.Records) > 0 && said.calls == 1 && time.Since(began) < time.Minute {
+				return store.Outcome{}, core.Errorf(core.CodeThrottled, "slow down")
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{"user: hi", "failed: other", "assistant: ok"}, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		if got := w.end(t, key, receipt); got != `done 2 {"type":"natural_end"} "ok"` || said.calls != 2 {
+			t.Errorf("after %d calls of the model the run is %s, want 2", said.calls, got)
+		}
+	})
 }
 
 // A conversation that a failed step added to is never used again.

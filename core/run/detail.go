@@ -29,6 +29,8 @@ func detail(code, where string, cause error) string {
 	switch {
 	case code == "model" && errors.As(cause, &failed) && failed.Public != "":
 		return failed.Public
+	case errors.As(cause, &panicked) && code == "stop_policy":
+		return where + " panicked"
 	case errors.As(cause, &panicked) && code == "model":
 		return "the model adapter panicked"
 	case errors.As(cause, &panicked):

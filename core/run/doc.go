@@ -109,6 +109,10 @@
 //     stops, an input that was edited meanwhile and a record of a newer program
 //     are not, and model calls are counted apart.
 //
+// A run that has a stop policy for it goes on behind a model that failed for good:
+// the failure is a record where the turn would be, and a step like any other. See
+// failed.go, and judge.go for what policies are shown.
+//
 // All ends, the natural one included, come through one door: see the comment at
 // the head of end.go.
 //
@@ -136,9 +140,9 @@
 //     only, which the committer's loop settles;
 //   - the tools of a round. They are given a call by value. A sequential round waits
 //     for each of them; calls of any other leave what their tools come to in news,
-//     whose mutex is the only lock between them and the step; the
-//     scheduler, which is the step's goroutine, waits for that, stores the
-//     results and commits. Each tool runs in a goroutine of its own, the only one
+//     and all leave there what they show meanwhile. Its mutex is the only lock between
+//     them and the step; the scheduler, which is the step's goroutine, waits for that,
+//     emits what was shown, stores the results and commits. Each tool runs in a goroutine of its own, the only one
 //     that can outlive the step: a tool that goes on for two seconds when its
 //     context has ended is left behind, and has nothing of the step by then (see
 //     runTool);
@@ -173,6 +177,10 @@
 // error result of it, whose text does not quote the panic. It runs in a goroutine
 // of its own (runTool in execute.go); toolReturned in call.go logs the stack, and
 // round.conclude beside it stores the result like any other.
+//
+// How does a client see what a tool shows while it runs? live.go: through news to the
+// scheduler's wait (await in schedule.go, awaitTool in execute.go), which emits it. What
+// is held back or dropped is decided in core/tool, by tool.Live.
 //
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -17,28 +16,26 @@ import (
 // side and keep what they were shown.
 type draft struct {
 	*loaded
-	entries  []thread.Entry    // log records after head.Seq, in order
-	consumed []thread.InboxRef // inbox entries among them
-	cut      uint64            // the log is taken back from here on; 0: it is not
-	messages []core.Message    // the conversation, with those of entries
-	snapshot state.Snapshot    // the state, with patches
-	patches  []state.Patch     // what hooks changed since the last entry that has a patch
-	effects  []state.Effect    // to run after the commit
+	entries  []thread.Entry     // log records after head.Seq, in order
+	consumed []thread.InboxRef  // inbox entries among them
+	cut      uint64             // the log is taken back from here on; 0: it is not
+	messages list[core.Message] // the conversation, with those of entries
+	snapshot state.Snapshot     // the state, with patches
+	patches  []state.Patch      // what hooks changed since the last entry that has a patch
+	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
 	since    uint64 // version of the round record that it goes on from; 0: none
 }
 
 // begin makes the draft that follows from what is committed. What ended with the
-// run before this one is left out of its state. Messages are clipped for the same
-// reason as in build: hooks and requests hold the conversation's own slice.
+// run before this one is left out of its state.
 func (d *draft) begin() {
 	c := d.conversation
 	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
 	if c.run != d.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	messages := c.messages[d.window.Cut(c.messages):]
-	d.messages = messages[:len(messages):len(messages)]
+	d.messages = c.messages.without(d.window.Cut(c.messages.slice()))
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -70,11 +67,10 @@ func (d *draft) enter(number int) {
 func (d *draft) add(e thread.Entry) {
 	if d.entries == nil { // a step has an input, a turn or results, and what hooks changed
 		d.entries = make([]thread.Entry, 0, 3)
-		d.messages = slices.Grow(d.messages, 2)
 	}
 	d.entries = append(d.entries, e)
 	if e.Message != nil {
-		d.messages = append(d.messages, *e.Message)
+		d.messages = d.messages.with(*e.Message)
 	}
 }
 
@@ -129,7 +125,7 @@ func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) er
 // that changes.
 func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.step
-	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages, d.totals.Usage
+	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages.slice(), d.totals.Usage
 	m.Now, m.Request, m.Profiles = clock(d.at), d.record.Request, d.profiles
 	return m
 }
@@ -144,6 +140,12 @@ func (d *draft) addTurn(turn *core.Message, failed uint8) {
 	}
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
+	}
+	if d.judged() {
+		d.totals.NoteTurn(turn)
+	}
+	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
+		d.totals.EndStep(false)
 	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed}
 	d.movePatches(&entry)

@@ -41,6 +41,9 @@ import (
 //	dead letter  a claim after 5 attempts without  error dead_letter     see settle    becomes a run
 //	             progress, dead letter
 //
+// A policy that panics is a failure, with the code stop_policy. A model that fails for
+// good is none in a run that tolerates it: see failed.go.
+//
 // The calls of a stopped or blocked run get their results before the first write,
 // and what runs already beside a blocked call ends by itself. A failed run keeps
 // what its tools came to, and of what its step said nothing but the own input.
@@ -99,17 +102,6 @@ import (
 type ending struct {
 	termination *core.Termination
 	natural     bool // the model came to an end by itself: unread input makes it go on
-}
-
-// judge asks the stop policies about a turn. They see the totals with this turn,
-// as they stand in its record, so that a takeover comes to the same.
-func (d *draft) judge(turn core.Message) *core.Termination {
-	for _, check := range d.stop {
-		if termination := check(d.agent, d.events.step, turn, d.totals.Usage); termination != nil {
-			return termination
-		}
-	}
-	return nil
 }
 
 // naturalEnd is the end of a run whose model came to one by itself. A turn that
@@ -281,6 +273,7 @@ func (m *machine) settle(ctx context.Context, t *core.Termination) ([]store.Reco
 			r.noteMerged(i)
 		}
 	}
+	m.totals.EndStep(r.failed()) // as a fold over the results does
 	r.takeResults()
 	return r.addUnstored(nil), nil
 }
@@ -311,7 +304,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
 	if m.agent != nil {
-		last.Model = m.agent.ModelName
+		last.Model = m.unsaid.asked.Model
 	}
 	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence})
 	return nil

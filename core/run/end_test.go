@@ -20,6 +20,7 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -59,9 +60,8 @@ func blockB(c plugin.GateCall) (plugin.Verdict, error) {
 	return plugin.Allow, nil
 }
 
-func stopAtOnce(*agent.Resolved, int, core.Message, core.Usage) *core.Termination {
-	return &core.Termination{Type: core.TerminationStopped, Code: "test"}
-}
+// stopAtOnce stops at every step; its verdict has no type of its own.
+var stopAtOnce = stop.Func(func(stop.View) *core.Termination { return &core.Termination{Code: "test"} })
 
 func many(n int) (pairs []string) {
 	for range n {
@@ -173,7 +173,7 @@ func TestRunEnds(t *testing.T) {
 		},
 		{
 			name: "a stop policy", text: "parallel: a, b",
-			options: options{stop: []run.StopCheck{stopAtOnce}},
+			options: options{stop: []stop.Policy{stopAtOnce}},
 			log: []string{
 				"user: parallel: a, b", `assistant: [echo {"text":"a"}][echo {"text":"b"}]`,
 				"tool: not executed: test", "tool: not executed: test",
@@ -340,7 +340,7 @@ func TestTurnTooLargeForTheStoreEndsTheRun(t *testing.T) {
 // A stop gives every call of its turn a result in the step that comes to it.
 func TestStoppedRunEndsInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{stop: []run.StopCheck{stopAtOnce}})
+		w := newWorld(t, options{stop: []stop.Policy{stopAtOnce}})
 		w.submit(t, key, "parallel: a, b, c", mailbox.ModeQueue)
 		if stepped := w.step(t, key); stepped.Outcome != thread.Done {
 			t.Errorf("the step is %s, want done", stepped.Outcome)

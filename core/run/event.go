@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A position (core.Position) says where in the turn an event
@@ -19,7 +20,7 @@ import (
 
 // emitter hands the events of one claim to its sink, each with its position. It is
 // the step's goroutine's alone, as the events' order is the order in which that
-// does things: what tools and the watch come to is emitted by the scheduler.
+// does things: what tools show and come to, and what the watch sees, is emitted by the scheduler.
 type emitter struct {
 	sink  Sink
 	run   core.ID
@@ -85,6 +86,12 @@ func (e *emitter) emitUnplaced(event core.Event) {
 	}
 }
 
+// inferenceFailed announces that the model has failed for good in a step of a run
+// that goes on. It takes the place of inference_complete, at the step's first block.
+func (e *emitter) inferenceFailed(turn string, f *thread.Failure) {
+	e.emitAt(core.Event{Type: core.EventInferenceFailed, MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
+}
+
 // result announces a stored result at its place, that of a call behind the turn's
 // blocks.
 func (e *emitter) result(m *core.Message, block int) {
@@ -113,7 +120,7 @@ func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
 // text becomes a string, an error an object.
 func resultEvent(m *core.Message) core.Event {
 	r := m.ToolResult
-	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status}
+	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status, Metadata: r.Metadata}
 	if r.IsError || len(r.Data) == 0 {
 		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
 		if !r.IsError {

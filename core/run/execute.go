@@ -20,10 +20,11 @@ var errExited = errors.New("the tool ended its goroutine")
 // attempt is one run of a tool. Whoever waits for it may have to leave it behind,
 // and reads result and err after done is closed, or never.
 type attempt struct {
-	parts  *parts
-	done   chan struct{}
-	result tool.Result
-	err    error
+	parts    *parts
+	done     chan struct{} // nil: news tells that the tool has returned, see awaitTool
+	returned bool          // guarded by news.mu
+	result   tool.Result
+	err      error
 }
 
 // runTool runs the tool of call i and waits for it: until it returns, or, when
@@ -46,10 +47,18 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 		within, cancel = p.env.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	a := &attempt{parts: kept, done: make(chan struct{}), err: errExited}
+	defer p.noteDropped(ctx, kept)
+	a := &kept.attempt
+	a.parts, a.err = kept, errExited
+	if !kept.live.alone {
+		a.done = make(chan struct{})
+	}
 	call.Parts = kept
+	if kept.live.on {
+		call.Live = &kept.live.Live
+	}
 	p.env.Start(func() {
-		defer close(a.done)
+		defer p.news.returned(a)
 		defer func() {
 			// The one who ends the parts second knows that the other was first: either
 			// the tool was left behind, or awaitLate came too late.
@@ -61,7 +70,7 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 	})
 	// Whether it returned or its time is over, and which of the two limits that was:
 	// the tool's own ends the call, the step's leaves it to another delivery.
-	waited := p.env.Wait(within, a.done)
+	waited := p.awaitTool(within, a)
 	timedOut := within.Err() != nil && ctx.Err() == nil
 	if waited == nil || p.awaitLate(ctx, a) {
 		if timedOut {
@@ -77,22 +86,50 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 	return tool.Result{}, fmt.Errorf("tool %s was left behind: %w", call.Name, context.Cause(ctx))
 }
 
+// awaitTool waits until the tool has returned or ctx ends, whose cause it then
+// returns. In the step's own goroutine, which it is in a sequential round, it emits
+// meanwhile what the tool shows.
+func (p *step) awaitTool(ctx context.Context, a *attempt) error {
+	if a.done != nil {
+		return p.env.Wait(ctx, a.done)
+	}
+	for {
+		show, changed := p.news.heard(a)
+		p.emitShown(show)
+		if changed == nil {
+			return nil
+		}
+		if ctx.Err() != nil { // a tool that never stops showing would outlast any wait
+			return context.Cause(ctx)
+		}
+		_ = p.env.Wait(ctx, changed) // looked at again, together with what was shown
+	}
+}
+
 // awaitLate gives a tool whose context has ended its last time, and reports
 // whether it has returned. If not, it is left behind for good.
 func (p *step) awaitLate(ctx context.Context, a *attempt) (returned bool) {
 	free := context.WithoutCancel(ctx)
 	late, cancel := p.env.WithTimeout(free, abandonAfter)
 	defer cancel()
-	if p.env.Wait(late, a.done) == nil {
+	if p.awaitTool(late, a) == nil {
 		return true
 	}
 	p.abandoned.Add(1)
 	if a.parts.end() {
+		p.news.mute(a.parts)
 		return false
 	}
 	p.abandoned.Add(-1) // it returns at this very moment
-	_ = p.env.Wait(free, a.done)
+	_ = p.awaitTool(free, a)
 	return true
+}
+
+// noteDropped logs that not all that a tool showed was passed on.
+func (p *step) noteDropped(ctx context.Context, kept *parts) {
+	if reports, first := kept.live.Dropped(); reports > 0 {
+		p.warn(ctx, "not all that a tool showed was passed on", "call", kept.live.id, "tool", kept.live.name, "reports", reports, "error", first)
+	}
 }
 
 // outcome is what a tool that has returned came to. late says what the model

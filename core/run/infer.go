@@ -52,11 +52,11 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
 	for {
-		request, err := t.request(ctx)
-		if err != nil {
+		var err error
+		if t.asked, err = t.request(ctx); err != nil {
 			return nil, err
 		}
-		err = t.callModel(ctx, request)
+		err = t.callModel(ctx)
 		// Looked at first: a stream that ends early because its context has looks like
 		// a whole turn to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
@@ -84,11 +84,10 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // stream that ends without a stop is a failure. The stream runs in this goroutine,
 // so that a delta is emitted before the next one is asked for; a panic of the
 // adapter is an error like any other.
-func (t *turnBuilder) callModel(ctx context.Context, request model.Request) error {
-	t.model = request.Model
+func (t *turnBuilder) callModel(ctx context.Context) error {
 	t.draft.env.Reach(env.PointModel, env.Before)
 	err := env.Protect(func() error {
-		for delta, err := range t.draft.agent.Model.Stream(ctx, request) {
+		for delta, err := range t.draft.model.Model.Stream(ctx, t.asked) {
 			if err != nil {
 				return err
 			}

@@ -75,13 +75,23 @@ func TestPausesAfterAFailedModelCall(t *testing.T) {
 		model.KindOverloaded: {2 * s, 4 * s, 8 * s, 16 * s, 30 * s, 30 * s},
 	} {
 		for i, limit := range append(want, 30*s) {
-			if got := pause(kind, uint8(i+1)); got != limit {
+			if got := pause(agent.Retry{}, kind, uint8(i+1)); got != limit {
 				t.Errorf("after %d failures of kind %s the pause is under %s, want %s", i+1, kind, got, limit)
 			}
 		}
-		if got := pause(kind, 255); got != 30*s {
+		if got := pause(agent.Retry{}, kind, 255); got != 30*s {
 			t.Errorf("after 255 failures of kind %s the pause is under %s, want 30s", kind, got)
 		}
+	}
+}
+
+func TestPausesAreTheAgents(t *testing.T) {
+	slow := agent.Retry{BackoffBaseMS: new(3000), OverloadedBackoffBaseMS: new(0)}
+	if got := pause(slow, model.KindProvider, 2); got != 6*time.Second {
+		t.Errorf("after 2 failures the pause is under %s, want 6s", got)
+	}
+	if got := pause(slow, model.KindOverloaded, 2); got != 0 {
+		t.Errorf("after 2 failures of an overloaded provider the pause is under %s, want none", got)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 type loaded struct {
 	*step
 	agent        *agent.Resolved
+	model        *agent.BoundModel // of the agent, or the run's member of its pool
 	record       thread.RunRecord
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
@@ -44,10 +45,26 @@ func (l *loaded) load(ctx context.Context) error {
 	}
 	// Before the step has done anything: one that fails leaves the next what it read.
 	l.cache.put(l.Key, l.conversation)
-	if l.agent, err = l.agents.Resolve(l.record.AgentID); err != nil {
+	return l.resolve(ctx)
+}
+
+// resolve finds the agent that the run is pinned to: the one that it began with. A run
+// that begins is pinned by its first commit.
+func (l *loaded) resolve(ctx context.Context) error {
+	found, err := l.agents.Resolve(ctx, l.record.AgentID, l.record.Resolution)
+	if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, agent.ErrStore), core.CodeOf(err) == core.CodeSchema:
+			return err
+		}
 		return endWith("resolution", err)
 	}
-	l.record.Resolution = l.agent.Hash
+	l.agent, l.model = found, found.ModelOf(l.Key, l.id)
+	if l.record.Resolution == "" {
+		l.record.Resolution = found.Hash
+	}
 	return nil
 }
 

@@ -85,6 +85,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	turn, err := m.infer(ctx, number, id)
 	if err != nil {
+		if failed := m.tolerated(err); failed != nil {
+			return m.failStep(ctx, failed)
+		}
 		return Stepped{}, err
 	}
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
@@ -96,7 +99,10 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	// Without calls nothing can happen between the turn and the step's end that a
 	// crash should not repeat, so that both are one commit.
-	end := m.judge(*turn)
+	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
+	if err != nil {
+		return Stepped{}, err
+	}
 	natural := end == nil
 	if natural {
 		end = naturalEnd(*turn)
@@ -161,8 +167,10 @@ func (m *machine) tools(ctx context.Context) (Stepped, error) {
 func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	r := m.round
 	r.mode = r.chooseMode()
-	end := m.judge(r.turn)
-	var err error
+	end, err := m.judge(r.turn, nil, r.earlier())
+	if err != nil {
+		return Stepped{}, err
+	}
 	if end != nil {
 		err = r.concludeOpen(ctx, core.ResultNotExecuted, "not executed: "+end.Code)
 	} else {
@@ -182,6 +190,12 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 	if end == nil {
 		end = r.end()
 	}
+	// A stop for the errors of this very round must not cost another inference first.
+	if m.totals.EndStep(r.failed()); end == nil && r.failed() {
+		if end, err = m.judge(r.turn, nil, r.earlier()); err != nil {
+			return Stepped{}, err
+		}
+	}
 	return m.finishStep(ctx, ending{termination: end})
 }
 
@@ -195,12 +209,17 @@ func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
 	return m.commitStep(ctx, end)
 }
 
-// lastSaid is when the last of the step was said: its turn, or the latest result. It
+// lastSaid is when the last of the step was said: its turn, or that there is none, or
+// the latest result. It
 // follows from what is stored, so that every claim that closes the step shows
 // StepEnd the same time.
 func (m *machine) lastSaid() (at int64) {
 	if m.round == nil {
-		return m.entries[len(m.entries)-1].Message.CreatedAt
+		last := m.entries[len(m.entries)-1]
+		if last.Failed != nil {
+			return last.Failed.At
+		}
+		return last.Message.CreatedAt
 	}
 	for _, c := range m.round.calls {
 		at = max(at, c.entry.Message.CreatedAt)

@@ -104,13 +104,16 @@ func (r *round) noteMerged(i int) {
 }
 
 // showResults makes the conversation that hooks see: up to the turn, and the
-// results that were merged, in call order. The slice that hooks were shown before is
-// left alone: they may have kept it.
+// results that were merged, in call order. What hooks were shown before is left
+// alone: they may have kept it.
 func (r *round) showResults() {
-	messages := r.before[:len(r.before):len(r.before)]
-	for _, c := range r.calls {
+	for ; r.shown < len(r.calls) && r.calls[r.shown].merged; r.shown++ { // the usual order
+		r.before = r.before.with(*r.calls[r.shown].entry.Message)
+	}
+	messages := r.before
+	for _, c := range r.calls[r.shown:] {
 		if c.merged {
-			messages = append(messages, *c.entry.Message)
+			messages = messages.with(*c.entry.Message)
 		}
 	}
 	r.draft.messages = messages
@@ -172,7 +175,8 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 }
 
 // afterTool runs AfterToolExecute on a result that the tool, a gate or a decision
-// gave. There is nothing to look at in one that says why there is none.
+// gave, a block included. There is nothing to look at in one that says why there is
+// none.
 func (r *round) afterTool(ctx context.Context, i int) error {
 	if !r.hooked() {
 		return nil
@@ -180,7 +184,7 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	c, call := r.calls[i], r.turn.ToolCalls[i]
 	result := c.entry.Message.ToolResult
 	switch result.Status {
-	case core.ResultNotExecuted, core.ResultUnknown, core.ResultBlocked, core.ResultDenied, core.ResultCancelled:
+	case core.ResultNotExecuted, core.ResultUnknown, core.ResultDenied, core.ResultCancelled:
 		return nil
 	}
 	// The hooks see the result among the messages. Merged it is only when they have

@@ -7,8 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// news is what reaches the scheduler of a round from the functions beside it:
-// from the calls what their tools came to, from the watch newer heads. It is the one
+// news is what reaches the scheduler of a round from the functions beside it: from
+// the calls what their tools show and come to, from the watch newer heads. It is the one
 // thing that they share with the step's goroutine, so that the round and the draft
 // need no lock.
 //
@@ -17,6 +17,8 @@ import (
 // every wait.
 type news struct {
 	mu      sync.Mutex // guards what follows; not held over I/O
+	shown   []shown    // by tools, in the order in which they did it
+	silent  bool       // nobody takes what tools show
 	done    []finished
 	head    *thread.Head
 	unseen  bool          // head has not been looked at
@@ -58,23 +60,29 @@ func (n *news) wake() {
 	}
 }
 
-// drain returns the calls that have ended since the last drain, and, when there are
-// none, what is closed with the next news.
-func (n *news) drain() (done []finished, changed <-chan struct{}) {
+// drain returns what tools have shown and the calls that have ended since the last
+// drain, and, when there is nothing, what is closed with the next news.
+func (n *news) drain() (show []shown, done []finished, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if done, n.done = n.done, nil; len(done) > 0 {
-		return done, nil
+	show, n.shown = n.shown, nil
+	if done, n.done = n.done, nil; len(done) > 0 || len(show) > 0 {
+		return show, done, nil
 	}
 	if n.unseen { // it came between the scheduler's look and its wait
 		at := make(chan struct{})
 		close(at)
-		return nil, at
+		return nil, nil, at
 	}
+	return nil, nil, n.next()
+}
+
+// next is closed with the next news; the caller holds mu.
+func (n *news) next() <-chan struct{} {
 	if n.changed == nil {
 		n.changed = make(chan struct{})
 	}
-	return nil, n.changed
+	return n.changed
 }
 
 // newest is the newest head that the watch has read; nil: none yet. It counts as

@@ -23,8 +23,8 @@ type partRecord struct {
 // errOver is for a call that keeps parts when it must not any more.
 var errOver = errors.New("the call is over: nothing of it is stored any more")
 
-// parts keeps the parts of one run of a call's tool, until it returns or is left
-// behind. A record is created once and never changed, so that it does not matter
+// parts is what one run of a call's tool has of the step: it keeps the tool's parts
+// and takes what it shows, until it returns or is left behind. A record is created once and never changed, so that it does not matter
 // which of two workers that run the same call stores it: both go on with the same
 // value.
 type parts struct {
@@ -32,6 +32,9 @@ type parts struct {
 	turn uint64 // sequence of the turn
 	call uint8
 	over atomic.Bool
+
+	live    live    // of what the tool shows
+	attempt attempt // it lies here, since it lives as long
 
 	mu      sync.Mutex // a tool may keep parts side by side
 	failure error      // the store's newest that says nothing about the tool

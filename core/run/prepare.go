@@ -24,7 +24,7 @@ import (
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
 	spec := &d.agent.Spec
 	request := model.Request{
-		Model: d.agent.ModelName, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
+		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 	}
@@ -32,15 +32,31 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
 	}
+	if asked.Override.UpstreamModel != "" && d.agent.Pooled() { // which member's provider would it be?
+		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
+	}
 	override(&request, asked.Override)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
+		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
+			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
+		}
 	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
-	if err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request); err != nil {
-		if ctx.Err() != nil {
-			return request, context.Cause(ctx)
-		}
+	if d.agent.Engine.Transforms() {
+		return d.transform(ctx, request)
+	}
+	return request, nil
+}
+
+// transform is apart from prepare so that the request of an agent without transforms
+// stays on the stack.
+func (d *draft) transform(ctx context.Context, request model.Request) (model.Request, error) {
+	err := d.agent.Engine.Transform(ctx, d.moment(core.PhaseBeforeInference, plugin.Moment{}), &request)
+	if err != nil && ctx.Err() != nil {
+		return request, context.Cause(ctx)
+	}
+	if err != nil {
 		return request, endAt("plugin", "request transform", err)
 	}
 	return request, nil
@@ -129,7 +145,8 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 // the window's to keep. It is cut again here, behind begin, because the draft
 // has grown by what people said since.
 func (d *draft) prompt() []core.Message {
-	messages := d.messages[d.window.Cut(d.messages):]
+	messages := d.messages.slice()
+	messages = messages[d.window.Cut(messages):]
 	opening := d.conversation.opening
 	if d.conversation.run != d.id || opening == nil {
 		return messages

@@ -163,6 +163,13 @@ func TestRequestOfAStep(t *testing.T) {
 			second: []string{"model small", `prompt "Be kind."`, "system session", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
 		},
 		{
+			name:    "a tool that is hidden is not chosen",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "echo"}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.ExcludeTool.Schedule("echo") })},
+			first:   []string{"model small", "user hi", "tools look", "{}"},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
 			name: "a prompt of context alone, and what a tool of the step before has asked for",
 			plugins: []plugin.Plugin{
 				before(func(step int) state.Command { return add(message{Key: "a", Text: fmt.Sprint("step ", step)}) }),

@@ -39,6 +39,9 @@ func (r *Replayer) Pass(entry thread.Entry) {
 // listens any more.
 func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
+	if entry.Failed != nil && entry.Run == r.run.ID {
+		r.replayFailure(entry)
+	}
 	if m == nil || entry.Run != r.run.ID {
 		return r.events.err
 	}
@@ -127,6 +130,17 @@ func (r *Replayer) replayTurn(m *core.Message) {
 		at(core.Event{Type: core.EventToolCallReady, CallID: c.ID, Name: c.Name, Arguments: c.Arguments}, block, len(c.Arguments))
 	}
 	at(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(m.Content)+len(m.ToolCalls), 0)
+}
+
+// replayFailure emits a step whose inference failed: nothing of what it had said is
+// left.
+func (r *Replayer) replayFailure(entry thread.Entry) {
+	r.events.fence, r.events.step = entry.Attempt, entry.Step
+	r.turn, r.open = nil, 0
+	id := turnID(r.run.ID, entry.Step)
+	r.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	r.events.inferenceFailed(id, entry.Failed)
+	r.events.emit(core.Event{Type: core.EventStepEnd})
 }
 
 // Finish emits the end of the stream: of the run when it is done or waits, of

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 )
 
 // Pauses before a failed model call is made again: full jitter over
-// base * 2^(failed calls - 1), or what the provider asks for, if that is longer.
+// base * 2^(failed calls - 1), or what the provider asks for, if that is longer. The
+// bases are the agent's, see agent.Retry.
 const (
-	modelBase      = 500 * time.Millisecond
-	overloadedBase = 2 * time.Second // of a provider that says it has too much to do
-	modelCap       = 30 * time.Second
-	maxRetryAfter  = 5 * time.Minute // the longest pause that a provider may ask for
+	modelCap      = 30 * time.Second
+	maxRetryAfter = 5 * time.Minute // the longest pause that a provider may ask for
 )
 
 // A failed call is made again by the same step while somebody waits for its
@@ -68,7 +68,7 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	case t.failed >= t.modelCalls():
 		return endWith("model", err)
 	}
-	wait := max(t.draft.env.Jitter(pause(kind, t.failed)), asked)
+	wait := max(t.draft.env.Jitter(pause(t.draft.agent.Spec.Retry, kind, t.failed)), asked)
 	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
 	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	// Announced in both cases: a reader who stays sees why nothing comes.
@@ -120,10 +120,10 @@ func classify(err error) (model.ErrorKind, time.Duration) {
 }
 
 // pause is the limit of the pause after so many failed calls.
-func pause(kind model.ErrorKind, failed uint8) time.Duration {
-	base := modelBase
+func pause(retry agent.Retry, kind model.ErrorKind, failed uint8) time.Duration {
+	base := retry.Backoff()
 	if kind == model.KindOverloaded {
-		base = overloadedBase
+		base = retry.OverloadedBackoff()
 	}
 	return min(modelCap, base<<min(failed-1, 6))
 }

@@ -20,7 +20,9 @@ type round struct {
 	base   uint64 // sequence of the first result
 	began  int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
 	mode   agent.ExecutionMode
-	before []core.Message // the conversation up to the turn: results are shown behind it
+	at     int                // place of the turn in before
+	before list[core.Message] // the conversation up to the turn: results are shown behind it, in order
+	shown  int                // so many of them stand there already
 	calls  []*openCall
 	merged []int       // calls that the draft's state contains, in the order in which they came
 	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
@@ -56,7 +58,7 @@ type openCall struct {
 // newRound is the round of a committed turn, of which nothing is known yet. Calls
 // are allocated together: all of them live until the round is over.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
-	r := &round{draft: d, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]*openCall, len(turn.ToolCalls))}
+	r := &round{draft: d, at: d.messages.len() - 1, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]*openCall, len(turn.ToolCalls))}
 	calls := make([]openCall, len(r.calls))
 	for i := range r.calls {
 		r.calls[i] = &calls[i]
@@ -81,6 +83,18 @@ func (r *round) takeOver(before *round) {
 func (r *round) open() bool {
 	return slices.ContainsFunc(r.calls, func(c *openCall) bool { return c.entry == nil })
 }
+
+// failed reports whether the round, which is whole, has failed.
+func (r *round) failed() bool {
+	var round thread.Outcomes
+	for _, c := range r.calls {
+		round.Add(c.entry.Message.ToolResult)
+	}
+	return round.Failed()
+}
+
+// earlier is the conversation before the turn.
+func (r *round) earlier() []core.Message { return r.before.first(max(0, r.at)).slice() }
 
 // blocked is the index of the first call that a gate ended the run over; -1: none.
 func (r *round) blocked() int {

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -32,9 +33,12 @@ type Store interface {
 	store.Lists
 }
 
-// Agents resolves an agent id; *agent.Registry implements it.
+// Agents resolves agents; *agent.Pins implements it.
 type Agents interface {
-	Resolve(id string) (*agent.Resolved, error)
+	// Resolve returns the agent that a run is pinned to by its hash, and today's for an
+	// empty pin. agent.ErrStore and an error with code schema (a newer program's
+	// content) are worth another try; any other ends the run.
+	Resolve(ctx context.Context, id, pin string) (*agent.Resolved, error)
 }
 
 // Window chooses how much of a conversation a model is shown: the newest
@@ -52,11 +56,6 @@ type Window interface {
 	Tokens(m core.Message) int
 }
 
-// StopCheck looks at a turn, with or without tool calls: step counts from 1,
-// usage is the run's total. It returns nil to go on. A claim that takes an open
-// round over asks again; the same turn must have the same result.
-type StopCheck func(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination
-
 // Options configures a Stepper. Env, Store, Committer, Agents and Window are
 // required.
 type Options struct {
@@ -66,7 +65,7 @@ type Options struct {
 	Agents    Agents
 	Window    Window
 	Records   thread.Records // the schemas that the program reads and writes
-	Stop      []StopCheck    // the first that returns a termination ends the run
+	Stops     []stop.Policy  // of every run, asked behind those of its agent
 	Logger    *slog.Logger   // nil: slog.Default
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
@@ -89,7 +88,7 @@ type Stepper struct {
 	committer Committer
 	agents    Agents
 	records   thread.Records
-	stop      []StopCheck
+	stops     []stop.Policy
 	log       *slog.Logger
 	lease     time.Duration
 	poll      time.Duration
@@ -107,8 +106,11 @@ func New(o Options) (*Stepper, error) {
 	if o.Env == nil || o.Store == nil || o.Committer == nil || o.Agents == nil || o.Window == nil {
 		return nil, core.Errorf(core.CodeInvalid, "run: Env, Store, Committer, Agents and Window are required")
 	}
+	if err := stop.CheckAll("Options.Stops", o.Stops); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
 	s := &Stepper{
-		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stop: o.Stop,
+		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, history: o.History,
 	}
 	if s.log == nil {

@@ -61,7 +61,7 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 		r.Status = core.RunWaiting
 	case thread.Close:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		r.Response = lastText(d.messages, r.ID) // the run reads as done from this head on
+		r.Response = lastText(d.messages.items, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
 		d.finalize(&r, t, d.endedAt())
@@ -74,7 +74,7 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 // whose head was set is ever read.
 func (d *draft) finalize(r *thread.RunRecord, t *core.Termination, at int64) {
 	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, at
-	r.Response = lastText(d.messages, r.ID)
+	r.Response = lastText(d.messages.items, r.ID)
 }
 
 // committed takes the draft into the conversation and begins the next one. The
@@ -96,7 +96,7 @@ func (d *draft) committed(ctx context.Context) {
 // cold cannot drift apart.
 func (d *draft) remember() {
 	b := build(d.conversation)
-	b.expect(len(d.entries))
+	b.ahead = d.messages
 	for _, entry := range d.entries {
 		if err := b.add(entry); err != nil { // cannot be: it was made from this very state. The log is right, and read anew
 			d.log.Error("committed entries do not fold", append(d.attrs(), "error", err)...)

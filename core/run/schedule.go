@@ -279,8 +279,12 @@ func (s *scheduler) launch(ctx context.Context, ready []*task) (wrote bool) {
 func (s *scheduler) start(ctx context.Context, t *task) {
 	s.round.calls[t.index].begun = true
 	call, kept := s.toolCall(t), s.newParts(t.index)
+	if s.events.listened() {
+		kept.listen(call.ID, call.Name, s.group == nil)
+	}
 	if s.group == nil {
 		done := s.call(ctx, t, call, kept)
+		s.emitShown(s.news.takeShown()) // the last of a tool that was left behind
 		s.hearHead()
 		s.failed(t.index, s.toolEnded(ctx, done))
 		return
@@ -306,18 +310,19 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 	return done
 }
 
-// await waits until a call that runs has ended, or the watch has seen another
-// head. It does not end with ctx: the tools do, at the latest abandonAfter later,
+// await waits until a call that runs has ended or shown something, or the watch has
+// seen another head. It does not end with ctx: the tools do, at the latest abandonAfter later,
 // and are waited for.
 //
 // Calls that have ended while the scheduler was busy are taken in call order, so
 // that what is stored does not depend on how two goroutines were scheduled.
 func (s *scheduler) await(ctx context.Context) {
-	done, changed := s.news.drain()
-	if len(done) == 0 {
+	show, done, changed := s.news.drain()
+	if changed != nil {
 		_ = s.env.Wait(context.WithoutCancel(ctx), changed)
-		done, _ = s.news.drain()
+		show, done, _ = s.news.drain()
 	}
+	s.emitShown(show) // before the results: what a call shows comes before what it came to
 	slices.SortFunc(done, func(a, b finished) int { return a.task.index - b.task.index })
 	for _, f := range done {
 		s.running--

@@ -13,8 +13,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -66,14 +66,14 @@ func TestAnEndThatWasCutShortSaysSo(t *testing.T) {
 // Stop policies see every turn: one with calls before any of them runs, one of
 // text before the run comes to its own end.
 func TestStopPoliciesSeeEveryTurn(t *testing.T) {
-	stopAt := func(seen *[]string, step int) run.StopCheck {
-		return func(_ *agent.Resolved, n int, turn core.Message, usage core.Usage) *core.Termination {
-			*seen = append(*seen, fmt.Sprintf("turn %d %q with %d calls after %d tokens", n, turn.Text(), len(turn.ToolCalls), usage.Output))
-			if n != step {
+	stopAt := func(seen *[]string, step int) stop.Policy {
+		return stop.Func(func(v stop.View) *core.Termination {
+			*seen = append(*seen, fmt.Sprintf("turn %d %q with %d calls after %d tokens", v.Step, v.Turn.Text(), len(v.Turn.ToolCalls), v.Usage.Output))
+			if v.Step != step {
 				return nil
 			}
-			return &core.Termination{Type: core.TerminationStopped, Code: "enough"}
-		}
+			return stop.Stop("enough", "")
+		})
 	}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
 	turns := [][]model.Delta{
@@ -113,7 +113,7 @@ func TestStopPoliciesSeeEveryTurn(t *testing.T) {
 				runs := 0
 				var seen []string
 				w := newWorld(t, options{
-					model: replies(turns...), tools: []tool.Tool{counted("counts", tool.AtLeastOnce, &runs)}, stop: []run.StopCheck{stopAt(&seen, tt.at)},
+					model: replies(turns...), tools: []tool.Tool{counted("counts", tool.AtLeastOnce, &runs)}, stop: []stop.Policy{stopAt(&seen, tt.at)},
 				})
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				w.finish(t, key, nil)

@@ -34,9 +34,9 @@ type turnBuilder struct {
 	usage   *core.Usage // of the one that runs
 	stop    core.StopReason
 
-	model     string // the provider's name of the one that is asked
-	continued int    // calls that went on behind a limit of tokens
-	broken    bool   // the newest call has failed, and did not reach a limit
+	asked     model.Request // the newest
+	continued int           // calls that went on behind a limit of tokens
+	broken    bool          // the newest call has failed, and did not reach a limit
 }
 
 // add takes a delta of the model. What makes no sense is an error of the call, and
@@ -55,7 +55,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if d.Echo != nil {
 			t.endBlock()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.model
+			t.blocks[len(t.blocks)-1].Origin = t.asked.Model
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -127,7 +127,7 @@ func (t *turnBuilder) taken(id string) bool {
 		}
 	}
 	// Of the window alone: no model is shown an older call beside this one.
-	for _, m := range t.draft.messages {
+	for _, m := range t.draft.messages.items {
 		for _, c := range m.ToolCalls {
 			if c.ID == id {
 				return true
@@ -161,6 +161,11 @@ func (t *turnBuilder) failures() uint8 {
 		return 0
 	}
 	return t.failed
+}
+
+// shown reports whether something of the turn was emitted that stands in no record.
+func (t *turnBuilder) shown() bool {
+	return len(t.blocks)+t.text.Len()+len(t.calls)+len(t.dropped) > 0
 }
 
 // said is the text that came so far, without reasoning and calls; empty when there
@@ -244,7 +249,7 @@ func (t *turnBuilder) cutOff() (core.Message, bool) {
 	if t.said() == "" {
 		return core.Message{}, false
 	}
-	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.model}
+	m := core.Message{ID: t.id, Role: core.RoleAssistant, RunID: t.draft.id, Step: t.number, Model: t.asked.Model}
 	for _, b := range t.blocks {
 		if b.Text != "" && b.Type == core.BlockText || b.Echo != nil {
 			m.Content = append(m.Content, b)
@@ -272,7 +277,7 @@ func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.model,
+		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.asked.Model,
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
 	for i, c := range t.calls {

@@ -22,6 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -35,6 +36,7 @@ import (
 type backend struct {
 	*storetest.Faulty
 	mu      sync.Mutex
+	written int                     // bytes of the records and heads that Put and Commit were given
 	reads   int                     // records that Get, Log, LogBackwards and Records returned; a Get counts always
 	read    func(what string) error // is asked before each of these
 	takes   time.Duration           // how long each of them takes
@@ -57,6 +59,7 @@ func (b *backend) around(ctx context.Context, op storetest.Operation, do func(co
 		if b.dead.Load() {
 			return errDead
 		}
+		b.weigh(op)
 	case "Get":
 		b.count(1)
 		err = b.mayRead(op.Name)
@@ -91,6 +94,19 @@ func (b *backend) found(op storetest.Operation, r store.Record) store.Record {
 		r.Payload = []byte("\x00")
 	}
 	return r
+}
+
+func (b *backend) weigh(op storetest.Operation) {
+	size := 0
+	if op.Method == "Commit" {
+		size = len(op.Head.AppendBinary(nil))
+	}
+	for _, r := range op.Records {
+		size += len(r.Name) + len(r.Payload)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.written += size
 }
 
 func (b *backend) count(n int) {
@@ -186,14 +202,26 @@ type options struct {
 	model   model.Model
 	tools   []tool.Tool
 	plugins []plugin.Plugin
-	stop    []run.StopCheck
+	stop    []stop.Policy
 	mode    agent.ExecutionMode // empty: sequential
 	env     *env.Env
-	agents  run.Agents
+	agents  resolver
 	records thread.Records
 	window  int
 	cache   int
 	logger  *slog.Logger
+}
+
+// resolver is a registry, or what stands for one.
+type resolver interface {
+	Resolve(id string) (*agent.Resolved, error)
+}
+
+// unpinned resolves today's agent, whatever a run began with.
+type unpinned struct{ resolver }
+
+func (u unpinned) Resolve(_ context.Context, id, _ string) (*agent.Resolved, error) {
+	return u.resolver.Resolve(id)
 }
 
 // world is a stepper with its mailbox on a memory store.
@@ -259,7 +287,7 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode}},
+		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0)}}, // runs of hundreds of steps are stepped
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
@@ -276,7 +304,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
-		Env: o.env, Store: w.store, Committer: w.box, Agents: o.agents, Records: o.records, Stop: o.stop,
+		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {
@@ -386,6 +414,9 @@ func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 	var lines []string
 	for _, e := range entries {
 		line := "state"
+		if e.Failed != nil {
+			line = "failed: " + e.Failed.Kind
+		}
 		if m := e.Message; m != nil {
 			line = string(m.Role) + ": " + m.Text()
 			for _, c := range m.ToolCalls {

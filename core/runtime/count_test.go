@@ -97,7 +97,7 @@ func TestOperationsOfAnInlineRun(t *testing.T) {
 		if _, err := process.Stream(t.Context(), submission("t1", "echo: hello"), runtime.ListenerFunc(func(core.Event) error { return nil })); err != nil {
 			t.Fatal(err)
 		}
-		wantCounts(t, "inline run of two steps", way, counts{"head": 1, "get": 1, "commit": 4})
+		wantCounts(t, "inline run of two steps", way, counts{"head": 1, "get": 1, "commit": 4, "putsnapshot": 1})
 	})
 }
 
@@ -232,12 +232,12 @@ func TestOperationsOfAColdStepAtTenThousandMessages(t *testing.T) {
 	}{
 		{ // the log: two ranges back, and the run's first message
 			name: "one run", runs: 1,
-			cold: counts{"head": 1, "get": 1, "list": 1, "log": 3, "record": 65, "commit": 3}, coldSaw: 62,
+			cold: counts{"head": 1, "get": 1, "list": 1, "log": 3, "record": 65, "commit": 3, "putsnapshot": 1}, coldSaw: 62,
 			warm: counts{"head": 1, "commit": 3}, warmSaw: 64,
 		},
 		{
 			name: "a thousand runs", runs: 1000,
-			cold: counts{"head": 1, "get": 1, "list": 1, "log": 2, "record": 64, "commit": 3}, coldSaw: 62,
+			cold: counts{"head": 1, "get": 1, "list": 1, "log": 2, "record": 64, "commit": 3, "putsnapshot": 1}, coldSaw: 62,
 			warm: counts{"head": 1, "commit": 3}, warmSaw: 64,
 		},
 	}

@@ -104,7 +104,7 @@ func TestAStreamThatItsModelCuts(t *testing.T) {
 				if took := time.Since(began); tt.took != 0 && took != tt.took {
 					t.Errorf("the stream takes %s, want %s", took, tt.took)
 				}
-				record, err := process.Run(t.Context(), local, receipt.RunID)
+				record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 				if err != nil || record.Response != "w1 w2 w3 w4 w5" || calls != 3 {
 					t.Errorf("after %d calls the run is %+v, %v; want 3 and five words", calls, record, err)
 				}

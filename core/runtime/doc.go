@@ -1,14 +1,35 @@
-// Package runtime wires the core together: [Build] makes a [Runtime] of a store,
-// a queue and agents, and its methods are what handlers call.
+// Package runtime runs agents: what most programs import.
 //
-// [Runtime.Submit] queues a run for workers, each of which handles a wake-up by
-// [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline and
-// shows the events as they happen, [Runtime.Follow] shows any run from its commits.
-// [Runtime.Sweep], every minute, finds threads whose wake-ups were lost. Reads ask for an identity
-// and return not_found for what belongs to somebody else.
+// # In a program of your own
+//
+// [New] makes a [Runtime] of agents, tools and plugins, with everything in memory.
+// [Runtime.Run] asks an agent and returns a [Result]; [Runtime.Events] yields the
+// events of a run as they happen.
+//
+//	r, err := runtime.New(agent.Parts{
+//		Specs:  []agent.Spec{{ID: "guide", Model: "m"}},
+//		Models: map[string]agent.ModelBinding{"m": {Model: myModel}},
+//		Tools:  []tool.Tool{tool.New("weather", "Tells the weather.", weather)},
+//	})
+//	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
+//
+// [Runtime.RunInput] goes on with a thread. A run whose call waits for a person returns
+// with its tickets, and [Runtime.Resume] goes on with it. The examples of this package
+// are whole programs.
+//
+// # In a host
+//
+// [Build] makes a Runtime of a store, a queue and agents, and its methods are what
+// handlers call. [Runtime.Submit] queues a run for workers, each of which handles a
+// wake-up by [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline
+// and shows the events as they happen, [Runtime.Follow] shows any run from its commits.
+// [Runtime.Sweep], every minute, finds threads whose wake-ups were lost. Reads, such as
+// [Runtime.ReadRun], ask for an identity and return not_found for what belongs to
+// somebody else.
 //
 // # Where to look
 //
+//   - Who takes the steps where there are no workers: follower.workFor in solo.go.
 //   - How a stream goes from inline to following: Runtime.Stream and
 //     follower.inline in stream.go. The steps emit to the stream's audience
 //     themselves; the follower then goes on behind what they committed.

@@ -15,27 +15,131 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// An agent with one tool, on the memory store and the scripted model, which
-// calls the tool and says what it returned. The process runs everything inline:
-// no hint is read.
-func ExampleBuild() {
-	type arguments struct {
-		Text string `json:"text"`
-	}
-	echo, err := tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
-		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) { return tool.Text(a.Text), nil })
+// scriptedModel binds the model that needs no key and no network.
+func scriptedModel() map[string]agent.ModelBinding {
+	return map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}}
+}
+
+// The first agent: a spec and a model.
+func ExampleNew() {
+	r, err := runtime.New(agent.Parts{
+		Specs:  []agent.Spec{{ID: "parrot", Model: "scripted"}},
+		Models: scriptedModel(),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	world := env.System()
+	result, err := r.Run(context.Background(), "parrot", "hello")
+	fmt.Println(result.Text, "/", result.Termination.Type, "/", result.Usage.Output, "tokens", err)
+	// Output: You said: hello / natural_end / 3 tokens <nil>
+}
+
+// newParrot is ExampleNew's agent, with a tool.
+func newParrot() *runtime.Runtime {
+	r, err := runtime.New(agent.Parts{
+		Specs:  []agent.Spec{{ID: "parrot", Model: "scripted"}},
+		Models: scriptedModel(),
+		Tools: []tool.Tool{tool.New("twice", "Repeats a word.",
+			func(_ context.Context, _ tool.Call, a struct {
+				Word string `json:"word"`
+			}) (string, error) {
+				return a.Word + a.Word, nil
+			})},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Reading a run as it happens. To break out of the loop ends the run.
+func ExampleRuntime_Events() {
+	for e, err := range newParrot().Events(context.Background(), "parrot", `call: twice {"word":"ho"}`) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch e.Type {
+		case core.EventToolCallReady:
+			fmt.Println("calls", e.Name, string(e.Arguments))
+		case core.EventToolCallDone:
+			fmt.Println("returns", string(e.Result))
+		case core.EventTextDelta:
+			fmt.Println("says", e.Delta)
+		case core.EventRunFinish:
+			fmt.Println("ends:", e.Termination.Type)
+		}
+	}
+	// Output:
+	// calls twice {"word":"ho"}
+	// returns "hoho"
+	// says The result of
+	// says  twice: hoho
+	// ends: natural_end
+}
+
+// A conversation: the second run is on the first one's thread.
+func ExampleRuntime_RunInput() {
+	r, ctx := newParrot(), context.Background()
+	first, err := r.Run(ctx, "parrot", "hello")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = r.RunInput(ctx, mailbox.Submission{
+		Thread: core.ThreadKey{Thread: first.Thread}, AgentID: "parrot",
+		Messages: []core.Message{core.UserMessage("", "and bye")},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	page, err := r.Messages(ctx, core.Identity{Tenant: runtime.LocalTenant}, first.Thread, runtime.MessageQuery{})
+	for _, m := range page.Messages {
+		fmt.Println(m.Role, "/", m.Text())
+	}
+	fmt.Println(err)
+	// Output:
+	// user / hello
+	// assistant / You said: hello
+	// user / and bye
+	// assistant / You said: and bye
+	// <nil>
+}
+
+// A tool that a person must approve: the run waits, and nothing runs meanwhile.
+func ExampleRuntime_Resume() {
+	deploy := tool.New("deploy", "Deploys.", func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
+		if c.Resume == nil {
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:deploy", Message: "Deploy?"}}), nil
+		}
+		return tool.Text("deployed"), nil
+	})
+	r, err := runtime.New(agent.Parts{
+		Specs: []agent.Spec{{ID: "ops", Model: "scripted"}}, Models: scriptedModel(), Tools: []tool.Tool{deploy},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := r.Run(context.Background(), "ops", "call: deploy")
+	for err == nil && len(result.Tickets) > 0 {
+		fmt.Println(result.Termination.Type, result.Tickets[0].Suspension.Message)
+		result, err = r.Resume(context.Background(), result, runtime.Approve(result.Tickets[0]))
+	}
+	fmt.Println(result.Text, err)
+	// Output:
+	// suspended Deploy?
+	// The result of deploy: deployed <nil>
+}
+
+// A runtime with a store and a queue of the program's own, as the hosts have one. The
+// process works off its queue by WorkLocal; here nothing is on it.
+func ExampleBuild() {
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: memory.New(), Waker: &mailboxtest.Queue{},
-		Agents: agent.Parts{
-			Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(world)}},
-			Tools:  []tool.Tool{echo},
-			Specs:  []agent.Spec{{ID: "demo", Model: "scripted"}},
-		},
+		Env: env.System(), Store: memory.New(), Waker: &mailboxtest.Queue{},
+		Agents: agent.Parts{Specs: []agent.Spec{{ID: "parrot", Model: "scripted"}}, Models: scriptedModel()},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -43,24 +147,16 @@ func ExampleBuild() {
 	}
 	_, err = r.Stream(context.Background(), mailbox.Submission{
 		Thread:   core.ThreadKey{Tenant: "acme", Thread: "greeting"},
-		AgentID:  "demo",
-		Messages: []core.Message{core.UserMessage("", "echo: hello")},
-	}, runtime.ListenerFunc(
-
-		func(e core.Event) error {
-			switch e.Type {
-			case core.EventToolCallDone:
-				fmt.Println(e.Name, "returned", string(e.Result))
-			case core.EventRunFinish:
-				fmt.Println(e.Response, "/", e.Termination.Type)
-			}
-			return nil
-		}))
-
-	if err != nil {
-		fmt.Println(err)
-	}
+		AgentID:  "parrot",
+		Messages: []core.Message{core.UserMessage("", "hello")},
+	}, runtime.ListenerFunc(func(e core.Event) error {
+		if e.Type == core.EventRunFinish {
+			fmt.Println(e.Response, "/", e.Termination.Type)
+		}
+		return nil
+	}))
+	fmt.Println(err)
 	// Output:
-	// echo returned "hello"
-	// Echo: hello / natural_end
+	// You said: hello / natural_end
+	// <nil>
 }

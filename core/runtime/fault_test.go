@@ -51,7 +51,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 		operations int // without a fault, the watch apart
 		costs      map[string]cost
 	}{
-		{"one step a delivery", 1, false, 12, map[string]cost{
+		{"one step a delivery", 1, false, 13, map[string]cost{
 			"error before":                {1, 3, 2, 2},
 			"error after":                 {1, 3, 2, 2},
 			"throttled":                   {1, 3, 2, 2},
@@ -60,7 +60,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash before":                {60, 4, 3, 4},
 			"crash after":                 {60, 4, 2, 3},
 		}},
-		{"steps under one claim", 3, false, 10, map[string]cost{
+		{"steps under one claim", 3, false, 11, map[string]cost{
 			"error before":                {1, 2, 2, 2},
 			"error after":                 {1, 2, 2, 2},
 			"throttled":                   {1, 2, 2, 2},
@@ -69,7 +69,7 @@ func TestFaultAtEveryOperation(t *testing.T) {
 			"crash before":                {60, 4, 3, 4},
 			"crash after":                 {60, 4, 2, 3},
 		}},
-		{"inline", 1, true, 8, map[string]cost{
+		{"inline", 1, true, 9, map[string]cost{
 			"error before":                {1, 3, 2, 2},
 			"error after":                 {1, 3, 2, 2},
 			"throttled":                   {1, 3, 2, 2},
@@ -167,7 +167,7 @@ func checkParallel(t *testing.T, r *rig, receipt mailbox.Receipt, k int) {
 	if err != nil || head.Busy() || head.Claim.Fence != 0 || head.DueAt != 0 {
 		t.Errorf("operation %d: head %+v, %v", k, head, err)
 	}
-	record, err := reader.Run(t.Context(), local, receipt.RunID)
+	record, err := reader.ReadRun(t.Context(), local, receipt.RunID)
 	if err != nil || record.Status != core.RunDone || record.Steps != 2 || record.Response != "Echo: a, b" {
 		t.Errorf("operation %d: run %+v, %v", k, record, err)
 	}

@@ -56,6 +56,10 @@ func (f *follower) follow(ctx context.Context) error {
 	defer cancel()
 	watch := f.watches.join(f.key)
 	defer watch.leave() // after the last event: the last follower waits there for a read under way
+	if f.solo != nil {
+		f.solo.join(f.key)
+		defer f.solo.leave(f.key)
+	}
 	showing := within
 	if within.Err() != nil { // not even a look was in it: what is there is shown all the same
 		showing = ctx
@@ -63,7 +67,7 @@ func (f *follower) follow(ctx context.Context) error {
 	first := true
 	var record core.Run
 	head, err := watch.newest(showing)
-	for over := false; err == nil; head, err = watch.after(within, head) {
+	for over := false; err == nil; head, err = f.after(within, watch, head) {
 		if record, over, err = f.show(showing, head); err != nil {
 			break // over says nothing then
 		}
@@ -89,6 +93,15 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 	f.audience.yield(f.run)
 	return nil
+}
+
+// after returns the thread's head as soon as it is another than seen: in a runtime
+// of [New] by working for it.
+func (f *follower) after(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
+	if f.solo != nil {
+		return f.workFor(ctx, seen)
+	}
+	return watch.after(ctx, seen)
 }
 
 // beforeReserve ends with so much of ctx's time left as the last event needs to

@@ -86,9 +86,9 @@ func TestInterferenceAtEveryOperation(t *testing.T) {
 		closing    int // first operation of a run that has come to its end; 0: none
 		operations int // without an interference
 	}{
-		{"one step a delivery", false, false, 1, 0, 9},
-		{"with a plugin that listens to the end", true, false, 1, 10, 11},
-		{"inline", false, true, 3, 0, 7},
+		{"one step a delivery", false, false, 1, 0, 10},
+		{"with a plugin that listens to the end", true, false, 1, 11, 12},
+		{"inline", false, true, 3, 0, 8},
 	}
 	for _, way := range ways {
 		for _, in := range interferences {
@@ -189,7 +189,7 @@ func checkInterfered(t *testing.T, r *rig, in interference, first core.ID, k int
 		}
 		return n
 	}
-	record, err := reader.Run(t.Context(), local, first)
+	record, err := reader.ReadRun(t.Context(), local, first)
 	if err != nil || record.Status != core.RunDone || !slices.Contains(in.ends, string(record.Termination.Type)) {
 		t.Errorf("operation %d: run %+v, %v", k, record, err)
 	}

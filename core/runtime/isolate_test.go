@@ -169,7 +169,7 @@ func TestAPoisonRunTakesNoInnocentAlong(t *testing.T) {
 					t.Errorf("%d processes died, want %d", deaths, h.deaths)
 				}
 				for i, receipt := range receipts {
-					record, err := sender.Run(t.Context(), local, receipt.RunID)
+					record, err := sender.ReadRun(t.Context(), local, receipt.RunID)
 					if err != nil || record.Status != core.RunDone {
 						t.Fatalf("run %d: %+v, %v", i, record, err)
 					}
@@ -341,7 +341,7 @@ func TestGracefulRestartsAreNoAttempts(t *testing.T) {
 			}
 		}
 		r.settle(r.process("last", r.store), s.Thread)
-		record, err := r.process("reader", r.store).Run(t.Context(), local, receipt.RunID)
+		record, err := r.process("reader", r.store).ReadRun(t.Context(), local, receipt.RunID)
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationNatural {
 			t.Errorf("run %+v, %v", record, err)
 		}

@@ -37,6 +37,7 @@ func withTool(t *testing.T, change func(*agent.Spec), run func(tool.Call) (tool.
 	}
 	return newWorld(t, func(c *runtime.Config) {
 		c.Agents.Tools, c.Agents.Plugins = append(c.Agents.Tools, added), []plugin.Plugin{counting{}}
+		c.Agents.Specs = append(c.Agents.Specs, agent.Spec{ID: "other", Model: c.Agents.Specs[0].Model, Plugins: []string{"counting"}})
 		change(&c.Agents.Specs[0])
 	})
 }

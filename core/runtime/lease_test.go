@@ -44,7 +44,7 @@ func TestCancelStopsALongInference(t *testing.T) {
 		if len(lines) != 2 || !strings.HasPrefix(lines[1], "assistant: w1 w2 w3 ") || strings.Count(lines[1], " w") < 79 || strings.Count(lines[1], " w") > 80 {
 			t.Errorf("transcript %q", lines)
 		}
-		record, err := process.Run(t.Context(), local, receipt.RunID)
+		record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationCancelled {
 			t.Errorf("run %+v, %v", record, err)
 		}
@@ -139,7 +139,7 @@ func TestFailedModelCallsBackOff(t *testing.T) {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
 		}
 		workOnce(t, r, process, s.Thread)
-		record, err := process.Run(t.Context(), local, receipt.RunID)
+		record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationError || record.Termination.Code != "model" {
 			t.Errorf("run %+v, %v", record, err)
 		}
@@ -192,7 +192,7 @@ func TestFailedStepsBackOff(t *testing.T) {
 			t.Errorf("after attempt 5 the head is %+v", head)
 		}
 		r.settle(r.process("other", r.store), s.Thread)
-		record, err := process.Run(t.Context(), local, receipt.RunID)
+		record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationError || record.Termination.Code != "dead_letter" {
 			t.Errorf("run %+v, %+v, %v", record, record.Termination, err)
 		}

@@ -44,6 +44,7 @@ type audience struct {
 	listener Listener
 	gone     error         // why nobody is emitted to any more; nil: somebody is
 	started  bool          // run_start was emitted
+	finished bool          // run_finish was emitted
 	partial  bool          // part of a step was shown that may come to nothing
 	shown    map[mark]bool // what was shown that may come again
 }
@@ -66,6 +67,7 @@ func (a *audience) emit(e core.Event) error {
 	}
 	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
 		a.gone = errOver // whoever emits more is told, but this event was taken
+		a.finished = e.Type == core.EventRunFinish
 	}
 	return nil
 }

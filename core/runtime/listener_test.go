@@ -78,7 +78,7 @@ func TestARunThatIsDecidedDoesNotWaitForItsReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waiting, err := process.Run(t.Context(), local, receipt.RunID)
+		waiting, err := process.ReadRun(t.Context(), local, receipt.RunID)
 		if err != nil || len(waiting.Tickets) != 2 {
 			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
 		}

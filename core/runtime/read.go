@@ -62,9 +62,9 @@ func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string)
 	return info, nil
 }
 
-// Run reads a run as it stands, with what it waits for. Head and record are two
+// ReadRun reads a run as it stands, with what it waits for. Head and record are two
 // reads: the head is the older one, and where they differ it decides.
-func (r *Runtime) Run(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
+func (r *Runtime) ReadRun(ctx context.Context, id core.Identity, runID core.ID) (core.Run, error) {
 	key, dispatch, head, err := r.locate(ctx, id, runID)
 	if err != nil {
 		return core.Run{}, err

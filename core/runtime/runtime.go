@@ -27,7 +27,8 @@ type Config struct {
 	Agents agent.Parts
 	// Registry holds agents that are resolved already; nil: Build resolves Agents.
 	Registry *agent.Registry
-	Logger   *slog.Logger // nil: slog.Default
+	Stops    []stop.Policy // of every run, asked behind those of its agent
+	Logger   *slog.Logger  // nil: slog.Default
 
 	Records thread.Records // the schemas that the program reads and writes; zero: 1
 	Worker  string         // this process's name in claims
@@ -73,6 +74,7 @@ type Runtime struct {
 	reserve  time.Duration
 	watches  *watches
 	patience time.Duration // Config.FollowFor
+	solo     *solo         // of New: whoever waits does the work; nil: workers do
 }
 
 // Build checks the configuration and resolves every agent, so that what is
@@ -85,6 +87,9 @@ func Build(c Config) (*Runtime, error) {
 			return nil, fmt.Errorf("build runtime: %w", err)
 		}
 	}
+	if err := stop.CheckAll("Config.Stops", c.Stops); err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
 	if len(agents.IDs()) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "build runtime: no agent is registered")
 	}
@@ -95,6 +100,9 @@ func Build(c Config) (*Runtime, error) {
 	if r.log == nil {
 		r.log = slog.Default()
 	}
+	for _, w := range agents.Warnings() {
+		r.log.Warn("agent spec: "+w.Message, "agent", w.Agent, "field", w.Field)
+	}
 	if r.reserve == 0 {
 		r.reserve = 20 * time.Second
 	}
@@ -102,16 +110,17 @@ func Build(c Config) (*Runtime, error) {
 		c.FollowInterval = 500 * time.Millisecond
 	}
 	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
+	r.solo, _ = c.Waker.(*solo)
 	var err error
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision, Moved: r.watches.moved,
+		Fits: tool.CheckDecision, Moved: r.moved,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	r.stepper, err = run.New(run.Options{
-		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agents, Records: c.Records, Stop: []run.StopCheck{maxRounds},
+		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 	})
 	if err != nil {
@@ -120,14 +129,17 @@ func Build(c Config) (*Runtime, error) {
 	return r, nil
 }
 
+// moved tells those who wait for a thread of a head that this process has written.
+func (r *Runtime) moved(key core.ThreadKey, head thread.Head) {
+	r.watches.moved(key, head)
+	if r.solo != nil {
+		r.solo.moved(key)
+	}
+}
+
 // head reads a thread's head.
 func (r *Runtime) head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
 	return r.mailbox.Head(ctx, key)
-}
-
-// maxRounds is the stop policy that every agent has.
-func maxRounds(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination {
-	return stop.MaxRounds(a.Spec.Rounds()).Check(stop.Turn{Step: step, Message: turn, Usage: usage})
 }
 
 // HasAgent reports whether the agent is registered.

@@ -128,7 +128,7 @@ func TestBackgroundRunGoesStepByStep(t *testing.T) {
 	if diff := cmp.Diff(echoTranscript, w.transcript(t, "t1")); diff != "" {
 		t.Error(diff)
 	}
-	r, err := w.Run(t.Context(), local, receipt.RunID)
+	r, err := w.ReadRun(t.Context(), local, receipt.RunID)
 	if err != nil {
 		t.Fatal(err)
 	}

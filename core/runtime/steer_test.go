@@ -115,12 +115,12 @@ func TestSteeredInputOutlivesADeadLetteredRun(t *testing.T) {
 		if diff := cmp.Diff(want, transcript(t, process, "t1")); diff != "" {
 			t.Errorf("transcript (-want +got):\n%s", diff)
 		}
-		record, err := process.Run(t.Context(), local, first.RunID)
+		record, err := process.ReadRun(t.Context(), local, first.RunID)
 		if err != nil || record.Termination.Code != "dead_letter" {
 			t.Errorf("the first run: %+v, %v", record, err)
 		}
 		next := steered[0].DispatchID
-		record, err = process.Run(t.Context(), local, next)
+		record, err = process.ReadRun(t.Context(), local, next)
 		if err != nil || record.Status != core.RunDone || record.Termination.Type != core.TerminationNatural || record.FirstSeq != 2 {
 			t.Errorf("the run of the steered input: %+v, %v", record, err)
 		}
@@ -245,7 +245,7 @@ func TestInterruptOfAnIdleThread(t *testing.T) {
 				if err != nil || receipt.Duplicate {
 					t.Fatalf("%+v, %v", receipt, err)
 				}
-				superseded, err := other.Run(t.Context(), local, between.RunID)
+				superseded, err := other.ReadRun(t.Context(), local, between.RunID)
 				if err != nil || superseded.Status != core.RunDone || superseded.Termination.Type != core.TerminationSuperseded {
 					t.Errorf("the run that came between: %+v, %v", superseded, err)
 				}

@@ -115,6 +115,11 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 	if err != nil || !claimed {
 		return err
 	}
+	return r.stepOn(ctx, hint, head, turn)
+}
+
+// stepOn steps a thread that was claimed, in its turn.
+func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head, turn *turn) error {
 	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
 	for n := 1; ; n++ {
 		// Whole: the step had all the time that an invocation has. When even that was

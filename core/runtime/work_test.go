@@ -54,7 +54,7 @@ func TestOperationsOfABatch(t *testing.T) {
 		if err := process.WorkBatch(t.Context(), wakeUps("t1"))[0]; err != nil {
 			t.Fatal(err)
 		}
-		wantCounts(t, "one hint", way, counts{"head": 1, "get": 1, "commit": 2})
+		wantCounts(t, "one hint", way, counts{"head": 1, "get": 1, "commit": 2, "putsnapshot": 1})
 		for _, err := range process.WorkBatch(t.Context(), wakeUps("t2", "t3")) {
 			if err != nil {
 				t.Fatal(err)
@@ -269,7 +269,7 @@ func TestAStepThatIsLongerThanAnInvocation(t *testing.T) {
 					}
 					cancel()
 				}
-				record, err := process.Run(t.Context(), local, receipt.RunID)
+				record, err := process.ReadRun(t.Context(), local, receipt.RunID)
 				if err != nil || record.Status != core.RunDone || record.Termination.Code != "timeout" {
 					t.Errorf("run %+v, %+v, %v", record, record.Termination, err)
 				}

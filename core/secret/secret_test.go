@@ -42,7 +42,7 @@ func TestASecretIsShownAsStars(t *testing.T) {
 func TestNoLogAndNoFormatShowsASecret(t *testing.T) {
 	p := provider{Name: "n", Key: secret.New("sk-hunter2"), own: secret.New("sk-hunter2")}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%v %+v %#v %s %v %v", p, p, p, p, &p, []provider{p})
+	fmt.Fprintf(&out, "%v %+v %#v %v %v", p, p, p, &p, []provider{p})
 	fmt.Fprint(&out, p, p.own, map[string]provider{"p": p}, fmt.Errorf("with %v", p))
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(handler).Info("m", "key", p.Key, "provider", p, "pointer", &p)

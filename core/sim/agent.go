@@ -195,12 +195,21 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return th.ignore(ctx, h, call, key)
 	}
 	d := w.random.between(50*time.Millisecond, 3*time.Second)
+	show := func() {}
 	if t.spec.Name == "slow" {
-		d = w.random.between(4*time.Second, 16*time.Second)
+		show = th.shows(call, key)
+		d = w.random.between(4*time.Second, 16*time.Second) / 3
+		for range 2 {
+			show()
+			if err := w.sleep(ctx, d); err != nil {
+				return tool.Result{}, err
+			}
+		}
 	}
 	if err := h.work(ctx, SiteTool, d); err != nil {
 		return tool.Result{}, err
 	}
+	show()
 	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {
 		return suspended, err
 	}

@@ -49,7 +49,7 @@ func (w *World) ask(th *threadState, in *input) {
 	run := in.run
 	final, ended := th.ended[run]
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.Run(ctx, identity, run)
+		r, err := h.engine.ReadRun(ctx, identity, run)
 		switch {
 		case core.CodeOf(err) == core.CodeNotFound:
 			th.fail("run %s of input %s is not found", run, in.name)

@@ -164,6 +164,7 @@ func (th *threadState) reveal(a, b thread.Head, seq uint64) {
 	if entry.Superseded != nil && b.Supersedes != seq {
 		th.fail("the record at %d supersedes, and the head names %d", seq, b.Supersedes)
 	}
+	th.takeFailures(a, entry)
 	th.takePatch(entry)
 	th.takeShown(entry, seq)
 }

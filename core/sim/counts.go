@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// modelCalls is how often a step may call its model.
+// modelCalls is how often a step may call its model, but for tolerant agents.
 const modelCalls = 3
 
 // doomed: no call of the run's model ever succeeds.
@@ -37,8 +37,12 @@ func (th *threadState) modelFails(h *host, s script) {
 		return // its claim is lost, and it does not know yet
 	}
 	b.here[key]++
-	if n := b.known[key] + b.here[key]; n > modelCalls {
-		th.fail("the model of step %d of run %s has failed %d times, %d are allowed", s.step, s.run, n, modelCalls)
+	allowed := modelCalls
+	if in := th.byText[s.name]; in != nil {
+		allowed = callsOf(in.agent)
+	}
+	if n := b.known[key] + b.here[key]; n > allowed {
+		th.fail("the model has failed %d times in a step behind turn %d of run %s, %d are allowed", n, s.step, s.run, allowed)
 	}
 }
 
@@ -64,6 +68,9 @@ type expect struct{ inferences, tools int }
 // expected follows the script of an input.
 func (w *World) expected(in *input) (e expect) {
 	if w.doomed(in.name) {
+		if tolerates(in.agent) {
+			return expect{inferences: errorLimit}
+		}
 		return expect{inferences: modelCalls}
 	}
 	for step := 0; ; step++ {

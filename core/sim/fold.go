@@ -30,7 +30,7 @@ func (th *threadState) takePatch(e thread.Entry) {
 		f.fold.BeginRun()
 	}
 	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
-	if turn {
+	if turn = turn || e.Failed != nil; turn {
 		f.fold.BeginStep()
 	}
 	if e.Message != nil && e.Message.Role == core.RoleTool {

@@ -64,11 +64,16 @@ const (
 // it was left behind counts no more.
 func (th *threadState) ignore(ctx context.Context, h *host, call tool.Call, key string) (tool.Result, error) {
 	w := th.w
-	behind := 0
+	behind, show := 0, th.shows(call, key)
 	for until := w.now + w.random.between(slice, 15*time.Second); w.now < until; {
 		_ = w.sleep(context.WithoutCancel(ctx), slice)
 		if ctx.Err() != nil {
 			behind++
+		}
+		if behind <= tooLate {
+			show()
+		} else {
+			call.Output(late)
 		}
 	}
 	text := fmt.Sprintf("%s of %d", key, w.id())

@@ -168,7 +168,9 @@ func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID,
 // hears of can be decided.
 func (th *threadState) heard() func(core.Event) {
 	var run core.ID
+	calls := listening{th, map[string]listened{}}
 	return func(e core.Event) {
+		calls.hear(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 )
 
 // What the agents' plugins keep. Every hook and some tools add their name to
@@ -29,7 +30,7 @@ var (
 const (
 	agentBare   = "bare"
 	agentShort  = "short"  // ends early; a call is done as soon as its result is stored
-	agentHooked = "hooked" // hooks in every phase but RunEnd
+	agentHooked = "hooked" // hooks in every phase but RunEnd; a failed inference is a step of its runs
 	agentEnding = "ending" // in every phase
 )
 
@@ -57,7 +58,10 @@ func (w *World) partsWith(seen *World) agent.Parts {
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
 			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger", "guard"}},
-			{ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"}},
+			{
+				ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"},
+				Retry: agent.Retry{MaxRetries: new(0)}, Stop: []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: errorLimit}},
+			},
 			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}

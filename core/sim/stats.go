@@ -15,11 +15,12 @@ type Stats struct {
 	Cancels, Stops, Edits, Inline      int
 	Refences, DeadLetters, Reclaims    int
 	SchemaRefused, Adopted, Dispatched int
-	Skipped, Superseded                int
+	Skipped, Superseded, FailedSteps   int
 	Suspensions, Undecided             int // tickets, and those that nobody means to decide
 	Decides, Decisions, Denies         int // requests, and what was accepted
 	Expired, LeftBehind                int
 	Replayed, Unreplayed               int // runs, and those that could not be
+	Reports                            int // of running tools, that readers heard
 
 	// Worlds in which it happened at least once.
 	With struct {
@@ -38,9 +39,9 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline},
 		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
-		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
+		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.FailedSteps, &o.FailedSteps},
 		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
-		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind},
+		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
 		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
@@ -97,11 +98,11 @@ func (s *Stats) Print(out io.Writer) {
 		share(s.With.Takeover), share(s.With.Steer), share(s.With.Interrupt), share(s.With.Cancel), share(s.With.Stop), share(s.With.Unswept))
 	fmt.Fprintf(out, "worlds with: suspension %.1f%%, decision %.1f%%, deny %.1f%%, deadline passed %.1f%%, tool left behind %.1f%%\n",
 		share(s.With.Suspension), share(s.With.Decision), share(s.With.Deny), share(s.With.Expired), share(s.With.LeftBehind))
-	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d\n",
-		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind)
+	fmt.Fprintf(out, "tickets %d, decisions asked for %d, accepted %d, of which refusals %d; tickets that nobody decides %d, runs expired %d, tools left behind %d, outputs heard %d\n",
+		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind, s.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d\n",
-		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded)
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d, inferences failed for good %d\n",
+		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.FailedSteps)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
 }

@@ -32,6 +32,7 @@ type threadState struct {
 	starts  map[string]int // executions of a call, by its key
 	results map[string]string
 	folded  folded
+	streak  streak
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence

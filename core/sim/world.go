@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -59,7 +60,9 @@ type World struct {
 	threads    []*threadState
 	byKey      map[core.ThreadKey]*partition
 	pointers   map[string][]byte
-	checks     thread.Records // reads whatever is written
+	profiles   map[string]*state.MemoryProfiles // by tenant
+	configs    map[string][]byte                // by hash
+	checks     thread.Records                   // reads whatever is written
 	queue      queue
 	local      *host
 	agents     *agent.Registry
@@ -87,6 +90,7 @@ func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
 		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{},
+		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 	}

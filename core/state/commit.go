@@ -175,7 +175,7 @@ func (t *draft) appendTo(patch Patch) Patch {
 // Committed is what a listener is told of one commit.
 type Committed struct {
 	Previous   uint64   // revision before it; that of Snapshot when only transient values changed
-	Operations int      // mutations of the batch
+	Operations int      // mutations of the batch; values that were removed, of an uninstall
 	Patch      Patch    // from one to the other
 	Snapshot   Snapshot // after it
 }

@@ -30,15 +30,11 @@ type Snapshot struct {
 // Restore returns a snapshot of stored values, bound to no call.
 func Restore(revision uint64, values map[KeyPath]json.RawMessage) Snapshot {
 	s := Snapshot{revision: revision, values: make(map[KeyPath]*value, len(values))}
-	room := make([]value, len(values))
 	for path, raw := range values {
-		v := &room[0]
-		room = room[1:]
+		v := newValue(raw) // one by one, so that none keeps another's bytes in memory
 		if spelled, err := canonical(raw); err == nil {
 			v.raw = spelled
-		} else {
-			v.raw = raw // the key's error, when somebody reads it
-		}
+		} // else it is the key's error, when somebody reads it
 		s.values[path] = v
 	}
 	return s

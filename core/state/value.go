@@ -60,12 +60,18 @@ func read[V any](v *value, name string) (V, error) {
 func clip(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:
-		if v.CanSet() && v.Cap() > v.Len() {
+		if v.Cap() > v.Len() {
 			v.Set(v.Slice3(0, v.Len(), v.Len()))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			clip(v.Field(i))
+			if field := v.Field(i); field.CanSet() {
+				clip(field)
+			}
+		}
+	case reflect.Interface:
+		if list := v.Elem(); list.Kind() == reflect.Slice {
+			v.Set(list.Slice3(0, list.Len(), list.Len()))
 		}
 	}
 }

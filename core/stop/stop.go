@@ -2,51 +2,118 @@ package stop
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// Turn is a committed turn of the model.
-type Turn struct {
-	Step    int // from 1
-	Message core.Message
-	Usage   core.Usage // of the whole run, this turn included
+// View is what a policy sees of a run, in one of its steps. All of it follows from
+// what is stored, so that whoever judges the same step sees the same. Its slices
+// are shared and must not be changed.
+type View struct {
+	Now       time.Time // when the model had said the turn, or had failed for good
+	StartedAt time.Time // when the run's first step began; zero when that is lost
+	Step      int       // from 1
+
+	// Turn is what the model said. It is empty in a step without a turn, and Failed
+	// is then the kind of the failure, such as "overloaded"; "" when there is a turn.
+	Turn   core.Message
+	Failed string
+
+	Usage core.Usage // of the whole run, this step included
+
+	// Turns are the run's messages before Turn, oldest first: its input, turns and
+	// results, as far back as the window has them.
+	Turns []core.Message
+
+	// ErrorSteps is how many steps in a row have failed up to here: the model did,
+	// or a call of the turn and none has succeeded; one that a person refused or
+	// cancelled has done neither. While the turn's calls have not run yet, its own
+	// step is not among them; a turn without calls makes it 0.
+	ErrorSteps int
+
+	// Calls and Texts have an element for each of the newest turns, at most 64, the
+	// oldest first and Turn last: fingerprints of what it called, arguments included,
+	// and of its text. 0 stands for no calls and for no text. Equal turns have equal
+	// ones; others too, once in 4 billion pairs.
+	Calls []uint32
+	Texts []uint32
 }
 
-// Policy judges a turn. It keeps no state and is safe for concurrent use.
+// GoesOn reports whether the run goes on after the step unless a policy stops
+// it: the turn has calls, or the model has failed and is asked again. Else the
+// run comes to its natural end.
+func (v View) GoesOn() bool { return v.Failed != "" || len(v.Turn.ToolCalls) > 0 }
+
+// Policy judges a step of a run. It keeps no state, reads no clock and is safe
+// for concurrent use: the same view has the same verdict in every process.
 type Policy interface {
-	// Check returns how the run ends, or nil when it goes on.
-	Check(turn Turn) *core.Termination
+	// Check returns how the run ends, usually made by Stop, or nil when it goes
+	// on. A termination without a type is one of type stopped.
+	Check(View) *core.Termination
+}
+
+// Func is a policy that is a function. It must not be nil.
+type Func func(View) *core.Termination
+
+// Check implements Policy.
+func (f Func) Check(v View) *core.Termination { return f(v) }
+
+// Stop is the verdict that ends a run. The code is for programs, the detail for
+// people: clients are shown both.
+func Stop(code, detail string) *core.Termination {
+	return &core.Termination{Type: core.TerminationStopped, Code: code, Detail: detail}
+}
+
+// Tolerant is a policy that judges failures of the model itself: in a run that has
+// one, a step whose inference failed after all retries, or for good, does not end
+// the run with an error. It is logged as a failed step, the policies are asked, and
+// the next step asks the model again. [ConsecutiveErrors] is one.
+//
+// Two failures end the run all the same: a provider that asks for a pause of more
+// than 5 minutes (rate_limited), and whatever is not the model's.
+type Tolerant interface {
+	Policy
+	// ToleratesFailures reports whether failures of the model are left to the policy.
+	ToleratesFailures() bool
+}
+
+// Tolerates reports whether one of the policies is [Tolerant].
+func Tolerates(policies []Policy) bool {
+	for _, p := range policies {
+		if t, ok := p.(Tolerant); ok && t.ToleratesFailures() {
+			return true
+		}
+	}
+	return false
 }
 
 // First returns what the first policy that ends the run says, else nil.
-func First(policies []Policy, turn Turn) *core.Termination {
+func First(policies []Policy, v View) *core.Termination {
 	for _, p := range policies {
-		if t := p.Check(turn); t != nil {
+		if t := p.Check(v); t != nil {
 			return t
 		}
 	}
 	return nil
 }
 
-// CodeMaxRounds is the termination code of [MaxRounds].
-const CodeMaxRounds = "max_rounds"
-
-// MaxRounds stops a run at a turn that asks for tools once n steps are used up.
-// A turn without tool calls ends the run by itself and is never stopped. With
-// n 0 (or less) it never stops.
-func MaxRounds(n int) Policy { return maxRounds(n) }
-
-type maxRounds int
-
-// Check implements Policy.
-func (n maxRounds) Check(turn Turn) *core.Termination {
-	if n <= 0 || turn.Step < int(n) || len(turn.Message.ToolCalls) == 0 {
-		return nil
+// CheckAll refuses a policy that is nil, or a nil [Func]; list names the policies
+// in the error, which has code invalid.
+func CheckAll(list string, policies []Policy) error {
+	for i, p := range policies {
+		if f, ok := p.(Func); p == nil || ok && f == nil {
+			return core.Errorf(core.CodeInvalid, "stop policy %s[%d] is nil", list, i)
+		}
 	}
-	return &core.Termination{
-		Type:   core.TerminationStopped,
-		Code:   CodeMaxRounds,
-		Detail: fmt.Sprintf("step %d of at most %d still asked for tools", turn.Step, int(n)),
+	return nil
+}
+
+// Name is what a policy is called in errors and logs: what its String method
+// returns, else its type.
+func Name(p Policy) string {
+	if s, ok := p.(fmt.Stringer); ok {
+		return s.String()
 	}
+	return fmt.Sprintf("%T", p)
 }

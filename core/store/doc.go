@@ -9,4 +9,8 @@
 //
 // A record that is read by its name proves nothing alone, since a refused write
 // may have left it: the HEAD, the run record or the log must confirm it.
+//
+// Beside the threads lie [Profiles], values that several of them share, and
+// [Configs], snapshots of the configuration that runs are pinned to. Neither
+// takes part in a commit.
 package store

@@ -119,4 +119,6 @@ type Backend interface {
 	Pointers
 	Due
 	Lists
+	Profiles
+	Configs
 }

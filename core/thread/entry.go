@@ -8,7 +8,8 @@ import (
 // Entry is the payload of one log record M#seq. What it is shows in what it
 // has: a user's message; an assistant's, the turn, with the patch of the hooks
 // before it; a tool's, a result, with the intents of the call; none, the step
-// record that closes a round or a run, with the merged patch.
+// record that closes a round or a run, with the merged patch, or the record of a
+// step whose inference failed.
 //
 // Turn and step records hold values: folding their patches needs no plugin. The
 // intents of a result are not folded; the step record has what they came to.
@@ -37,8 +38,12 @@ type Entry struct {
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Round    uint64      `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
-	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
+	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
 	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
+
+	// Failed stands in the place of a turn that a model failed to say, in a run that
+	// goes on all the same. Readers of messages and the model are shown nothing of it.
+	Failed *Failure `json:"failed,omitempty"`
 
 	// Of a result: what the call asks for. Hooks is the gates' and
 	// BeforeToolExecute's part, which runs again where it conflicts with what
@@ -47,6 +52,14 @@ type Entry struct {
 	Intents  *state.Command `json:"intents,omitempty"`
 	Decision string         `json:"decision,omitempty"` // id of the decision that the result follows
 	Blocked  string         `json:"blocked,omitempty"`  // why a gate ended the run over the call
+}
+
+// Failure is an inference that failed for good, or as often as its step may try.
+type Failure struct {
+	Kind  string `json:"kind"`            // a model.ErrorKind, or "other"
+	Text  string `json:"text,omitempty"`  // for people; it quotes nothing internal
+	Calls int    `json:"calls,omitempty"` // of the model that failed
+	At    int64  `json:"at"`              // unix milliseconds
 }
 
 // MaxEarlier bounds [Entry.Earlier].
@@ -60,44 +73,3 @@ type Range struct {
 
 // Record is the sequence of the record that supersedes the range.
 func (r Range) Record() uint64 { return r.To + 1 }
-
-// Totals are what a run came to so far, so that neither a cold step nor a stop
-// policy has to read the whole run.
-type Totals struct {
-	Usage    core.Usage `json:"usage,omitzero"`
-	Steps    int        `json:"steps"`
-	Failures int        `json:"failures,omitempty"` // results that are errors
-	// Calls is a ring of fingerprints of the newest tool calls, 4 bytes each, at
-	// most 64, oldest first: see [Totals.Note].
-	Calls []byte `json:"calls,omitempty"`
-}
-
-const (
-	fingerprintSize = 4
-	maxFingerprints = 64
-)
-
-// Note adds a call's fingerprint to the ring.
-func (t *Totals) Note(call core.ToolCall) {
-	f := Fingerprint(call)
-	ring := append(append([]byte(nil), t.Calls...), byte(f>>24), byte(f>>16), byte(f>>8), byte(f))
-	if over := len(ring) - maxFingerprints*fingerprintSize; over > 0 {
-		ring = ring[over:]
-	}
-	t.Calls = ring
-}
-
-// Fingerprint is a hash (FNV-1a, 32 bits) of a call's tool and arguments: equal
-// calls have equal ones.
-func Fingerprint(call core.ToolCall) uint32 {
-	const offset, prime = 2166136261, 16777619
-	h := uint32(offset)
-	for i := range len(call.Name) {
-		h = (h ^ uint32(call.Name[i])) * prime
-	}
-	h *= prime // a zero byte between the two
-	for _, b := range call.Arguments {
-		h = (h ^ uint32(b)) * prime
-	}
-	return h
-}

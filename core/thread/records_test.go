@@ -60,6 +60,15 @@ func storedForms() []form {
 			`{"schema":1,"run":"` + one + `","step":2,"patch":[{"op":"add","path":"/thread/mood","value":"calm"}],"revision":5,"totals":{"steps":2}}`,
 		},
 		{
+			"a step whose inference failed",
+			entry(thread.Entry{
+				Run: core.ID{1}, Step: 2, Failed: &thread.Failure{Kind: "overloaded", Text: "the model failed", Calls: 3, At: 9},
+				Totals: &thread.Totals{Steps: 2, ErrorSteps: 1, Turns: []byte{1, 2, 3, 4, 5, 6, 7, 8}}, Attempt: 5,
+			}),
+			`{"schema":1,"run":"` + one + `","step":2,"totals":{"steps":2,"error_steps":1,"turns":"AQIDBAUGBwg="},"attempt":5,` +
+				`"failed":{"kind":"overloaded","text":"the model failed","calls":3,"at":9}}`,
+		},
+		{
 			"queued input",
 			func() ([]byte, error) {
 				return records.EncodeQueued(&thread.Queued{Run: core.ID{1}, Dispatch: core.ID{2}, AgentID: "demo", Messages: []core.Message{user}, CreatedAt: 3})
@@ -288,6 +297,76 @@ func TestTotalsKeepTheNewestFingerprints(t *testing.T) {
 	}
 	if len(before.Calls) != 4 {
 		t.Error("a copy of the totals changed")
+	}
+}
+
+func TestTotalsKeepTheNewestTurns(t *testing.T) {
+	call := func(n byte) core.ToolCall { return core.ToolCall{Name: "f", Arguments: json.RawMessage{n}} }
+	text := func(texts ...string) (m core.Message) {
+		for _, s := range texts {
+			m.Content = append(m.Content, core.Block{Type: core.BlockText, Text: s})
+		}
+		return m
+	}
+	thought := core.Message{Content: []core.Block{{Type: core.BlockReasoning, Text: "so"}}, ToolCalls: []core.ToolCall{call(1), call(2)}}
+	other := core.Message{ToolCalls: []core.ToolCall{call(2), call(1)}}
+	var totals thread.Totals
+	for _, m := range []core.Message{text("so"), text("s", "o"), text(), text(""), thought, other, thought} {
+		totals.NoteTurn(&m)
+	}
+	calls, texts := totals.TurnPrints()
+	wantCalls, wantTexts := []uint32{0, 0, 0, 0, 0xad75ecdd, 0xe66044a5, 0xad75ecdd}, []uint32{0x42521417, 0x42521417, 0, 0, 0, 0, 0}
+	if diff := cmp.Diff(wantCalls, calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantTexts, texts); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+	before := totals
+	for range 58 {
+		totals.NoteTurn(&other)
+	}
+	calls, texts = totals.TurnPrints()
+	if len(calls) != 64 || len(texts) != 64 || calls[0] != 0 || texts[0] != 0x42521417 || calls[63] != 0xe66044a5 {
+		t.Errorf("after 65 turns the ring has %d, from %x to %x; want 64 of them, from the second turn on", len(calls), texts[0], calls[63])
+	}
+	if len(before.Turns) != 7*8 {
+		t.Error("a copy of the totals changed")
+	}
+}
+
+func TestWhichStepsHaveFailed(t *testing.T) {
+	var totals thread.Totals
+	var got []int
+	for _, failed := range []bool{true, true, false, false, true} {
+		totals.EndStep(failed)
+		got = append(got, totals.ErrorSteps)
+	}
+	if diff := cmp.Diff([]int{1, 2, 0, 0, 1}, got); diff != "" {
+		t.Errorf("failed steps in a row (-want +got):\n%s", diff)
+	}
+	rounds := []struct {
+		name    string
+		results []core.ToolResult
+		want    bool
+	}{
+		{"no calls", nil, false},
+		{"one that failed", []core.ToolResult{{Status: "error", IsError: true}}, true},
+		{"all that failed", []core.ToolResult{{Status: "invalid", IsError: true}, {Status: "unknown", IsError: true}, {Status: "set", IsError: true}, {IsError: true}}, true},
+		{"one of two that failed", []core.ToolResult{{Status: "error", IsError: true}, {Status: "ok"}}, false},
+		{"one that failed, and one that a person refused", []core.ToolResult{{Status: "error", IsError: true}, {Status: "denied", IsError: true}}, true},
+		{"refused and cancelled alone", []core.ToolResult{{Status: "denied", IsError: true}, {Status: "cancelled", IsError: true}}, false},
+		{"not executed", []core.ToolResult{{Status: "not_executed", IsError: true}}, false},
+		{"a success beside one that was not executed", []core.ToolResult{{Status: "ok"}, {Status: "not_executed", IsError: true}}, false},
+	}
+	for _, tt := range rounds {
+		var o thread.Outcomes
+		for i := range tt.results {
+			o.Add(&tt.results[i])
+		}
+		if o.Failed() != tt.want {
+			t.Errorf("%s: the round has failed: %v, want %v", tt.name, o.Failed(), tt.want)
+		}
 	}
 }
 

@@ -1,9 +1,74 @@
 // Package tool is what a model can call: a [Tool] describes itself by a [Spec],
 // checks its arguments and runs.
 //
-// [Typed] makes a tool of a Go function; the JSON Schema that the model sees is
-// inferred from the function's argument type, once. [Execute] runs any tool so
-// that whatever goes wrong becomes a result that the model can read: invalid
-// arguments, an error, a panic, a result that is too large. Only an error
-// wrapped by [Fatal] ends the run.
+// # Making one
+//
+// [New] makes a tool of a Go function where it is used; the JSON Schema that the model
+// sees is inferred from the function's argument type, once, and what it returns is the
+// result. [Typed] does so from a whole [Spec], with a timeout or a schema of its own.
+// [NewClient] and [Client] make tools that have no code here: the client runs them.
+// Anything else implements [Tool].
+//
+// # Arguments
+//
+// They are checked before any gate is asked and anything runs: by the schema, then by
+// the Check method of the argument type, if it has one, then by what [Validate] has
+// laid over the tool. What is wrong is a result of status invalid that names the
+// argument ([InvalidArgument]), and the model tries again. The function is called with
+// arguments that passed all of it.
+//
+// # Results
+//
+// [Text], [JSON] and [Failed] are what the model reads. With [Result.With] a result
+// changes the state or has effects, which are committed with it; with
+// [Result.WithMetadata] it says something to clients and hooks that the model does not
+// read. [Suspended] makes the call wait for a decision instead; the tool runs again
+// when that has come, and finds it in [Call.Resume].
+//
+// # Errors
+//
+// [Execute] runs any tool so that whatever goes wrong becomes a result that the model
+// can read: invalid arguments, an error, a timeout, a panic, a result that is too
+// large. So an error that a tool returns is written for the model, and has no secrets.
+// Only an error wrapped by [Fatal] ends the run.
+//
+// # Running again
+//
+// A process may die between the moment when a tool has acted and the one when its
+// result is stored. Such a call runs again with the same [Call.Key], which is an
+// idempotency key for whatever the tool calls; a tool that cannot use it says
+// [AtMostOnce], and the model reads that the outcome is unknown. [Call.Once] keeps what
+// a part of the call came to.
+//
+// # Time
+//
+// The context ends with [Spec].Timeout or with the step, whichever is first. A tool
+// that hands its context on returns at once; one that does not is left behind two
+// seconds later: its outcome is unknown, and nothing of it counts any more.
+//
+// # Showing the work
+//
+// While it runs, a tool may show how far it is ([Call.Progress]), what it puts out
+// ([Call.Output]) and what it works on ([Call.Activity], [Call.ActivityPatch]):
+//
+//	for i, page := range pages {
+//		call.Progress(float64(i), float64(len(pages)), page.Title)
+//		...
+//	}
+//
+// Whoever follows the run sees it at once, as events of the types
+// tool_call_stream_delta, activity_snapshot and activity_delta. It is not stored, so
+// that a reader who comes later has the result alone; it is no part of the result
+// either: a tool that shows nothing comes to the same. Where nobody listens the
+// methods do nothing, so a tool need not ask; they never wait for a reader. A call
+// shows at most [MaxReports] reports of [MaxReported] bytes together, the rest is
+// dropped and the log says so.
+//
+// # Testing one
+//
+// [Execute] with a [Call] of one's own is all that a test of a tool needs. A
+// [Recorder] keeps what the tool shows:
+//
+//	var shown tool.Recorder
+//	result, err := tool.Execute(ctx, index, tool.Call{Arguments: arguments, Live: shown.Live()})
 package tool

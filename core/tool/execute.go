@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
@@ -64,11 +66,8 @@ func storable(c Call, r Result) Result {
 	if r.Suspend != nil {
 		return suspended(c, r)
 	}
-	if len(r.Data)+len(r.Message) > MaxResult {
-		return failed(c, "execution failed: ", ErrResultTooLarge)
-	}
-	if r.Data != nil && !validJSON(r.Data) {
-		return failed(c, "execution failed: ", errors.New("the result's data is not JSON"))
+	if err := checkResult(r); err != nil {
+		return failed(c, "execution failed: ", err)
 	}
 	if r.Data == nil && r.Message == "" {
 		r.Data = json.RawMessage("null") // a model must read something
@@ -81,9 +80,38 @@ func storable(c Call, r Result) Result {
 	return r
 }
 
+// checkResult says why a result cannot be stored.
+func checkResult(r Result) error {
+	if r.Err != nil {
+		return r.Err
+	}
+	size := len(r.Data) + len(r.Message)
+	for name, value := range r.Metadata {
+		size += len(name) + len(value)
+	}
+	if size > MaxResult { // before the rest, which takes time for each byte
+		return ErrResultTooLarge
+	}
+	if r.Data != nil && !validJSON(r.Data) {
+		return errors.New("the result's data is not JSON")
+	}
+	if len(r.Metadata) == 0 {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) { // sorted: each run of it says the same
+		if name == "" || !utf8.ValidString(name) || !validJSON(r.Metadata[name]) {
+			return fmt.Errorf("the result's metadata %q is not JSON under a name", core.Excerpt(name))
+		}
+	}
+	return nil
+}
+
 // suspended checks a result that makes the call wait.
 func suspended(c Call, r Result) Result {
-	if r.Data != nil || r.Message != "" || r.IsError || r.Status != "" || !r.Command.IsZero() {
+	if r.Err != nil {
+		return failed(c, "execution failed: ", r.Err)
+	}
+	if r.Data != nil || r.Message != "" || len(r.Metadata) > 0 || r.IsError || r.Status != "" || !r.Command.IsZero() {
 		return failed(c, "execution failed: ", errors.New("a result that suspends the call has something else besides"))
 	}
 	if err := CheckTicketRequest(*r.Suspend); err != nil {

@@ -70,14 +70,14 @@ func TestExecuteMakesAResultOfEverything(t *testing.T) {
 	}
 }
 
-func TestExecuteKeepsTheCommand(t *testing.T) {
-	result := tool.Text("done")
-	result.Command.Effects = []state.Effect{{Key: "mail"}}
+func TestExecuteKeepsTheCommands(t *testing.T) {
+	emit := func(key string) state.Command { return state.Command{Effects: []state.Effect{{Key: key}}} }
+	result := tool.Text("done").With(emit("mail")).With(emit("page"), emit("log"))
 	got, err := tool.Execute(t.Context(), stub{run: returns(result, nil)}, tool.Call{ID: "c1", Name: "stub"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]state.Effect{{Key: "mail"}}, got.Command.Effects); diff != "" {
+	if diff := cmp.Diff([]state.Effect{{Key: "mail"}, {Key: "page"}, {Key: "log"}}, got.Command.Effects); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,8 +1,11 @@
 package tool
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -18,8 +21,32 @@ type Result struct {
 	// result must be empty. It is not stored with a result.
 	Suspend *core.TicketRequest `json:"-"`
 
-	// Err is why [Execute] made an error result, for the log. It is not stored.
+	// Err is why the result is an error, for the log. It is not stored. [Execute] sets
+	// it; a result that has it from its tool becomes an error result that says it.
 	Err error `json:"-"`
+}
+
+// With returns the result with commands: they are committed with it, after what it
+// has already.
+func (r Result) With(commands ...state.Command) Result {
+	r.Command = state.Combine(append([]state.Command{r.Command}, commands...)...)
+	return r
+}
+
+// WithMetadata returns the result with a value for programs under a name, see
+// [core.ToolResult]. A value that JSON cannot express makes the result an error.
+func (r Result) WithMetadata(name string, value any) Result {
+	text, err := core.EncodeJSON(value)
+	if err != nil {
+		r.Err = cmp.Or(r.Err, fmt.Errorf("metadata %q: %w", name, err))
+		return r
+	}
+	r.Metadata = maps.Clone(r.Metadata) // results are values: the one before keeps its own
+	if r.Metadata == nil {
+		r.Metadata = map[string]json.RawMessage{}
+	}
+	r.Metadata[name] = text
+	return r
 }
 
 // JSON returns a result whose data is v; the error is v's that JSON cannot express.

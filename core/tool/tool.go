@@ -13,7 +13,7 @@ import (
 // The limits of a call, in bytes.
 const (
 	MaxArguments = 256 << 10 // the arguments' JSON
-	MaxResult    = 1 << 20   // the result's data and message together
+	MaxResult    = 1 << 20   // the result's data, message and metadata together
 	MaxName      = 64        // a tool's name
 )
 
@@ -52,6 +52,8 @@ type Spec struct {
 	// Client says that the client runs the tool: its call waits until the output
 	// comes as a decision. See [Client].
 	Client bool `json:"client,omitempty"`
+
+	err error // what went wrong in making the tool, see [New]
 }
 
 // Call is one request to run a tool.
@@ -75,6 +77,9 @@ type Call struct {
 	Resume *core.Resume
 	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
 	Parts PartStore
+	// Live passes on what the tool shows of its work, see [Call.Progress],
+	// [Call.Output] and [Call.Activity]; nil: nobody listens.
+	Live *Live
 }
 
 // Tool is something that a model can call. Implementations are safe for
@@ -116,8 +121,12 @@ func CheckName(name string) error {
 const NoParameters = `{"type":"object","properties":{},"additionalProperties":false}`
 
 // Check validates the spec itself: name, delivery, and parameters that are the
-// schema of an object (or absent).
+// schema of an object (or absent). For a tool that [New] could not make it returns
+// why. Whoever takes tools in, a registry or a plugin's registrar, asks it.
 func (s Spec) Check() error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := CheckName(s.Name); err != nil {
 		return err
 	}
@@ -132,6 +141,9 @@ func (s Spec) Check() error {
 	}
 	var schema struct {
 		Type string `json:"type"`
+	}
+	if text := string(s.Parameters); text == "true" || text == "false" { // the schemas of any and of nothing
+		return fmt.Errorf(`parameters of tool %q: the schema is %s, want one whose type is "object"`, s.Name, text)
 	}
 	if err := json.Unmarshal(s.Parameters, &schema); err != nil {
 		return fmt.Errorf("parameters of tool %q: %w", s.Name, err)

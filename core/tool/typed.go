@@ -14,30 +14,47 @@ import (
 )
 
 // Typed makes a tool of a function. With no Parameters in the spec their schema
-// is inferred from Args, a struct: a field is required unless it is omitempty
-// or omitzero, its jsonschema tag describes it, and no other property is
-// allowed. A spec that is not valid, or an Args without a schema, is an error.
+// is inferred from Args, a struct or a pointer to one, which is never nil then: a
+// field is required unless it is omitempty or omitzero, its jsonschema tag describes
+// it, and no other property is allowed. A spec that is not valid, an Args without a
+// schema and a nil run are errors that name the tool. [New] is the shorter form for
+// tools that need no more than a name.
+//
+// What a schema cannot say, a method of Args says: with a Check() error it is asked
+// about arguments that passed the schema, before any gate. See [InvalidArgument].
 func Typed[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (Tool, error) {
+	t, err := newTyped(spec, run)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// newTyped is Typed, for callers that need the tool although something is wrong with
+// it: what is returned then has the spec as it was given.
+func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args Args) (Result, error)) (*typed[Args], error) {
+	t := &typed[Args]{spec: spec, run: run}
 	if run == nil {
-		return nil, fmt.Errorf("tool %q has no function", spec.Name)
+		return t, fmt.Errorf("tool %q has no function", spec.Name)
 	}
 	schema := &jsonschema.Schema{}
 	if spec.Parameters == nil {
 		var err error
 		if schema, spec.Parameters, err = infer[Args](); err != nil {
-			return nil, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
+			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
 		}
 	} else if err := json.Unmarshal(spec.Parameters, schema); err != nil {
-		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	if err := spec.Check(); err != nil {
-		return nil, err
+		return t, err
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
-		return nil, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
-	return &typed[Args]{spec: spec, schema: resolved, run: run}, nil
+	t.spec, t.schema = spec, resolved
+	return t, nil
 }
 
 type typed[Args any] struct {
@@ -51,6 +68,9 @@ func (t *typed[Args]) Spec() Spec { return t.spec }
 
 // Check implements Tool.
 func (t *typed[Args]) Check(arguments json.RawMessage) error {
+	if t.spec.err != nil {
+		return errUnsound(t.spec.err)
+	}
 	if len(arguments) > MaxArguments {
 		return ErrArgumentsTooLarge
 	}
@@ -69,11 +89,14 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	if err := decoder.Decode(&args); err != nil {
 		return core.Errorf(core.CodeInvalid, "%w", err)
 	}
-	return nil
+	return checkArgs(&args)
 }
 
 // Run implements Tool.
 func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
+	if t.spec.err != nil {
+		return Result{}, errUnsound(t.spec.err)
+	}
 	var args Args
 	if err := json.Unmarshal(orEmpty(call.Arguments), &args); err != nil { // they have passed Check, which is strict
 		return Result{}, core.Errorf(core.CodeInvalid, "%w", err)
@@ -99,15 +122,20 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// infer returns the schema of Args, and its JSON form for the model.
+// infer returns the schema of Args, and its JSON form for the model. Of a pointer it
+// is that of what it points to: arguments are an object, and never null.
 func infer[Args any]() (*jsonschema.Schema, json.RawMessage, error) {
-	schema, err := jsonschema.For[Args](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	of := reflect.TypeFor[Args]()
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
 	}})
 	if err != nil {
 		return nil, nil, err
 	}
-	if schema.Type == "object" && len(schema.Properties) == 0 && reflect.TypeFor[Args]().Kind() == reflect.Struct {
+	if schema.Type == "object" && len(schema.Properties) == 0 && of.Kind() == reflect.Struct {
 		return schema, json.RawMessage(NoParameters), nil
 	}
 	dropNullArrays(schema)

@@ -9,16 +9,12 @@ import (
 
 // A tool, as README.md shows it.
 func Example() {
-	weather, err := tool.Typed(tool.Spec{Name: "weather", Description: "Tells the weather of a city."},
+	weather := tool.New("weather", "Tells the weather of a city.",
 		func(ctx context.Context, call tool.Call, a struct {
 			City string `json:"city" jsonschema:"name of the city"`
-		}) (tool.Result, error) {
-			return tool.JSON(map[string]string{"city": a.City, "sky": "clear"})
+		}) (map[string]string, error) {
+			return map[string]string{"city": a.City, "sky": "clear"}, nil
 		})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	result, err := tool.Execute(context.Background(), weather, tool.Call{Name: "weather", Arguments: []byte(`{"city":"Oslo"}`)})
 	fmt.Println(result.Text(), err)
 	// Output: {"city":"Oslo","sky":"clear"} <nil>

@@ -20,7 +20,11 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts) {
 func agents(parts agent.Parts) string {
 	var all []string
 	for _, spec := range parts.Specs {
-		all = append(all, fmt.Sprintf("%s (model %s)", spec.ID, parts.Models[spec.Model].Name))
+		name := parts.Models[spec.Model].Name
+		if name == "" { // data, or bound under its own name
+			name = spec.Model
+		}
+		all = append(all, fmt.Sprintf("%s (model %s)", spec.ID, name))
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")

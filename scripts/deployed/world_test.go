@@ -5,6 +5,7 @@ package deployed
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,13 +29,13 @@ import (
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )
 
-// world is one deployment: a table, a queue, and functions under the host.
+// world is one deployment: two tables, a queue, and functions under the host.
 type world struct {
-	table, queueURL string
-	store           *dynamo.Store
-	queue           *sqs.Queue
-	box             *mailbox.Service
-	host            *host.Host
+	table, config, queueURL string
+	store                   *dynamo.Store
+	queue                   *sqs.Queue
+	box                     *mailbox.Service
+	host                    *host.Host
 }
 
 // tenant is what REVEILLE_AUTH=none makes of everybody.
@@ -61,12 +62,13 @@ func clients(tb testing.TB) (*dynamodb.Client, *awssqs.Client) {
 	return table, queue
 }
 
-// newWorld makes the table and the queue.
+// newWorld makes the tables and the queue.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	tables, queues := clients(tb)
-	w := &world{table: fmt.Sprintf("threads-%d", time.Now().UnixNano())}
-	if err := dynamotest.CreateTable(tb.Context(), tables, w.table); err != nil {
+	now := time.Now().UnixNano()
+	w := &world{table: fmt.Sprintf("threads-%d", now), config: fmt.Sprintf("config-%d", now)}
+	if err := errors.Join(dynamotest.CreateTable(tb.Context(), tables, w.table), dynamotest.CreateConfigTable(tb.Context(), tables, w.config)); err != nil {
 		tb.Fatal(err)
 	}
 	out, err := queues.CreateQueue(tb.Context(), &awssqs.CreateQueueInput{
@@ -78,10 +80,11 @@ func newWorld(tb testing.TB) *world {
 	tb.Cleanup(func() {
 		ctx := context.Background()
 		_, _ = tables.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.table})
+		_, _ = tables.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.config})
 		_, _ = queues.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
 	})
 	w.queueURL = *out.QueueUrl
-	w.store = dynamo.New(tables, dynamo.Options{Table: w.table})
+	w.store = dynamo.New(tables, dynamo.Options{Table: w.table, ConfigTable: w.config})
 	w.queue = sqs.New(queues, w.queueURL)
 	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {
@@ -93,7 +96,7 @@ func newWorld(tb testing.TB) *world {
 // function describes one of ours to the host.
 func (w *world) function(name, bootstrap string, timeout time.Duration, variables ...string) host.Function {
 	f := host.Function{Name: name, Bootstrap: bootstrap, Timeout: timeout, Env: []string{
-		"REVEILLE_TABLE=" + w.table, "REVEILLE_QUEUE_URL=" + w.queueURL, "REVEILLE_AUTH=none", "REVEILLE_LOG_LEVEL=error",
+		"REVEILLE_TABLE=" + w.table, "REVEILLE_CONFIG_TABLE=" + w.config, "REVEILLE_QUEUE_URL=" + w.queueURL, "REVEILLE_AUTH=none", "REVEILLE_LOG_LEVEL=error",
 	}}
 	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		f.Env = append(f.Env, name+"="+os.Getenv(name))

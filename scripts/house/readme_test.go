@@ -37,7 +37,7 @@ func TestTheReadmesSamplesAreExamples(t *testing.T) {
 		{"functions/app/example_test.go", "\t"},
 		{"functions/app/web/example_test.go", ""},
 	}
-	blocks := slices.DeleteFunc(samples(t), func(s string) bool { return strings.HasPrefix(s, "// ") })
+	blocks := slices.DeleteFunc(samples(t), func(s string) bool { return strings.HasPrefix(s, "// ") || isProgram(s) })
 	if len(blocks) != len(tests) {
 		t.Fatalf("README.md has %d samples, want %d", len(blocks), len(tests))
 	}
@@ -52,6 +52,23 @@ func TestTheReadmesSamplesAreExamples(t *testing.T) {
 		if !strings.Contains(read(t, test.file), indented.String()) {
 			t.Errorf("%s does not have the sample\n%s", test.file, blocks[i])
 		}
+	}
+}
+
+func isProgram(sample string) bool { return strings.HasPrefix(sample, "package main\n") }
+
+// TestTheReadmesProgramIsAnExample: it is a file of examples, as a program.
+func TestTheReadmesProgramIsAnExample(t *testing.T) {
+	programs := slices.DeleteFunc(samples(t), func(s string) bool { return !isProgram(s) })
+	if len(programs) != 1 {
+		t.Fatalf("README.md has %d programs, want 1", len(programs))
+	}
+	example := read(t, "core/runtime/example_agent_test.go")
+	example = strings.Replace(example, "package runtime_test\n", "package main\n", 1)
+	example = strings.Replace(example, "func Example_agent() {", "func main() {", 1)
+	example = regexp.MustCompile("\t// Output: .*\n").ReplaceAllString(example, "")
+	if diff := cmp.Diff(example, programs[0]); diff != "" {
+		t.Errorf("README.md has another program than the example (-example +README):\n%s", diff)
 	}
 }
 

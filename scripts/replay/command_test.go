@@ -75,7 +75,7 @@ func record(t *testing.T, texts ...string) (data string) {
 			t.Fatal(err)
 		}
 		work()
-		info, err := r.Run(t.Context(), core.Identity{Tenant: "local"}, receipt.RunID)
+		info, err := r.ReadRun(t.Context(), core.Identity{Tenant: "local"}, receipt.RunID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,9 +150,9 @@ not ok`
 		parts.Specs[0].SystemPrompt = "Be brief."
 		return parts, err
 	}}
-	want = `thread t0 run RUN (agent demo, 2 steps, 4 records): not replayed: it ran under another agent "demo" than the present one: its hash is HASH, the present one's HASH
-1 runs, 0 differ, 1 not replayed
-ok`
+	want = `thread t0 run RUN (agent demo, 2 steps, 4 records): the same
+1 runs, 0 differ, 0 not replayed
+ok` // with the spec of then, which the file has kept
 	if diff := cmp.Diff(want, replays(t, other, data, "t0")); diff != "" {
 		t.Errorf("another agent (-want +got):\n%s", diff)
 	}

@@ -237,6 +237,24 @@ func hintMutant(of, file, before, after string) mutant {
 // stepMutants are errors of the stepper.
 var stepMutants = []mutant{
 	{
+		Name: "a failed inference does not count",
+		File: "core/run/failed.go",
+		Old:  "	d.totals.EndStep(true)\n",
+		New:  "	d.totals.EndStep(false)\n",
+	},
+	{
+		Name: "a fold does not count a round that failed",
+		File: "core/run/conversation.go",
+		Old:  "		b.totals.EndStep(round.Failed())\n",
+		New:  "		b.totals.EndStep(false)\n",
+	},
+	{
+		Name: "a failed inference loses what hooks changed before it",
+		File: "core/run/failed.go",
+		Old:  "	d.movePatches(&entry)\n	d.add(entry)\n",
+		New:  "	d.movePatches(&entry)\n	entry.Patch, entry.Revision = nil, 0\n	d.add(entry)\n",
+	},
+	{
 		Name: "a stored result is adopted without being put again",
 		File: "core/run/adopt.go",
 		Old:  "		if !done {\n			again = append(",

@@ -72,6 +72,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
 			"REVEILLE_CLIENTS":              "!Ref Clients",
+			"REVEILLE_CONFIG_TABLE":         "!Ref Config",
 			"REVEILLE_ISSUER":               "!Ref Issuer",
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
@@ -134,7 +135,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Auth != "iam" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
-		got.Table != "of-Threads" || got.QueueURL != queueURL {
+		got.Table != "of-Threads" || got.Config != "of-Config" || got.QueueURL != queueURL {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -1,12 +1,14 @@
 package template
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
@@ -35,39 +37,53 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestTableIsWhatTheAdapterMakes compares the template with the requests by which
-// the adapter makes its table: CloudFormation spells properties as the API does.
-func TestTableIsWhatTheAdapterMakes(t *testing.T) {
-	sent := wire{}
-	client, err := dynamo.NewClient(awsenv.Config{Transport: sent, Getenv: func(name string) string {
-		if name == "AWS_ENDPOINT_URL_DYNAMODB" {
-			return ""
-		}
-		return "test"
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dynamotest.CreateTable(t.Context(), client, "any"); err != nil {
-		t.Fatal(err)
-	}
-	want := sent["CreateTable"]
-	delete(want, "TableName") // CloudFormation chooses it
-	want["TimeToLiveSpecification"] = sent["UpdateTimeToLive"]["TimeToLiveSpecification"]
-	// What only a deployment has.
-	want["PointInTimeRecoverySpecification"] = map[string]any{"PointInTimeRecoveryEnabled": true}
-	want["SSESpecification"] = map[string]any{"SSEEnabled": true}
-
+// TestTablesAreWhatTheAdapterMakes compares the template with the requests by which
+// the adapter makes its tables: CloudFormation spells properties as the API does.
+func TestTablesAreWhatTheAdapterMakes(t *testing.T) {
 	of := read(t)
-	if diff := cmp.Diff(want, decode[map[string]any](t, of.Resources["Threads"].Properties)); diff != "" {
-		t.Error(diff)
+	tests := []struct {
+		id     string
+		create func(context.Context, *dynamodb.Client, string) error
+	}{
+		{"Threads", dynamotest.CreateTable},
+		{"Config", dynamotest.CreateConfigTable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.id, func(t *testing.T) {
+			sent := wire{}
+			client, err := dynamo.NewClient(awsenv.Config{Transport: sent, Getenv: func(name string) string {
+				if name == "AWS_ENDPOINT_URL_DYNAMODB" {
+					return ""
+				}
+				return "test"
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.create(t.Context(), client, "any"); err != nil {
+				t.Fatal(err)
+			}
+			want := sent["CreateTable"]
+			delete(want, "TableName") // CloudFormation chooses it
+			if ttl, ok := sent["UpdateTimeToLive"]; ok {
+				want["TimeToLiveSpecification"] = ttl["TimeToLiveSpecification"]
+			}
+			// What only a deployment has.
+			want["PointInTimeRecoverySpecification"] = map[string]any{"PointInTimeRecoveryEnabled": true}
+			want["SSESpecification"] = map[string]any{"SSEEnabled": true}
+			if diff := cmp.Diff(want, decode[map[string]any](t, of.Resources[tt.id].Properties)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
-func TestTableOutlivesItsStack(t *testing.T) {
-	r := read(t).Resources["Threads"]
-	if r.Type != "AWS::DynamoDB::Table" || r.DeletionPolicy != "Retain" || r.UpdateReplacePolicy != "Retain" {
-		t.Errorf("Threads is %s, deletion %q, replacement %q", r.Type, r.DeletionPolicy, r.UpdateReplacePolicy)
+func TestTablesOutliveTheirStack(t *testing.T) {
+	for _, id := range []string{"Threads", "Config"} {
+		r := read(t).Resources[id]
+		if r.Type != "AWS::DynamoDB::Table" || r.DeletionPolicy != "Retain" || r.UpdateReplacePolicy != "Retain" {
+			t.Errorf("%s is %s, deletion %q, replacement %q", id, r.Type, r.DeletionPolicy, r.UpdateReplacePolicy)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package dynamotest is for tests of what runs on package dynamo: [CreateTable]
-// makes its table on a local endpoint, and a [Meter] counts what requests cost.
-// It names the stored attributes for itself and not by way of package dynamo, so
-// that a change of what is stored shows here.
+// and [CreateConfigTable] make its tables on a local endpoint, and a [Meter] counts
+// what requests cost. It names the stored attributes for itself and not by way of
+// package dynamo, so that a change of what is stored shows here.
 package dynamotest

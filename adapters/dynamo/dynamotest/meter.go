@@ -23,6 +23,7 @@ import (
 //     written or when a failed condition returned it; otherwise it is taken to
 //     be as large as the new one. A HEAD hardly changes its size.
 //   - A put whose condition fails costs what the write would have cost.
+//   - A deletion is one write unit per started KB of what it deletes, at least one.
 //   - The due index costs one unit when its entry appears or disappears, two when
 //     its key changes (a delete and an insert), none when it stays; under kind
 //     "index".
@@ -89,7 +90,7 @@ func (m *Meter) Rounds() int {
 
 // Units returns what was counted since the last Reset by kind of item: head,
 // log, summary, input, decision, audit, run, snapshot, suspension, event,
-// pointer, index; "other" is what the meter cannot price.
+// pointer, profile, config (a snapshot of it), index; "other" is what the meter cannot price.
 func (m *Meter) Units() map[string]Units {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -187,6 +188,8 @@ func (m *Meter) count(operation string, request []byte, status int, content []by
 	switch operation {
 	case "PutItem":
 		m.putItem(in.Item, failed, out.Item)
+	case "DeleteItem":
+		m.deleteItem(in.Key, failed, out.Item)
 	case "GetItem":
 		m.add(kindOf(in.Key.text("sk")), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
 	case "Query":
@@ -224,6 +227,19 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 	}
 }
 
+// deleteItem costs what a write of the deleted item does; of one that the meter
+// did not see, one unit. No item of the due index is ever deleted.
+func (m *Meter) deleteItem(it wireItem, failed bool, stands wireItem) {
+	key := itemKey{it.text("pk"), it.text("sk")}
+	if stands != nil {
+		m.items[key] = stands.seen()
+	}
+	m.add(kindOf(key.sk), Units{Write: writeUnits(m.items[key].size), Calls: 1})
+	if !failed {
+		delete(m.items, key)
+	}
+}
+
 // add counts; the caller holds the lock.
 func (m *Meter) add(kind string, u Units) {
 	sum := m.units[kind]
@@ -253,4 +269,5 @@ var kinds = map[string]string{
 	"H": "head", "N": "pointer",
 	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
 	"R": "run", "S": "snapshot", "C": "suspension", "E": "event",
+	"K": "profile", "G": "config",
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// schema describes the table: on-demand, string keys pk and sk, and the sparse
+// schema describes the table of threads: on-demand, string keys pk and sk, and the sparse
 // index "due" (g, d; keys only). template.yaml deploys the same, with attribute
 // x as its time to live.
 func schema(table string) *dynamodb.CreateTableInput {
@@ -39,23 +39,22 @@ func schema(table string) *dynamodb.CreateTableInput {
 	}
 }
 
-// CreateTable makes a table as template.yaml deploys it, waits until it serves,
-// a minute at most, and turns its time to live on. A table that exists is kept
-// as it is.
+// configSchema describes the table of profiles and configuration snapshots, which
+// has neither index nor time to live.
+func configSchema(table string) *dynamodb.CreateTableInput {
+	input := schema(table)
+	input.AttributeDefinitions = input.AttributeDefinitions[:2]
+	input.GlobalSecondaryIndexes = nil
+	return input
+}
+
+// CreateTable makes a table of threads as template.yaml deploys it, waits until it
+// serves, a minute at most, and turns its time to live on. A table that exists is
+// kept as it is.
 func CreateTable(ctx context.Context, client *dynamodb.Client, table string) error {
-	_, err := client.CreateTable(ctx, schema(table))
-	var exists *types.ResourceInUseException
-	if errors.As(err, &exists) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("create table %s: %w", table, err)
-	}
-	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 100*time.Millisecond, time.Second
-	})
-	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
-		return fmt.Errorf("wait for table %s: %w", table, err)
+	made, err := create(ctx, client, schema(table))
+	if err != nil || !made {
+		return err
 	}
 	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               aws.String(table),
@@ -65,4 +64,31 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, table string) err
 		return fmt.Errorf("enable time to live of table %s: %w", table, err)
 	}
 	return nil
+}
+
+// CreateConfigTable makes a table of profiles and configuration snapshots in the
+// same way.
+func CreateConfigTable(ctx context.Context, client *dynamodb.Client, table string) error {
+	_, err := create(ctx, client, configSchema(table))
+	return err
+}
+
+// create makes a table and waits until it serves; made is false when it exists.
+func create(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) (made bool, err error) {
+	table := *input.TableName
+	_, err = client.CreateTable(ctx, input)
+	var exists *types.ResourceInUseException
+	if errors.As(err, &exists) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("create table %s: %w", table, err)
+	}
+	ready := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay, o.MaxDelay = 100*time.Millisecond, time.Second
+	})
+	if err := ready.Wait(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
+		return false, fmt.Errorf("wait for table %s: %w", table, err)
+	}
+	return true, nil
 }

@@ -32,12 +32,13 @@ func New(e *env.Env) *Model { return &Model{env: e} }
 
 // Stream implements model.Model.
 func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
+	conversation := request.Messages // the rest of the request is left behind
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
-		messages, said := model.Continued(request.Messages)
+		messages, said := model.Continued(conversation)
 		s.user, s.results = lastTurn(messages)
 		s.said = len(said)
-		s.usage.Input = countWords(request.Messages)
+		s.usage.Input = countWords(conversation)
 		if err := s.play(); err != nil && !s.left {
 			yield(model.Delta{}, err)
 		}

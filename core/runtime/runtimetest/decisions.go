@@ -216,7 +216,7 @@ func (o Options) unheardDecision(t *testing.T) {
 		return fmt.Errorf("gone")
 	}))
 
-	run, failed := s.program.Run(t.Context(), ann, s.receipt.RunID)
+	run, failed := s.program.ReadRun(t.Context(), ann, s.receipt.RunID)
 	if err != nil || failed != nil || calls != 1 || run.Status != core.RunDone {
 		t.Errorf("%v, %v after %d events; the run is %s, want done", err, failed, calls, run.Status)
 	}

@@ -189,7 +189,7 @@ func (o Options) lostResult(t *testing.T) {
 func (o Options) tickets(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
-	run, err := s.program.Run(t.Context(), ann, s.receipt.RunID)
+	run, err := s.program.ReadRun(t.Context(), ann, s.receipt.RunID)
 	want := []core.Ticket{{
 		Suspension: core.Suspension{ID: "s1", Action: "tool:echo"}, Call: s.calls[1], Mode: core.ResumeReplay, Kind: core.TicketPerson,
 	}}

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -16,26 +17,24 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// Resolve implements run.Agents: the present agent, with the recorded model and
-// tools.
-func (d *director) Resolve(id string) (*agent.Resolved, error) {
-	if d.agent != nil {
-		return d.agent, nil
+// Resolve implements run.Agents: the run's agent, with the recorded model and tools.
+func (d *director) Resolve(context.Context, string, string) (*agent.Resolved, error) {
+	if d.played == nil {
+		d.played = d.cast()
 	}
-	present, err := d.o.Agents.Resolve(id)
-	if err != nil {
-		return nil, err
+	return d.played, nil
+}
+
+// cast is the run's agent as it is played.
+func (d *director) cast() *agent.Resolved {
+	tools := make(map[string]tool.Tool, len(d.agent.Tools))
+	for name, t := range d.agent.Tools {
+		tools[name] = recordedTool{t, d}
 	}
-	played := *present
-	played.Model = d
+	played := d.agent.Played(d.key, d.record.ID, d, tools)
 	none := 0
 	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
-	played.Tools = make(map[string]tool.Tool, len(present.Tools))
-	for name, t := range present.Tools {
-		played.Tools[name] = recordedTool{t, d}
-	}
-	d.agent = &played
-	return d.agent, nil
+	return played
 }
 
 // retries is how often a turn may break off that was stored in pieces.
@@ -50,6 +49,8 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 		switch {
 		case s != nil && s.turn != nil:
 			d.say(s.turn.Message, yield)
+		case s != nil && s.failed != nil:
+			d.fail(s.failed, yield)
 		case s != nil && s.words != nil:
 			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) {
 				yield(model.Delta{}, d.cancel(ctx, end.Type))
@@ -64,6 +65,40 @@ func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.
 			yield(model.Delta{}, d.giveBack(ctx))
 		}
 	}
+}
+
+// fail fails as the model did, for good. The tokens that it cost are told once.
+func (d *director) fail(e *thread.Entry, yield func(model.Delta, error) bool) {
+	if d.said++; d.said == 1 && !yield(model.Delta{Type: model.DeltaUsage, Usage: d.spent(e)}, nil) {
+		return
+	}
+	if e.Failed.Kind == otherKind {
+		yield(model.Delta{}, errors.New(e.Failed.Text))
+		return
+	}
+	yield(model.Delta{}, &model.Error{Kind: model.ErrorKind(e.Failed.Kind), Public: e.Failed.Text})
+}
+
+// otherKind is that of a failure which no provider has classified.
+const otherKind = "other"
+
+// spent are the tokens that the run's totals grew by with a record.
+func (d *director) spent(e *thread.Entry) (usage core.Usage) {
+	usage = e.Totals.Usage
+	for i := range d.entries {
+		switch before := &d.entries[i]; {
+		case before.Failed == e.Failed:
+			return usage
+		case before.Totals != nil:
+			usage = e.Totals.Usage
+			usage.Input -= before.Totals.Usage.Input
+			usage.Output -= before.Totals.Usage.Output
+			usage.CacheRead -= before.Totals.Usage.CacheRead
+			usage.CacheWrite -= before.Totals.Usage.CacheWrite
+			usage.Reasoning -= before.Totals.Usage.Reasoning
+		}
+	}
+	return usage
 }
 
 // say says a recorded turn. Two blocks of reasoning without an echo between them were
@@ -132,7 +167,7 @@ func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, err
 		return tool.Result{}, tool.Fatal(d.leave(ctx))
 	}
 	switch status := result.Message.ToolResult.Status; {
-	case status == core.ResultNotExecuted && s.blocked(): // it asked, and nobody was asked any more
+	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and nobody was asked any more
 		return tool.Suspended(core.TicketRequest{}), nil
 	case status == core.ResultOK, status == core.ResultError, status == "":
 	default:

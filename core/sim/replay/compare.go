@@ -99,6 +99,11 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 // which versions of the head.
 func plain(e thread.Entry) thread.Entry {
 	e.Attempt, e.Retried, e.Round = 0, 0, 0
+	if e.Failed != nil {
+		failed := *e.Failed
+		failed.Calls = 0
+		e.Failed = &failed
+	}
 	return e
 }
 
@@ -155,7 +160,7 @@ func keyOf(field string, entries ...thread.Entry) string {
 
 // nameOwner names the plugin of a difference's key.
 func (d *director) nameOwner(x *Difference) {
-	if x.Key == "" || d.agent == nil {
+	if x.Key == "" || d.played == nil {
 		return
 	}
 	name := x.Key
@@ -163,7 +168,7 @@ func (d *director) nameOwner(x *Difference) {
 	if path.UnmarshalText([]byte(x.Key)) == nil {
 		name = path.Name
 	}
-	x.Plugin = d.agent.Engine.Owner(name)
+	x.Plugin = d.played.Engine.Owner(name)
 }
 
 // compareRounds compares what a round had come to when it began to wait.

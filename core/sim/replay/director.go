@@ -30,7 +30,7 @@ type director struct {
 	store   *memory.Store
 	box     *mailbox.Service
 	stepper *run.Stepper
-	agent   *agent.Resolved
+	played  *agent.Resolved
 	now     int64 // the clock, unix milliseconds: it moves only where a claim or ticket must run out
 	ids     uint64
 
@@ -63,7 +63,7 @@ func (o Options) newDirector(r *recording, owner string, on *memory.Store) (*dir
 		return nil, err
 	}
 	d.stepper, err = run.New(run.Options{
-		Env: e, Store: on, Committer: d, Agents: d, Window: o.Window, Records: o.Records, Stop: o.Stop, Logger: quiet, Lease: lease, History: r, Profiles: o.Profiles,
+		Env: e, Store: on, Committer: d, Agents: d, Window: o.Window, Records: o.Records, Stops: o.Stops, Logger: quiet, Lease: lease, History: r, Profiles: o.Profiles,
 	})
 	return d, err
 }
@@ -123,7 +123,7 @@ func (d *director) play(ctx context.Context) error {
 		if d.over {
 			return nil
 		}
-		if err != nil && !errors.Is(err, errLeft) {
+		if err != nil && !errors.Is(err, thread.ErrFenced) { // nobody else takes claims: the director has given it back
 			return err
 		}
 		if err := d.clear(ctx); err != nil {

@@ -18,6 +18,6 @@
 //     log has no turn: the run's end is taken from its record there, and of the round
 //     that was open when a run ended the results are, with what their hooks had asked
 //     for. RunEnd runs.
-//   - A run of another agent than the present one (another spec, other tools): it is
-//     reported as such.
+//   - A run of another agent than the present one (another spec, other tools), unless
+//     its spec was kept: then it is that of then, with the code of now.
 package replay

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -16,6 +17,7 @@ import (
 // recording is what is stored of a run.
 type recording struct {
 	key      core.ThreadKey
+	agent    *agent.Resolved // that it had
 	record   thread.RunRecord
 	first    uint64         // sequence of its first record
 	entries  []thread.Entry // all of them
@@ -30,6 +32,7 @@ type recordedStep struct {
 	inputs  []input       // what was steered to the run and read before the step
 	turn    *thread.Entry // nil: the step came to none
 	words   *thread.Entry // the last words of a run that a person ended
+	failed  *thread.Entry // the inference failed, and the run went on
 	seq     uint64        // of the turn
 	results []*thread.Entry
 	asked   map[int][]thread.TicketRecord   // by call, oldest first
@@ -95,6 +98,8 @@ func (r *recording) add(e store.LogEntry) {
 	switch m := entry.Message; {
 	case entry.Superseded != nil:
 		r.takeBack = entry.Superseded.From
+	case entry.Failed != nil:
+		r.step(entry.Step).failed, r.last = entry, entry.Step
 	case m == nil:
 		if s := r.steps[entry.Step]; s != nil && len(s.results) > 0 && !s.closed {
 			s.closed, s.round = true, entry.Round
@@ -206,6 +211,11 @@ func (r *recording) crowded() bool {
 	}
 	return false
 }
+
+// lostAtItsStart reports whether a run that was to take the log back ended before its
+// first step, and claims of it were lost: which of them had taken it back decides what
+// stands in the log.
+func (r *recording) lostAtItsStart() bool { return r.record.Skipped && r.takeBack != 0 && r.last == 0 }
 
 // pageSize ishow many records are listed at once.
 const pageSize = 500
@@ -326,6 +336,8 @@ func (r *recording) Turn(_ core.ID, step int) (began, said int64) {
 		return s.turn.At, s.turn.Message.CreatedAt
 	case s != nil && s.words != nil:
 		return 0, s.words.Message.CreatedAt
+	case s != nil && s.failed != nil:
+		return s.failed.At, s.failed.Failed.At
 	}
 	return 0, 0
 }

@@ -18,10 +18,10 @@ import (
 
 // Options says what the present code is. Agents is required.
 type Options struct {
-	Agents  run.Agents      // the code: *agent.Registry
-	Stop    []run.StopCheck // nil: the agent's max_rounds, as a runtime has it
-	Window  run.Window      // nil: window.Newest of the default size
-	Records thread.Records  // the schemas that the records may have
+	Agents  *agent.Registry
+	Stops   []stop.Policy  // of every run, as a runtime has them
+	Window  run.Window     // nil: window.Newest of the default size
+	Records thread.Records // the schemas that the records may have
 	// Profiles are the values outside of threads; nil: none. What hooks read there is
 	// what it is now, and not what it was.
 	Profiles func(tenant string) state.Profiles
@@ -34,15 +34,7 @@ func (o Options) complete() (Options, error) {
 	if o.Window == nil {
 		o.Window = window.Newest(0)
 	}
-	if o.Stop == nil {
-		o.Stop = []run.StopCheck{maxRounds}
-	}
 	return o, nil
-}
-
-// maxRounds is the stop policy that every agent has.
-func maxRounds(a *agent.Resolved, step int, turn core.Message, usage core.Usage) *core.Termination {
-	return stop.MaxRounds(a.Spec.Rounds()).Check(stop.Turn{Step: step, Message: turn, Usage: usage})
 }
 
 // Thread replays the runs of a thread in the order of its log, or one of them (only;
@@ -65,7 +57,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 	if err != nil {
 		return nil, fmt.Errorf("replay thread %s: %w", key, err)
 	}
-	p := player{Options: o, owner: head.Owner}
+	p := player{Options: o, owner: head.Owner, pins: agent.NewPins(o.Agents, from, quiet)}
 	var reports []Report
 	for _, r := range runs {
 		if only.IsZero() || only == r.record.ID {
@@ -87,6 +79,7 @@ func (o Options) Thread(ctx context.Context, from store.Backend, key core.Thread
 // player replays the runs of one thread, one after the other.
 type player struct {
 	Options
+	pins   *agent.Pins // resolves agents as they were, where the store has kept them
 	owner  string
 	before []thread.Entry // the log before the run
 	on     *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
@@ -95,7 +88,7 @@ type player struct {
 // replay replays a run.
 func (p *player) replay(ctx context.Context, r *recording) Report {
 	report := Report{Thread: r.key, Run: r.record.ID, Agent: r.record.AgentID, Steps: r.last, Records: len(r.entries)}
-	if report.Skipped = p.refuse(r); report.Skipped != "" {
+	if report.Skipped = p.resolve(ctx, r); report.Skipped != "" {
 		p.on = nil
 		return report
 	}
@@ -108,6 +101,9 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 		}
 		x.Thread, x.Run = r.key, r.record.ID
 		// Code that the record decides comes to the same again, whatever that is.
+		if x.Where == WhereReplay {
+			return report
+		}
 		if again, _ := p.play(ctx, r, nil); again == nil || again.Present != x.Present || again.Seq != x.Seq || again.Field != x.Field {
 			x.Unstable = true
 		}
@@ -115,16 +111,25 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	return report
 }
 
-// refuse returns why a run cannot be replayed; empty: it can.
-func (p *player) refuse(r *recording) string {
-	present, err := p.Agents.Resolve(r.record.AgentID)
+// resolve finds the agent that the run had: with the spec of then, if that was kept,
+// and the code of today. It returns why there is none; empty: there is one.
+func (p *player) resolve(ctx context.Context, r *recording) string {
+	id, pin := r.record.AgentID, r.record.Resolution
+	var err error
+	if pin == "" { // it never came to a step
+		r.agent, err = p.Agents.Resolve(id)
+	} else {
+		r.agent, err = p.pins.Resolve(ctx, id, pin)
+	}
 	switch {
 	case err != nil:
-		return fmt.Sprintf("agent %q: %v", r.record.AgentID, err)
-	case r.record.Resolution != "" && r.record.Resolution != present.Hash:
-		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", r.record.AgentID, r.record.Resolution, present.Hash)
+		return fmt.Sprintf("agent %q: %v", id, err)
+	case pin != "" && r.agent.Hash != pin:
+		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", id, pin, r.agent.Hash)
 	case len(r.own) == 0:
 		return "its input is not in the log"
+	case r.lostAtItsStart():
+		return "it ended before its first step, and claims of it were lost"
 	}
 	return ""
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/sim/replay"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -163,11 +164,11 @@ var (
 	quiet = slog.New(slog.DiscardHandler)
 )
 
-func newRecorder(t *testing.T, c code) *recorder {
+func newRecorder(t *testing.T, c code, stops ...stop.Policy) *recorder {
 	t.Helper()
 	r := &recorder{store: memory.New()}
 	var err error
-	if r.Runtime, err = runtime.Build(runtime.Config{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet}); err != nil {
+	if r.Runtime, err = runtime.Build(runtime.Config{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet, Stops: stops}); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -259,14 +260,14 @@ func TestReplayFindsWhatTheCodeDoesOtherwise(t *testing.T) {
 	}
 }
 
-// A stop policy is code, and its limits are part of the agent: with another limit it is
-// another agent, with another policy the same.
+// A stop policy is code, and counts as it is now. What a spec says of them is part of
+// the agent, and counts as it was when the run began.
 func TestReplayUnderAnotherStopPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(t, code{})
-		run := r.submit(t, "hi", "")
+		r := newRecorder(t, code{}, stop.Func(func(stop.View) *core.Termination { return nil }))
+		r.submit(t, "hi", "")
 		r.work(t)
-		o := replay.Options{Agents: code{}.registry(t), Stop: stopsAfterOne}
+		o := replay.Options{Agents: code{}.registry(t), Stops: stopsAfterOne}
 		reports, err := o.Thread(t.Context(), r.store, key, core.ID{})
 		if err != nil {
 			t.Fatal(err)
@@ -275,9 +276,11 @@ func TestReplayUnderAnotherStopPolicy(t *testing.T) {
 		if got := reports[0].Difference.String(); got != want {
 			t.Errorf("the difference is\n%s\nwant\n%s", got, want)
 		}
-		got := r.replayed(t, code{rounds: 1}, core.ID{}, run)
-		if !strings.Contains(got, `not replayed: it ran under another agent "a" than the present one`) {
-			t.Errorf("with another limit: %s", got)
+		r = newRecorder(t, code{})
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		if got, want := r.replayed(t, code{rounds: 1}, core.ID{}, run), "thread t1 run RUN1 (agent a, 3 steps, 10 records): the same"; got != want {
+			t.Errorf("with another limit: %s, want %s", got, want)
 		}
 	})
 }
@@ -289,7 +292,7 @@ func TestReplayOfWhatPeopleDid(t *testing.T) {
 	}
 	decide := func(t *testing.T, r *recorder, run mailbox.Receipt, d core.Decision) {
 		t.Helper()
-		info, err := r.Run(t.Context(), ann, run.RunID)
+		info, err := r.ReadRun(t.Context(), ann, run.RunID)
 		if err != nil || len(info.Tickets) != 1 {
 			t.Fatal(info, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -19,6 +20,9 @@ type Store struct {
 	threads  map[core.ThreadKey]*contents
 	due      [store.Shards]map[core.ThreadKey]int64
 	pointers map[pointer][]byte
+
+	profiles map[string]*state.MemoryProfiles // by tenant
+	configs  map[string][]byte                // by hash
 }
 
 type pointer struct{ tenant, name string }
@@ -34,7 +38,10 @@ var _ store.Backend = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store {
-	s := &Store{threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{}}
+	s := &Store{
+		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
+		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+	}
 	for shard := range s.due {
 		s.due[shard] = map[core.ThreadKey]int64{}
 	}

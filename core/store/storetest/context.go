@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 )
 
@@ -11,6 +13,8 @@ func cancelledContextIsAnError(p *probe) {
 	key := p.key("t")
 	p.set(key, head(1, 1))
 	p.put(key, logRecord(1, 1))
+	profile := named("n", "k")
+	revision := p.writeProfile(p.tenant, profile, `1`, 0)
 	ctx, cancel := context.WithCancel(p.ctx)
 	cancel()
 
@@ -27,10 +31,21 @@ func cancelledContextIsAnError(p *probe) {
 		{"Pointer", func() error { _, _, err := p.b.Pointer(ctx, p.tenant, "n"); return err }},
 		{"Overdue", func() error { _, err := p.b.Overdue(ctx, 0, 1, nil, 1); return err }},
 		{"Records", func() error { _, err := p.b.Records(ctx, key, "M#", "", 1); return err }},
+		{"ReadProfile", func() error { _, err := p.b.ReadProfile(ctx, p.tenant, profile); return err }},
+		{"WriteProfile", func() error {
+			_, err := p.b.WriteProfile(ctx, p.tenant, profile, json.RawMessage("2"), state.AnyRevision)
+			return err
+		}},
+		{"DeleteProfile", func() error { return p.b.DeleteProfile(ctx, p.tenant, profile, state.AnyRevision) }},
+		{"ProfileKeys", func() error { _, err := p.b.ProfileKeys(ctx, p.tenant, "n", "", "", 1); return err }},
+		{"PutSnapshot", func() error { return p.b.PutSnapshot(ctx, p.tenant, []byte("a")) }},
+		{"Snapshot", func() error { _, _, err := p.b.Snapshot(ctx, p.tenant); return err }},
 	}
 	for _, c := range calls {
 		if err := c.call(); !errors.Is(err, context.Canceled) {
 			p.t.Errorf("%s with a cancelled context returns the error %v, want one that wraps context.Canceled", c.name, err)
 		}
 	}
+	p.wantProfile(p.tenant, profile, `1`, revision)
+	p.wantNoSnapshot(p.tenant)
 }

@@ -2,9 +2,11 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -42,14 +44,23 @@ type Faulty struct {
 	OnPointer      func(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
 	OnRecords      func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
 	OnOverdue      func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
+
+	OnReadProfile   func(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
+	OnWriteProfile  func(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
+	OnDeleteProfile func(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error
+	OnProfileKeys   func(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
+	OnPutSnapshot   func(ctx context.Context, hash string, content []byte) error
+	OnSnapshot      func(ctx context.Context, hash string) (content []byte, ok bool, err error)
 }
 
 // Operation is one call of a store, as Around sees it.
 type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
-	Key    core.ThreadKey // of a pointer the tenant alone; of Overdue nothing
+	Key    core.ThreadKey // of a pointer or profile the tenant alone; of Overdue and snapshots nothing
 	// Name is that of the record or pointer, the prefix of Records, and for a log
-	// the name of the record at from. Empty for heads and Overdue.
+	// the name of the record at from. Of a profile it is "namespace/key", of
+	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads and
+	// Overdue.
 	Name    string
 	Records []store.Record // what Put or Commit writes
 	Head    thread.Head    // what Commit writes

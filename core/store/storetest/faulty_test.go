@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,11 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
+
+var locale = state.ProfileName{Namespace: "locale", Key: "alice"}
 
 var t1 = core.ThreadKey{Tenant: "acme", Thread: "t1"}
 
@@ -60,6 +64,16 @@ func calls(ctx context.Context, b store.Backend) (errs []error) {
 	note(err)
 	_, err = b.Overdue(ctx, store.Shard(t1), 1, nil, 9)
 	note(err)
+	_, err = b.WriteProfile(ctx, "acme", locale, json.RawMessage(`1`), 0)
+	note(err)
+	_, err = b.ReadProfile(ctx, "acme", locale)
+	note(err)
+	_, err = b.ProfileKeys(ctx, "acme", "locale", "a", "", 9)
+	note(err)
+	note(b.DeleteProfile(ctx, "acme", locale, state.AnyRevision))
+	note(b.PutSnapshot(ctx, "hash", []byte("a")))
+	_, _, err = b.Snapshot(ctx, "hash")
+	note(err)
 	return errs
 }
 
@@ -78,6 +92,8 @@ func TestAroundSeesEveryOperation(t *testing.T) {
 		"Commit acme/t1  1 1 true", "Put acme/t1 M#000000000002 1 0 true", "Head acme/t1  0 0 false", "Get acme/t1 M#000000000001 0 0 false",
 		"Log acme/t1 M#000000000001 0 0 false", "LogBackwards acme/t1 M#000000000001 0 0 false", "Pointer acme/ p 0 0 false",
 		"Records acme/t1 M# 0 0 false", "Overdue /  0 0 false",
+		"WriteProfile acme/ locale/alice 0 0 false", "ReadProfile acme/ locale/alice 0 0 false", "ProfileKeys acme/ locale/a 0 0 false",
+		"DeleteProfile acme/ locale/alice 0 0 false", "PutSnapshot / hash 0 0 false", "Snapshot / hash 0 0 false",
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)

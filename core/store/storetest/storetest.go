@@ -18,8 +18,8 @@ type Options struct {
 	// DueRounding is how far Overdue may be off a head's DueAt, to either
 	// side. Default 0: exact to the millisecond.
 	DueRounding time.Duration
-	// MaxPayload is the largest payload in bytes that a record may have; one
-	// byte more must be store.ErrTooLarge. Default 0: there is no limit to test.
+	// MaxPayload is the largest payload in bytes that a record or a snapshot may
+	// have; one byte more must be store.ErrTooLarge. Default 0: there is no limit to test.
 	// It must be 300 KB or more.
 	MaxPayload int
 	// Eventually calls check until it returns nil, or gives up and returns its
@@ -47,7 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Backend) {
 // clause uses a tenant of its own and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
-	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses} {
+	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, profileClauses, configClauses} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})

@@ -31,10 +31,10 @@ func Open() (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Table == "" || s.QueueURL == "" {
-		return nil, fmt.Errorf("environment variables REVEILLE_TABLE and REVEILLE_QUEUE_URL are required")
+	if s.Table == "" || s.Config == "" || s.QueueURL == "" {
+		return nil, fmt.Errorf("environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required")
 	}
-	table, err := dynamo.NewClient(awsenv.Config{})
+	tables, err := dynamo.NewClient(awsenv.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Open() (*Function, error) {
 	e.Reach = killpoints.Reach(e.Reach)
 	return &Function{
 		Settings: s, Env: e,
-		Store: dynamo.New(table, dynamo.Options{Table: s.Table}), Queue: sqs.New(queue, s.QueueURL),
+		Store: dynamo.New(tables, dynamo.Options{Table: s.Table, ConfigTable: s.Config}), Queue: sqs.New(queue, s.QueueURL),
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),
 	}, nil
 }

@@ -10,14 +10,15 @@ import (
 // TestOpenNamesWhatTheEnvironmentLacks starts from an environment that is right.
 func TestOpenNamesWhatTheEnvironmentLacks(t *testing.T) {
 	right := map[string]string{
-		"REVEILLE_TABLE": "t", "REVEILLE_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/1/q",
+		"REVEILLE_TABLE": "t", "REVEILLE_CONFIG_TABLE": "c", "REVEILLE_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/1/q",
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
 		"AWS_ENDPOINT_URL_DYNAMODB": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024",
 	}
 	tests := []struct{ name, variable, value, want string }{
 		{name: "nothing", want: "<nil>"},
-		{"a table", "REVEILLE_TABLE", "", "environment variables REVEILLE_TABLE and REVEILLE_QUEUE_URL are required"},
-		{"a queue", "REVEILLE_QUEUE_URL", "", "environment variables REVEILLE_TABLE and REVEILLE_QUEUE_URL are required"},
+		{"a table", "REVEILLE_TABLE", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
+		{"the other table", "REVEILLE_CONFIG_TABLE", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
+		{"a queue", "REVEILLE_QUEUE_URL", "", "environment variables REVEILLE_TABLE, REVEILLE_CONFIG_TABLE and REVEILLE_QUEUE_URL are required"},
 		{"a queue's URL", "REVEILLE_QUEUE_URL", "q", `environment variable REVEILLE_QUEUE_URL is "q", allowed: an http or https URL without user, query and fragment`},
 		{"a region", "AWS_REGION", "", "DynamoDB client: environment variable AWS_REGION is not set"},
 		{"an endpoint's URL", "AWS_ENDPOINT_URL_SQS", "localhost:9324", "SQS client: environment variable AWS_ENDPOINT_URL_SQS is not an http or https URL"},

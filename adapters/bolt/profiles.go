@@ -1,0 +1,212 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// besideThreads is what reads and writes of profiles and snapshots concern, as
+// [Store.view] and [Store.update] ask: no key of a thread begins so.
+var besideThreads = []byte(separator)
+
+// ReadProfile implements [store.Profiles].
+func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
+	at, err := profileAt(tenant, name)
+	if err != nil {
+		return state.Profile{}, err
+	}
+	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+		profile, err = readProfile(tx, at)
+		return err
+	})
+	if err != nil {
+		return state.Profile{}, fmt.Errorf("read profile %s of %s: %w", name, tenant, err)
+	}
+	return profile, nil
+}
+
+// WriteProfile implements [store.Profiles].
+func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
+	if err := state.CheckProfileWrite(name, value); err != nil {
+		return 0, err
+	}
+	at, err := profileAt(tenant, name)
+	if err != nil {
+		return 0, err
+	}
+	err = s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
+		stored, err := readProfile(tx.Tx, at)
+		// A damaged value has no revision to compare: only who asks for none replaces it.
+		if err != nil && revision != state.AnyRevision {
+			return false, err
+		}
+		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
+			return false, err
+		}
+		bucket, err := tx.beside(profilesBucket)
+		if err != nil {
+			return true, err
+		}
+		if next, err = bucket.NextSequence(); err != nil { // the bucket keeps it, so that none comes again
+			return true, err
+		}
+		return true, bucket.Put(at, item{fence: next, payload: value}.encode(at))
+	})
+	if err != nil {
+		return 0, fmt.Errorf("write profile %s of %s: %w", name, tenant, err)
+	}
+	return next, nil
+}
+
+// DeleteProfile implements [store.Profiles].
+func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
+	at, err := profileAt(tenant, name)
+	if err != nil {
+		return err
+	}
+	err = s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
+		stored, err := readProfile(tx.Tx, at)
+		if err != nil && revision != state.AnyRevision {
+			return false, err
+		}
+		if err == nil && stored.Revision == 0 {
+			return false, nil
+		}
+		if err := state.AdmitProfile(name, stored.Revision, revision); err != nil {
+			return false, err
+		}
+		bucket, err := tx.beside(profilesBucket)
+		if err != nil {
+			return true, err
+		}
+		return true, bucket.Delete(at)
+	})
+	if err != nil {
+		return fmt.Errorf("delete profile %s of %s: %w", name, tenant, err)
+	}
+	return nil
+}
+
+// ProfileKeys implements [store.Profiles]. It reads no value.
+func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
+	if err := state.CheckProfileKeys(namespace, prefix, after); err != nil {
+		return nil, err
+	}
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return nil, err
+	}
+	place := []byte(tenant + separator + namespace + separator)
+	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+		keys = nil
+		bucket := tx.Bucket(profilesBucket)
+		if bucket == nil {
+			return nil
+		}
+		cursor := bucket.Cursor()
+		first := append(bytes.Clone(place), max(prefix, after)...)
+		for k, _ := cursor.Seek(first); k != nil && len(keys) < limit; k, _ = cursor.Next() {
+			key, ours := bytes.CutPrefix(k, place)
+			if !ours || !bytes.HasPrefix(key, []byte(prefix)) {
+				break
+			}
+			if string(key) != after {
+				keys = append(keys, string(key))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list profiles %s of %s: %w", namespace, tenant, err)
+	}
+	return keys, nil
+}
+
+// readProfile returns the zero Profile when nothing is stored.
+func readProfile(tx *bbolt.Tx, at []byte) (state.Profile, error) {
+	bucket := tx.Bucket(profilesBucket)
+	if bucket == nil {
+		return state.Profile{}, nil
+	}
+	stored, err := readItem(bucket, at)
+	if err != nil || stored == nil {
+		return state.Profile{}, err
+	}
+	return state.Profile{Value: stored.payload, Revision: stored.fence}, nil
+}
+
+func profileAt(tenant string, name state.ProfileName) ([]byte, error) {
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return nil, err
+	}
+	if err := name.Check(); err != nil {
+		return nil, err
+	}
+	return []byte(tenant + separator + name.Namespace + separator + name.Key), nil
+}
+
+// PutSnapshot implements [store.Configs].
+func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
+	if err := store.CheckSnapshotHash(hash); err != nil {
+		return err
+	}
+	if len(content) > s.maxPayload {
+		return fmt.Errorf("%w: snapshot %s has %d bytes, at most %d are allowed", store.ErrTooLarge, hash, len(content), s.maxPayload)
+	}
+	at := []byte(hash)
+	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
+		stored, err := readSnapshot(tx.Tx, at)
+		if err != nil {
+			return false, err
+		}
+		if stored != nil && !bytes.Equal(stored.payload, content) {
+			return false, &store.RefusedError{Name: hash, Cause: store.ErrConflict}
+		}
+		if stored != nil {
+			return false, nil
+		}
+		bucket, err := tx.beside(configsBucket)
+		if err != nil {
+			return true, err
+		}
+		return true, bucket.Put(at, item{payload: content}.encode(at))
+	})
+	if err != nil {
+		return fmt.Errorf("put snapshot %s: %w", hash, err)
+	}
+	return nil
+}
+
+// Snapshot implements [store.Configs].
+func (s *Store) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
+	if err := store.CheckSnapshotHash(hash); err != nil {
+		return nil, false, err
+	}
+	err = s.view(ctx, besideThreads, func(tx *bbolt.Tx) error {
+		stored, err := readSnapshot(tx, []byte(hash))
+		if stored != nil {
+			content, ok = stored.payload, true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("read snapshot %s: %w", hash, err)
+	}
+	return content, ok, nil
+}
+
+// readSnapshot is nil when nothing is stored.
+func readSnapshot(tx *bbolt.Tx, at []byte) (*item, error) {
+	bucket := tx.Bucket(configsBucket)
+	if bucket == nil {
+		return nil, nil
+	}
+	return readItem(bucket, at)
+}

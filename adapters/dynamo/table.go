@@ -1,0 +1,102 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// table is one table: what every kind of item is written and read by.
+type table struct {
+	client API
+	name   *string
+}
+
+// refusal is what a conditional write met. nil: it was written.
+type refusal struct {
+	item       item // that stands in the way; nil if there is none (any more)
+	unanswered bool // an earlier try of the same call may have been applied
+}
+
+// put sends a write, which may have a condition.
+func (t table) put(ctx context.Context, doing string, input *dynamodb.PutItemInput) (*refusal, error) {
+	input.TableName = t.name
+	if input.ConditionExpression != nil {
+		input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	var tries history
+	_, err := t.client.PutItem(ctx, input, tries.watch)
+	return t.refusal(ctx, doing, err, &tries, input.Item)
+}
+
+// delete sends a deletion, which may have a condition.
+func (t table) delete(ctx context.Context, doing string, input *dynamodb.DeleteItemInput) (*refusal, error) {
+	input.TableName = t.name
+	if input.ConditionExpression != nil {
+		input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	var tries history
+	_, err := t.client.DeleteItem(ctx, input, tries.watch)
+	return t.refusal(ctx, doing, err, &tries, input.Key)
+}
+
+// refusal finds out what a write to the item with a key met, from its error.
+func (t table) refusal(ctx context.Context, doing string, err error, tries *history, key item) (*refusal, error) {
+	if err == nil {
+		return nil, nil
+	}
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return nil, tries.outcome(doing, err)
+	}
+	met := &refusal{item: failed.Item, unanswered: tries.unanswered}
+	if len(met.item) > 0 {
+		return met, nil
+	}
+	// The endpoint does not return it, or there is none.
+	met.item, err = t.get(ctx, doing, key[attrPK], key[attrSK])
+	return met, err
+}
+
+// get reads one item, strongly consistent; nil when there is none.
+func (t table) get(ctx context.Context, doing string, pk, sk types.AttributeValue) (item, error) {
+	var tries history
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName:      t.name,
+		Key:            item{attrPK: pk, attrSK: sk},
+		ConsistentRead: aws.Bool(true),
+	}, tries.watch)
+	if err != nil {
+		return nil, tries.outcome(doing, err)
+	}
+	return out.Item, nil
+}
+
+// items goes through the pages of a query; an error is the last it yields.
+func (t table) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		input := *query
+		input.TableName = t.name
+		for {
+			var tries history
+			out, err := t.client.Query(ctx, &input, tries.watch)
+			if err != nil {
+				yield(nil, tries.outcome(doing, err))
+				return
+			}
+			for _, it := range out.Items {
+				if !yield(it, nil) {
+					return
+				}
+			}
+			if len(out.LastEvaluatedKey) == 0 {
+				return
+			}
+			input.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// FieldError is a field of a spec that is not as it has to be. It comes wrapped in
+// a [core.Error] with code invalid.
+type FieldError struct {
+	Kind  string // "agent", "model", "pool" or "provider"
+	ID    string // empty where the spec has none
+	Field string // path within the spec, such as "retry.max_retries" or "members[1].weight"
+	Text  string // what is wrong, the field included
+}
+
+// Error implements error.
+func (e *FieldError) Error() string {
+	if e.ID == "" {
+		return e.Text
+	}
+	return fmt.Sprintf("%s %q: %s", e.Kind, e.ID, e.Text)
+}
+
+// invalid returns a FieldError with its code; the text goes on from the field's name.
+func invalid(kind, id, field, format string, args ...any) error {
+	return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: kind, ID: id, Field: field, Text: field + " " + fmt.Sprintf(format, args...)})
+}
+
+// checkID is core.CheckName as a FieldError: an id that is no name is quoted by
+// CheckName already, so that the error does not begin with it.
+func checkID(kind, id string) error {
+	if err := core.CheckName(kind+" id", id); err != nil {
+		return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: kind, Field: "id", Text: err.Error()})
+	}
+	return nil
+}
+
+func excerpt[S ~string](text S) string { return core.Excerpt(string(text)) }
+
+func (s *Spec) invalid(field, format string, args ...any) error {
+	return invalid("agent", s.ID, field, format, args...)
+}
+
+// Bounds of numbers in specs.
+const (
+	maxRetries       = 20
+	maxContinuations = 20
+	maxBackoffMS     = 60_000
+	minStreamIdleMS  = 1_000
+	maxStreamIdleMS  = 600_000
+	maxStopSequences = 16
+	maxStopSequence  = 256 // bytes of one
+)
+
+// Check validates the spec by itself, without the registry that it is for. The
+// error wraps a [FieldError], has code invalid and names the agent and the field.
+func (s Spec) Check() error {
+	if err := checkID("agent", s.ID); err != nil {
+		return err
+	}
+	if s.Model == "" {
+		return s.invalid("model", "is empty")
+	}
+	for _, check := range []func(*Spec) error{
+		(*Spec).checkLimits, (*Spec).checkRequest, (*Spec).checkPatterns, (*Spec).checkNames, (*Spec).checkSections,
+	} {
+		if err := check(&s); err != nil {
+			return err
+		}
+	}
+	if s.Context != nil {
+		return s.Context.check(&s)
+	}
+	return nil
+}
+
+// checkLimits looks at the numbers that bound a run.
+func (s *Spec) checkLimits() error {
+	if n := s.Rounds(); n < 0 {
+		return s.invalid("max_rounds", "is %d, want 0 (no limit) or more", n)
+	}
+	for _, n := range []struct {
+		field       string
+		value       int
+		least, most int
+	}{
+		{"max_continuations", s.Continuations(), 0, maxContinuations},
+		{"retry.max_retries", or(s.Retry.MaxRetries, 0), 0, maxRetries},
+		{"retry.backoff_base_ms", or(s.Retry.BackoffBaseMS, 0), 0, maxBackoffMS},
+		{"retry.overloaded_backoff_base_ms", or(s.Retry.OverloadedBackoffBaseMS, 0), 0, maxBackoffMS},
+		{"retry.stream_idle_timeout_ms", or(s.Retry.StreamIdleTimeoutMS, minStreamIdleMS), minStreamIdleMS, maxStreamIdleMS},
+	} {
+		if n.value < n.least || n.value > n.most {
+			return s.invalid(n.field, "is %d, allowed are %d to %d", n.value, n.least, n.most)
+		}
+	}
+	for i, p := range s.Stop {
+		if err := p.Check(); err != nil {
+			field := fmt.Sprintf("stop[%d]", i)
+			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field, Text: field + ": " + err.Error()})
+		}
+	}
+	switch s.ExecutionMode {
+	case "", Sequential, ParallelBatchApproval, ParallelStreaming:
+		return nil
+	}
+	return s.invalid("execution_mode", "is %q, allowed are %q, %q and %q", excerpt(s.ExecutionMode), Sequential, ParallelBatchApproval, ParallelStreaming)
+}
+
+// checkRequest looks at what an inference is asked for.
+func (s *Spec) checkRequest() error {
+	if s.MaxTokens < 0 {
+		return s.invalid("max_tokens", "is %d, want 0 (the provider's default) or more", s.MaxTokens)
+	}
+	if n := len(s.StopSequences); n > maxStopSequences {
+		return s.invalid("stop_sequences", "has %d texts, at most %d are allowed", n, maxStopSequences)
+	}
+	for i, text := range s.StopSequences {
+		if text == "" || len(text) > maxStopSequence {
+			return s.invalid(fmt.Sprintf("stop_sequences[%d]", i), "has %d bytes, allowed are 1 to %d", len(text), maxStopSequence)
+		}
+	}
+	for _, field := range []struct {
+		name string
+		err  error
+	}{
+		{"temperature", model.CheckTemperature(s.Temperature)},
+		{"top_p", model.CheckTopP(s.TopP)},
+		{"reasoning_effort", s.ReasoningEffort.Check()},
+		{"tool_choice", s.ToolChoice.Check()},
+		{"response_format", s.checkFormat()},
+	} {
+		if field.err != nil { // its text begins with the name
+			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field.name, Text: field.err.Error()})
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkFormat() error {
+	if s.ResponseFormat == nil {
+		return nil
+	}
+	if err := s.ResponseFormat.Check(); err != nil {
+		return err
+	}
+	var schema jsonschema.Schema
+	err := json.Unmarshal(s.ResponseFormat.Schema, &schema)
+	if err == nil {
+		_, err = schema.Resolve(nil)
+	}
+	if err != nil {
+		return fmt.Errorf("response_format.schema cannot be used: %w", err)
+	}
+	return nil
+}
+
+// checkNames looks at the lists of names. Whether they name something is the
+// registry's to say.
+func (s *Spec) checkNames() error {
+	for _, list := range []struct {
+		field string
+		names []string
+	}{
+		{"plugins", s.Plugins},
+		{"active_hook_filter", s.ActiveHookFilter},
+		{"allowed_tools", s.AllowedTools},
+		{"excluded_tools", s.ExcludedTools},
+		{"allowed_tool_patterns", s.AllowedToolPatterns},
+		{"excluded_tool_patterns", s.ExcludedToolPatterns},
+		{"delegates", s.Delegates},
+	} {
+		for i, name := range list.names {
+			if name == "" {
+				return s.invalid(list.field, "has an empty name")
+			}
+			if slices.Contains(list.names[:i], name) {
+				return s.invalid(list.field, "names %q twice", core.Excerpt(name))
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkPatterns() error {
+	for _, list := range []struct {
+		field    string
+		patterns []string
+	}{
+		{"allowed_tool_patterns", s.AllowedToolPatterns},
+		{"excluded_tool_patterns", s.ExcludedToolPatterns},
+	} {
+		for i, pattern := range list.patterns {
+			if _, err := ParseToolPattern(pattern); err != nil {
+				field := fmt.Sprintf("%s[%d]", list.field, i)
+				return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: field, Text: field + ": " + err.Error()})
+			}
+		}
+	}
+	return nil
+}
+
+// checkSections looks at names and syntax; what a section may say is its plugin's
+// to know.
+func (s *Spec) checkSections() error {
+	for _, name := range s.SectionNames() {
+		if err := core.CheckName("section name", name); err != nil {
+			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: "sections", Text: "sections: " + err.Error()})
+		}
+		if value := s.Sections[name]; !json.Valid(value) || string(bytes.TrimSpace(value)) == "null" {
+			return s.invalid("sections."+name, "is %s, want a JSON value that is not null", core.Excerpt(string(value)))
+		}
+	}
+	return nil
+}

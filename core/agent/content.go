@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent/internal/strict"
+)
+
+// content is what of a resolved agent is data: what its hash covers, and what a run
+// that is pinned to it goes on with. Tools, plugins, adapters and models that are
+// bound in code are the running program's, and so are the providers' keys.
+type content struct {
+	Spec      Spec           `json:"spec"`
+	Pool      *ModelPoolSpec `json:"pool,omitempty"`      // that the spec names
+	Models    []ModelSpec    `json:"models,omitempty"`    // that the spec or the pool names, by id
+	Providers []ProviderSpec `json:"providers,omitempty"` // of these models, by id, without keys
+}
+
+// contentOf collects what the spec uses of the source.
+func contentOf(spec Spec, s *source) content {
+	c := content{Spec: spec}
+	names := []string{spec.Model}
+	if pool, ok := s.pools[spec.Model]; ok {
+		c.Pool, names = &pool, nil
+		for _, m := range pool.Members {
+			names = append(names, m.Model)
+		}
+	}
+	providers := map[string]bool{}
+	for _, id := range slices.Sorted(slices.Values(names)) {
+		if m, ok := s.models[id]; ok {
+			c.Models = append(c.Models, m)
+			providers[m.Provider] = true
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(providers)) {
+		c.Providers = append(c.Providers, s.providers[id].plain())
+	}
+	return c
+}
+
+// encoded is the JSON of a spec that was checked, and therefore has one.
+func encoded(v any) []byte {
+	text, err := core.EncodeJSON(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// hashOf is the name of content: 32 hex digits.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Content returns the canonical JSON of the agent's data: its spec and the models,
+// the pool and the providers that it uses, without keys. [Resolved.Hash] is its hash,
+// and [Registry.ResolveContent] makes an agent of it again. It must not be changed.
+func (r *Resolved) Content() []byte { return r.content }
+
+// ResolveContent resolves what [Resolved.Content] returned, at another time or in
+// another process, with the tools, plugins, adapters, models and keys of the running
+// program: an agent of yesterday with today's code. What the content holds counts,
+// whatever the registry says of the same id today.
+//
+// An allowed tool that the program has no more is missing, as are agents it delegated
+// to; warnings are not looked for. A plugin, an excluded tool, a model bound in code,
+// or an adapter that it has no more is an error with code not_found. Content with a
+// field that this program does not know has code schema: a newer one wrote it.
+func (r *Registry) ResolveContent(text []byte) (*Resolved, error) {
+	var c content
+	if err := strict.Decode(text, &c); strict.Unknown(err) {
+		return nil, core.Errorf(core.CodeSchema, "content of an agent: %w", err)
+	} else if err != nil {
+		return nil, core.Errorf(core.CodeCorrupt, "content of an agent: %w", err)
+	}
+	if err := c.check(); err != nil {
+		return nil, core.Errorf(core.CodeCorrupt, "content of an agent: %w", err)
+	}
+	resolved, err := r.code.resolve(c.Spec.normal(), r.source.with(c), true)
+	if err != nil {
+		return nil, wrap(c.Spec.ID, err)
+	}
+	resolved.content, resolved.Hash = bytes.Clone(text), hashOf(text)
+	return resolved, nil
+}
+
+func (c content) check() error {
+	if err := c.Spec.Check(); err != nil {
+		return err
+	}
+	if c.Pool != nil {
+		if err := c.Pool.Check(); err != nil {
+			return err
+		}
+	}
+	for _, m := range c.Models {
+		if err := m.Check(); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.Providers {
+		if err := p.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

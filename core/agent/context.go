@@ -1,0 +1,83 @@
+package agent
+
+// CompactionMode says how much of a conversation a compaction leaves raw.
+type CompactionMode string
+
+// The compaction modes.
+const (
+	// KeepRecentRawSuffix leaves CompactionRawSuffixMessages messages raw.
+	KeepRecentRawSuffix CompactionMode = "keep_recent_raw_suffix"
+	// CompactToSafeFrontier leaves only what cannot be compacted yet raw.
+	CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
+)
+
+// ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
+// and when older messages are summarised. A field that says nothing (nil or 0) is
+// its default. Today it is data: it is checked and stored with the agent, and
+// window and compaction do not read it yet.
+type ContextWindowPolicy struct {
+	MaxContextTokens  int   `json:"max_context_tokens,omitempty"`  // 0 is 200,000
+	MaxOutputTokens   int   `json:"max_output_tokens,omitempty"`   // kept free for the turn; 0 is 16,384
+	MinRecentMessages *int  `json:"min_recent_messages,omitempty"` // shown whatever they cost; nil is 10
+	EnablePromptCache *bool `json:"enable_prompt_cache,omitempty"` // nil is true
+	// AutocompactThreshold is the size, in tokens, from which on a conversation is
+	// compacted; 0: never.
+	AutocompactThreshold        int            `json:"autocompact_threshold,omitempty"`
+	CompactionMode              CompactionMode `json:"compaction_mode,omitempty"`                // empty: keep_recent_raw_suffix
+	CompactionRawSuffixMessages *int           `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
+}
+
+// WithDefaults returns the policy with every field said.
+func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
+	if p.MaxContextTokens == 0 {
+		p.MaxContextTokens = 200_000
+	}
+	if p.MaxOutputTokens == 0 {
+		p.MaxOutputTokens = 16_384
+	}
+	if p.EnablePromptCache == nil {
+		p.EnablePromptCache = new(true)
+	}
+	if p.CompactionMode == "" {
+		p.CompactionMode = KeepRecentRawSuffix
+	}
+	p.MinRecentMessages = new(or(p.MinRecentMessages, 10))
+	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
+	return p
+}
+
+// check looks at the effective values, so that a small window with the default
+// output is refused, too.
+func (p ContextWindowPolicy) check(s *Spec) error {
+	full := p.WithDefaults()
+	for _, n := range []struct {
+		field string
+		value int
+	}{
+		{"context.max_context_tokens", full.MaxContextTokens},
+		{"context.max_output_tokens", full.MaxOutputTokens},
+		{"context.min_recent_messages", *full.MinRecentMessages},
+		{"context.autocompact_threshold", full.AutocompactThreshold},
+		{"context.compaction_raw_suffix_messages", *full.CompactionRawSuffixMessages},
+	} {
+		if n.value < 0 {
+			return s.invalid(n.field, "is %d, want 0 or more", n.value)
+		}
+	}
+	free := full.MaxContextTokens - full.MaxOutputTokens
+	switch {
+	case free < 0:
+		return s.invalid("context.max_output_tokens", "is %d, more than the %d of max_context_tokens", full.MaxOutputTokens, full.MaxContextTokens)
+	case full.AutocompactThreshold > free:
+		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
+	case full.CompactionMode != KeepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
+		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), KeepRecentRawSuffix, CompactToSafeFrontier)
+	}
+	return nil
+}
+
+func (p *ContextWindowPolicy) clone() *ContextWindowPolicy {
+	c := *p
+	c.MinRecentMessages, c.CompactionRawSuffixMessages, c.EnablePromptCache = copied(c.MinRecentMessages), copied(c.CompactionRawSuffixMessages), copied(c.EnablePromptCache)
+	return &c
+}

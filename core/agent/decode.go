@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent/internal/strict"
+)
+
+// specText is a spec as JSON: some fields have to be seen beside what they decode to.
+type specText struct {
+	Spec
+	ActivePlugins []string `json:"active_plugins"` // another name of active_hook_filter
+}
+
+// DecodeSpec reads one spec from JSON, strictly: an unknown field is an error that
+// names it and the one that was probably meant, and so is whatever [Spec.Check]
+// refuses. Errors have code invalid.
+//
+// A catalog of tools that is absent allows every tool; one that is null allows
+// none, as an empty list does. The field active_plugins is read as
+// active_hook_filter.
+func DecodeSpec(data []byte) (Spec, error) {
+	var text specText
+	if err := strict.Decode(data, &text); err != nil {
+		return Spec{}, core.Errorf(core.CodeInvalid, "agent spec: %w", err)
+	}
+	var said map[string]json.RawMessage // which fields there are, whatever they hold
+	if err := json.Unmarshal(data, &said); err != nil {
+		return Spec{}, core.Errorf(core.CodeInvalid, "agent spec: %w", err)
+	}
+	s := text.Spec
+	if _, alias := said["active_plugins"]; alias {
+		if _, both := said["active_hook_filter"]; both {
+			return Spec{}, s.invalid("active_plugins", "is another name of active_hook_filter, give one of them")
+		}
+		s.ActiveHookFilter = text.ActivePlugins
+	}
+	_, tools := said["allowed_tools"]
+	_, patterns := said["allowed_tool_patterns"]
+	if (tools || patterns) && s.AllowedTools == nil && s.AllowedToolPatterns == nil {
+		s.AllowedTools = []string{}
+	}
+	if err := s.Check(); err != nil {
+		return Spec{}, err
+	}
+	return s.normal(), nil
+}
+
+// Encode returns the spec's JSON, which DecodeSpec reads back as the same spec.
+func (s Spec) Encode() ([]byte, error) { return core.EncodeJSON(s.normal()) }
+
+// normal returns a copy of a spec with one form for what means the same: specs that
+// say the same have one JSON text, and one hash.
+func (s Spec) normal() Spec {
+	s = s.clone()
+	for _, names := range []*[]string{&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates} {
+		if len(*names) == 0 {
+			*names = nil
+		}
+	}
+	if len(s.AllowedTools) > 0 || len(s.AllowedToolPatterns) > 0 { // an empty list beside one that allows something says nothing
+		s.AllowedTools, s.AllowedToolPatterns = orNil(s.AllowedTools), orNil(s.AllowedToolPatterns)
+	} else if s.AllowedToolPatterns != nil {
+		s.AllowedTools, s.AllowedToolPatterns = []string{}, nil
+	}
+	if len(s.Sections) == 0 {
+		s.Sections = nil
+	}
+	if len(s.Stop) == 0 {
+		s.Stop = nil
+	}
+	for name, value := range s.Sections {
+		s.Sections[name] = normalJSON(value)
+	}
+	if s.ResponseFormat != nil {
+		s.ResponseFormat.Schema = normalJSON(s.ResponseFormat.Schema)
+	}
+	return s
+}
+
+func orNil(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	return names
+}
+
+// normalJSON returns valid JSON without spaces and with one way to escape texts. The
+// order of members stays: models follow that of a schema.
+func normalJSON(value json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var out bytes.Buffer
+	var ends []json.Delim // of the open objects and lists
+	for key, first := false, true; ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return out.Bytes()
+		}
+		if err != nil {
+			return value
+		}
+		delim, structural := token.(json.Delim)
+		if closes := structural && (delim == '}' || delim == ']'); closes {
+			out.WriteByte(byte(delim))
+			ends = ends[:len(ends)-1]
+			key, first = len(ends) > 0 && ends[len(ends)-1] == '}', false
+			continue
+		}
+		inObject := len(ends) > 0 && ends[len(ends)-1] == '}'
+		if !first && (key || !inObject) {
+			out.WriteByte(',')
+		}
+		switch {
+		case structural:
+			out.WriteByte(byte(delim))
+			ends = append(ends, delim+2) // '{'+2 is '}', '['+2 is ']'
+			key, first = delim == '{', true
+			continue
+		default:
+			text, err := core.EncodeJSON(token)
+			if err != nil {
+				return value
+			}
+			out.Write(text)
+		}
+		if inObject && key {
+			out.WriteByte(':')
+		}
+		key, first = inObject && !key, false
+	}
+}

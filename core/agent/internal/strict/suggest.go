@@ -1,0 +1,52 @@
+package strict
+
+import "strings"
+
+// instead says which field may have been meant, or which there are.
+func instead(name string, known []field) string {
+	names := make([]string, 0, len(known))
+	for _, f := range known {
+		names = append(names, f.name)
+	}
+	if near := Nearest(name, names); near != "" {
+		return `did you mean "` + near + `"?`
+	}
+	return "allowed are: " + strings.Join(names, ", ")
+}
+
+// Nearest returns the first of names that is the fewest edits away from name: at
+// most a third of its length, and at most three. Empty: none is near.
+func Nearest(name string, names []string) string {
+	best, least := "", min((len(name)+1)/3, 3)+1
+	for _, candidate := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(candidate), least); d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters are to be added, left out or replaced to make
+// a of b; where that is at least limit, any number from limit on.
+func distance(a, b string, limit int) int {
+	if max(len(a), len(b))-min(len(a), len(b)) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// ModelSpec is a model as data: what specs call it, and whose it is.
+type ModelSpec struct {
+	ID              string `json:"id"`                          // what agents and pools name; see [core.CheckName]
+	Provider        string `json:"provider"`                    // id of a provider
+	UpstreamModel   string `json:"upstream_model"`              // the provider's name of the model
+	ContextWindow   int    `json:"context_window,omitempty"`    // tokens of request and turn together; 0: not known
+	MaxOutputTokens int    `json:"max_output_tokens,omitempty"` // of one turn; 0: not known
+}
+
+// DecodeModel reads one model from JSON as strictly as [DecodeSpec] reads a spec.
+func DecodeModel(data []byte) (ModelSpec, error) { return decode[ModelSpec]("model spec", data) }
+
+// Check validates the spec by itself; the error wraps a [FieldError].
+func (m ModelSpec) Check() error {
+	if err := checkID("model", m.ID); err != nil {
+		return err
+	}
+	switch {
+	case m.Provider == "":
+		return invalid("model", m.ID, "provider", "is empty")
+	case m.UpstreamModel == "":
+		return invalid("model", m.ID, "upstream_model", "is empty")
+	case m.ContextWindow < 0:
+		return invalid("model", m.ID, "context_window", "is %d, want 0 (not known) or more", m.ContextWindow)
+	case m.MaxOutputTokens < 0:
+		return invalid("model", m.ID, "max_output_tokens", "is %d, want 0 (not known) or more", m.MaxOutputTokens)
+	case m.ContextWindow > 0 && m.MaxOutputTokens > m.ContextWindow:
+		return invalid("model", m.ID, "max_output_tokens", "is %d, more than the %d of context_window", m.MaxOutputTokens, m.ContextWindow)
+	}
+	return nil
+}
+
+// MemberRole says when a pool uses a member.
+type MemberRole string
+
+// The roles.
+const (
+	RoleMember       MemberRole = "member"        // a thread's home may be here
+	RoleFailoverOnly MemberRole = "failover_only" // never a home, only where another failed
+)
+
+// PoolMember is a model of a pool.
+type PoolMember struct {
+	Model  string     `json:"model"`            // id of a model, never of a pool
+	Weight int        `json:"weight,omitempty"` // share of the threads, 1 to 1000; 0 is 1
+	Role   MemberRole `json:"role,omitempty"`   // empty: member
+}
+
+// PoolRouting says how a pool chooses its home.
+type PoolRouting string
+
+// The routings. Both need nothing that processes would have to share; turns that go
+// round the members in order do, and are not offered.
+const (
+	// RouteDeterministic spreads threads over the members by their weights: a thread
+	// keeps its home, and a member that comes or goes moves only its own share.
+	RouteDeterministic PoolRouting = "deterministic"
+	// RouteFirstHealthy is the first member of role member.
+	RouteFirstHealthy PoolRouting = "first_healthy"
+)
+
+// StickyScope says what keeps its home.
+type StickyScope string
+
+// The scopes.
+const (
+	StickyThread StickyScope = "thread" // every run of a thread has one home
+	StickyRun    StickyScope = "run"    // each run chooses anew
+)
+
+// PoolSwitch says when a pool leaves its home for another member.
+type PoolSwitch struct {
+	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // the home failed too often of late; nil is true
+	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now; nil is true
+	OnPermanent   *bool `json:"on_permanent,omitempty"`    // it knows no such key or model; nil is false
+	// QuotaRetryAfterThresholdMS is how long a wait, in milliseconds, the home must
+	// ask for until the pool leaves it; 0: any.
+	QuotaRetryAfterThresholdMS int `json:"quota_retry_after_threshold_ms,omitempty"`
+	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope; 0: no limit
+}
+
+// ModelPoolSpec is a group of models that agents use as one. Today a pool chooses a
+// home for each thread; failing over to other members is data that is checked and
+// not acted on yet, so that members of role failover_only are not used.
+type ModelPoolSpec struct {
+	ID          string       `json:"id"` // what agents name as their model
+	Members     []PoolMember `json:"members"`
+	Routing     PoolRouting  `json:"routing,omitempty"`      // empty: deterministic
+	StickyScope StickyScope  `json:"sticky_scope,omitempty"` // empty: thread
+	Switch      PoolSwitch   `json:"switch,omitzero"`
+}
+
+// maxWeight bounds a member's weight.
+const maxWeight = 1000
+
+// DecodePool reads one pool from JSON as strictly as [DecodeSpec] reads a spec.
+func DecodePool(data []byte) (ModelPoolSpec, error) { return decode[ModelPoolSpec]("pool spec", data) }
+
+// Check validates the spec by itself; the error wraps a [FieldError].
+func (p ModelPoolSpec) Check() error {
+	if err := checkID("pool", p.ID); err != nil {
+		return err
+	}
+	if err := p.checkMembers(); err != nil {
+		return err
+	}
+	switch p.Routing {
+	case "", RouteDeterministic, RouteFirstHealthy:
+	default:
+		return invalid("pool", p.ID, "routing", "is %q, allowed are %q and %q", excerpt(p.Routing), RouteDeterministic, RouteFirstHealthy)
+	}
+	switch p.StickyScope {
+	case "", StickyThread, StickyRun:
+	default:
+		return invalid("pool", p.ID, "sticky_scope", "is %q, allowed are %q and %q", excerpt(p.StickyScope), StickyThread, StickyRun)
+	}
+	if n := p.Switch.QuotaRetryAfterThresholdMS; n < 0 {
+		return invalid("pool", p.ID, "switch.quota_retry_after_threshold_ms", "is %d, want 0 (any wait) or more", n)
+	}
+	if n := p.Switch.MaxSwitches; n < 0 {
+		return invalid("pool", p.ID, "switch.max_switches", "is %d, want 0 (no limit) or more", n)
+	}
+	return nil
+}
+
+func (p ModelPoolSpec) checkMembers() error {
+	homes := 0
+	for i, m := range p.Members {
+		at := fmt.Sprintf("members[%d]", i)
+		switch {
+		case m.Model == "":
+			return invalid("pool", p.ID, at+".model", "is empty")
+		case slices.ContainsFunc(p.Members[:i], func(o PoolMember) bool { return o.Model == m.Model }):
+			return invalid("pool", p.ID, at+".model", "is %q, which is a member already", core.Excerpt(m.Model))
+		case m.Role != "" && m.Role != RoleMember && m.Role != RoleFailoverOnly:
+			return invalid("pool", p.ID, at+".role", "is %q, allowed are %q and %q", excerpt(m.Role), RoleMember, RoleFailoverOnly)
+		case m.Role == RoleFailoverOnly && m.Weight != 0:
+			return invalid("pool", p.ID, at+".weight", "is %d, a member of role %q has none", m.Weight, RoleFailoverOnly)
+		case m.Weight < 0 || m.Weight > maxWeight:
+			return invalid("pool", p.ID, at+".weight", "is %d, allowed are 1 to %d", m.Weight, maxWeight)
+		}
+		if m.Role != RoleFailoverOnly {
+			homes++
+		}
+	}
+	if homes == 0 {
+		return invalid("pool", p.ID, "members", "has none of role %q", RoleMember)
+	}
+	return nil
+}
+
+// ProviderSpec is where models are called, and how.
+type ProviderSpec struct {
+	ID      string        `json:"id"`                 // what models name; see [core.CheckName]
+	Adapter string        `json:"adapter"`            // the code that speaks its protocol: a key of Parts.Adapters
+	BaseURL string        `json:"base_url,omitempty"` // http or https, without query; empty: the adapter's own
+	APIKey  secret.String `json:"api_key,omitzero"`
+	// APIKeyEnv is the name of the environment variable that whoever loads specs
+	// takes the key from; nothing here reads it. A provider that has a name and no key
+	// cannot be used.
+	APIKeyEnv string          `json:"api_key_env,omitempty"`
+	TimeoutMS int             `json:"timeout_ms,omitempty"` // of one call, up to 900,000; 0: the adapter's own
+	Options   json.RawMessage `json:"options,omitempty"`    // an object that the adapter knows
+}
+
+// maxTimeoutMS is what a function may run for.
+const maxTimeoutMS = 900_000
+
+// DecodeProvider reads one provider from JSON as strictly as [DecodeSpec] reads a
+// spec.
+func DecodeProvider(data []byte) (ProviderSpec, error) {
+	p, err := decode[ProviderSpec]("provider spec", data)
+	if len(p.Options) > 0 {
+		p.Options = normalJSON(p.Options)
+	}
+	return p, err
+}
+
+// Check validates the spec by itself; the error wraps a [FieldError].
+func (p ProviderSpec) Check() error {
+	if err := checkID("provider", p.ID); err != nil {
+		return err
+	}
+	switch {
+	case p.Adapter == "":
+		return invalid("provider", p.ID, "adapter", "is empty")
+	case p.TimeoutMS < 0 || p.TimeoutMS > maxTimeoutMS:
+		return invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (the adapter's own) to %d", p.TimeoutMS, maxTimeoutMS)
+	case len(p.Options) > 0 && (!json.Valid(p.Options) || normalJSON(p.Options)[0] != '{'):
+		return invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
+	case strings.Contains(p.BaseURL, "@"): // not quoted: what stands before it may be a password
+		return invalid("provider", p.ID, "base_url", "holds a user, want http:// or https://, a host and a path")
+	case p.BaseURL != "" && !isBase(p.BaseURL):
+		return invalid("provider", p.ID, "base_url", "is %q, want http:// or https://, a host and a path", core.Excerpt(p.BaseURL))
+	}
+	return nil
+}
+
+// isBase reports whether paths can be put behind the address.
+func isBase(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
+}
+
+// plain returns the spec without the key and what says where it comes from: what
+// may be stored, and what an agent's hash covers.
+func (p ProviderSpec) plain() ProviderSpec {
+	p.APIKey, p.APIKeyEnv = secret.String{}, ""
+	return p
+}
+
+// decode reads one checked spec.
+func decode[S interface{ Check() error }](what string, data []byte) (S, error) {
+	var s, none S
+	if err := strict.Decode(data, &s); err != nil {
+		return none, core.Errorf(core.CodeInvalid, "%s: %w", what, err)
+	}
+	if err := s.Check(); err != nil {
+		return none, err
+	}
+	return s, nil
+}

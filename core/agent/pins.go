@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Snapshots keeps the content of resolved agents by its hash, for good: see
+// store.Configs, which every backend implements.
+type Snapshots interface {
+	PutSnapshot(ctx context.Context, hash string, content []byte) error
+	Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error)
+}
+
+// Pins resolves agents for runs: a run begins with the agent as it is then, which is
+// stored, and goes on and ends with that one, whatever the registry has made of the
+// id since. It is safe for concurrent use.
+type Pins struct {
+	registry  *Registry
+	snapshots Snapshots
+	log       *slog.Logger
+
+	mu     sync.Mutex
+	stored map[string]bool      // hashes of today's agents that are known to be stored
+	before map[string]*Resolved // agents of other times, by hash
+}
+
+// ErrStore is a failure of the store that keeps agents: it says nothing about the
+// agent, and another try may find it.
+var ErrStore = errors.New("the store of agents failed")
+
+// maxBefore bounds the agents of other times that are kept in memory.
+const maxBefore = 64
+
+// NewPins returns the resolver of a registry whose agents are kept in snapshots.
+func NewPins(registry *Registry, snapshots Snapshots, log *slog.Logger) *Pins {
+	return &Pins{registry: registry, snapshots: snapshots, log: log, stored: map[string]bool{}, before: map[string]*Resolved{}}
+}
+
+// Resolve returns the agent that a run is pinned to by its hash. An empty pin is that
+// of a run which begins: it is today's agent, and is stored before Resolve returns,
+// once for each process.
+//
+// An id that is not registered is an error with code not_found, and so is what a
+// pinned agent names and this program has not. Content of a newer program has code
+// schema. A failure of the store is [ErrStore], whatever else it is. An agent that
+// was never stored, because a program before this one pinned it, is today's: that is
+// logged.
+func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
+	today, err := p.registry.Resolve(id)
+	switch {
+	case pin == "" && err != nil:
+		return nil, err
+	case pin == "":
+		return today, p.store(ctx, today)
+	case err == nil && today.Hash == pin:
+		return today, nil
+	}
+	then, known, lookup := p.lookup(ctx, pin)
+	switch {
+	case lookup != nil:
+		return nil, fmt.Errorf("agent %q as of %s: %w", id, core.Excerpt(pin), lookup)
+	case known:
+		return then, nil
+	case err != nil:
+		return nil, err
+	}
+	p.log.WarnContext(ctx, "a run goes on with today's agent: the one that it began with was not stored", "agent", id, "pin", pin, "today", today.Hash)
+	return today, nil
+}
+
+// store keeps today's agent, unless this process has done so.
+func (p *Pins) store(ctx context.Context, today *Resolved) error {
+	p.mu.Lock()
+	done := p.stored[today.Hash]
+	p.mu.Unlock()
+	if done {
+		return nil
+	}
+	// Not under the lock: two runs that begin at once store the same bytes twice.
+	if err := p.snapshots.PutSnapshot(ctx, today.Hash, today.Content()); err != nil {
+		return fmt.Errorf("%w: storing agent %q: %w", ErrStore, today.Spec.ID, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stored[today.Hash] = true
+	return nil
+}
+
+// lookup returns the agent of another time; false when it was never stored.
+func (p *Pins) lookup(ctx context.Context, pin string) (*Resolved, bool, error) {
+	p.mu.Lock()
+	then, known := p.before[pin]
+	p.mu.Unlock()
+	if known {
+		return then, true, nil
+	}
+	content, ok, err := p.snapshots.Snapshot(ctx, pin)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	if then, err = p.registry.ResolveContent(content); err != nil {
+		return nil, false, err
+	}
+	if then.Hash != pin {
+		return nil, false, core.Errorf(core.CodeCorrupt, "the stored content has another hash, %s", then.Hash)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.before) >= maxBefore {
+		maps.DeleteFunc(p.before, func(string, *Resolved) bool { return true })
+	}
+	p.before[pin] = then
+	return then, true, nil
+}

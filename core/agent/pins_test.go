@@ -1,0 +1,154 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// kept is a store of snapshots that counts what it is asked.
+type kept struct {
+	content map[string][]byte
+	puts    int
+	reads   int
+	failure error
+}
+
+func (k *kept) PutSnapshot(_ context.Context, hash string, content []byte) error {
+	k.puts++
+	if k.failure != nil {
+		return k.failure
+	}
+	if k.content == nil {
+		k.content = map[string][]byte{}
+	}
+	k.content[hash] = bytes.Clone(content)
+	return nil
+}
+
+func (k *kept) Snapshot(_ context.Context, hash string) ([]byte, bool, error) {
+	k.reads++
+	content, ok := k.content[hash]
+	return content, ok, k.failure
+}
+
+// program is a process with one agent, a.
+func program(t *testing.T, k *kept, log *bytes.Buffer, spec agent.Spec, plugins ...plugin.Plugin) *agent.Pins {
+	t.Helper()
+	if spec.ID == "" {
+		spec.ID = "a"
+	}
+	spec.Model = "m"
+	registry, err := agent.NewRegistry(agent.Parts{
+		Specs: []agent.Spec{spec}, Models: map[string]agent.ModelBinding{"m": {Model: mute{}}}, Plugins: plugins,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return agent.NewPins(registry, k, slog.New(slog.NewTextHandler(log, nil)))
+}
+
+func mustResolve(t *testing.T, p *agent.Pins, id, pin string) *agent.Resolved {
+	t.Helper()
+	r, err := p.Resolve(t.Context(), id, pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
+	var k kept
+	var log bytes.Buffer
+	yesterday := program(t, &k, &log, agent.Spec{SystemPrompt: "old"})
+	pin := mustResolve(t, yesterday, "a", "").Hash
+	mustResolve(t, yesterday, "a", "")
+	mustResolve(t, yesterday, "a", pin)
+	if k.puts != 1 || k.reads != 0 {
+		t.Errorf("%d puts and %d reads, want the agent stored once and never read", k.puts, k.reads)
+	}
+	for name, today := range map[string]*agent.Pins{
+		"changed": program(t, &k, &log, agent.Spec{SystemPrompt: "new"}),
+		"gone":    program(t, &k, &log, agent.Spec{ID: "b"}),
+	} {
+		before := k.reads
+		for range 2 {
+			if r := mustResolve(t, today, "a", pin); r.Spec.SystemPrompt != "old" || r.Hash != pin {
+				t.Errorf("%s: the run goes on with the prompt %q of %s", name, r.Spec.SystemPrompt, r.Hash)
+			}
+		}
+		if k.reads != before+1 {
+			t.Errorf("%s: the agent was read %d times, want once", name, k.reads-before)
+		}
+	}
+	if log.Len() != 0 {
+		t.Errorf("it logs %s", &log)
+	}
+}
+
+func TestResolveOfAPinRefuses(t *testing.T) {
+	var k kept
+	pin := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash
+	other := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: "x"}), "a", "").Hash
+	k.content["newer"] = []byte(`{"spec":{"id":"a","model":"m"},"orchestra":[]}`)
+	k.content["damaged"] = []byte(`{"spec":`)
+	k.content["swapped"] = k.content[other]
+	today := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	tests := []struct {
+		name, id, pin, want string
+		code                core.Code
+	}{
+		{"an agent that does not exist", "c", "", `agent "c" not found, known are: a`, core.CodeNotFound},
+		{"one that was never stored either", "c", "lost", `agent "c" not found, known are: a`, core.CodeNotFound},
+		{"a plugin that is gone", "a", pin, fmt.Sprintf(`agent "a" as of %s: resolving agent "a": plugin "p" not found, known are: none`, pin), core.CodeNotFound},
+		{"content of a newer program", "a", "newer", `agent "a" as of newer: content of an agent: unknown field "orchestra", allowed are: spec, pool, models, providers`, core.CodeSchema},
+		{"damage", "a", "damaged", `agent "a" as of damaged: content of an agent: not JSON: unexpected EOF`, core.CodeCorrupt},
+		{"content of another agent", "a", "swapped", fmt.Sprintf(`agent "a" as of swapped: the stored content has another hash, %s`, other), core.CodeCorrupt},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := today.Resolve(t.Context(), tt.id, tt.pin)
+			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != tt.code || errors.Is(err, agent.ErrStore) {
+				t.Errorf("code %s, want %s\n%s", core.CodeOf(err), tt.code, diff)
+			}
+		})
+	}
+}
+
+func TestFailureOfTheStoreIsWorthAnotherTry(t *testing.T) {
+	down := errors.New("down")
+	k := kept{failure: down}
+	p := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	for _, pin := range []string{"", "other"} {
+		if _, err := p.Resolve(t.Context(), "a", pin); !errors.Is(err, agent.ErrStore) || !errors.Is(err, down) {
+			t.Errorf("pin %q: %v, want a failure of the store", pin, err)
+		}
+	}
+	k.failure = nil
+	mustResolve(t, p, "a", "")
+	if len(k.content) != 1 || k.puts != 2 {
+		t.Errorf("%d agents are stored by %d puts, want 1 by 2", len(k.content), k.puts)
+	}
+}
+
+// A program before this one noted a hash, and stored nothing under it.
+func TestAgentThatWasNeverStoredIsTodaysAndSaysSo(t *testing.T) {
+	var log bytes.Buffer
+	p := program(t, &kept{}, &log, agent.Spec{SystemPrompt: "new"})
+	if r := mustResolve(t, p, "a", "ancient"); r.Spec.SystemPrompt != "new" {
+		t.Errorf("prompt %q", r.Spec.SystemPrompt)
+	}
+	if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "pin=ancient") {
+		t.Errorf("it logs %s", &log)
+	}
+}

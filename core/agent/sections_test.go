@@ -1,0 +1,123 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+type greeting struct {
+	Text  string `json:"text"`
+	Times int    `json:"times"`
+}
+
+// greeter blocks every call with its greeting: what a gate says shows which settings
+// an agent's plugin has.
+type greeter struct{}
+
+var greetings = plugin.Section[greeting]{Name: "greeting", Default: greeting{Text: "hello", Times: 1}}
+
+func (greeter) ID() string { return "greeter" }
+
+func (greeter) Register(r *plugin.Registrar) error {
+	g, err := greetings.Read(r)
+	if err != nil {
+		return err
+	}
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+		return plugin.Block(fmt.Sprintf("%s x%d of %s, %v", g.Text, g.Times, c.Agent.ID, greetings.Of(c.Context) == g)), nil
+	})
+	return nil
+}
+
+func sectioned(specs ...agent.Spec) (*agent.Registry, error) {
+	for i := range specs {
+		specs[i].Model, specs[i].Plugins = "m", []string{"greeter"}
+	}
+	return agent.NewRegistry(agent.Parts{
+		Specs: specs, Models: map[string]agent.ModelBinding{"m": {Model: mute{}}}, Plugins: []plugin.Plugin{greeter{}},
+	})
+}
+
+func TestOnePluginHasOtherSettingsForEachAgent(t *testing.T) {
+	registry, err := sectioned(
+		agent.Spec{ID: "plain"},
+		agent.Spec{ID: "warm", Sections: map[string]json.RawMessage{"greeting": []byte(`{"text":"dear"}`)}},
+		agent.Spec{ID: "eager", Sections: map[string]json.RawMessage{"greeting": []byte(`{"times":3}`)}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"plain": "hello x1 of plain, true", "warm": "dear x1 of warm, true", "eager": "hello x3 of eager, true"} {
+		r, err := registry.Resolve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := r.Engine.Gate(t.Context(), plugin.Moment{Turn: &core.Message{}, Call: &core.ToolCall{}})
+		if err != nil || v.Reason != want {
+			t.Errorf("%s: %q, %v; want %q", id, v.Reason, err, want)
+		}
+	}
+	if w := registry.Warnings(); len(w) != 0 {
+		t.Errorf("warnings: %v", w)
+	}
+}
+
+func TestSectionsThatAreWrong(t *testing.T) {
+	tests := []struct {
+		name    string
+		strict  bool
+		section string
+		text    string
+		want    string // of the error
+		warning string
+	}{
+		{"an unknown member", false, "greeting", `{"txt":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": json: unknown field "txt"`, ""},
+		{"a member of another type", false, "greeting", `{"times":"x"}`, `resolving agent "a": registering plugin "greeter": section "greeting": json: cannot unmarshal string into Go struct field greeting.times of type int`, ""},
+		{"one that nobody reads", false, "farewell", `{}`, "<nil>", `agent "a": sections has "farewell", which no plugin of the agent reads; read are: greeting`},
+		{"one that nobody reads, in a strict spec", true, "farewell", `{}`, `agent "a": sections has "farewell", which no plugin of the agent reads; read are: greeting`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			registry, err := sectioned(agent.Spec{ID: "a", Strict: tt.strict, Sections: map[string]json.RawMessage{tt.section: []byte(tt.text)}})
+			if diff := cmp.Diff(tt.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if err != nil {
+				return
+			}
+			if w := registry.Warnings(); len(w) != 1 || w[0].String() != tt.warning {
+				t.Errorf("warnings %v, want %s", w, tt.warning)
+			}
+		})
+	}
+}
+
+func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
+	registry, err := sectioned(
+		agent.Spec{ID: "a", Context: &agent.ContextWindowPolicy{}, Delegates: []string{"b"}, Retry: agent.Retry{StreamIdleTimeoutMS: new(5000)}},
+		agent.Spec{ID: "b"},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range registry.Warnings() {
+		got = append(got, w.String())
+	}
+	want := []string{
+		`agent "a": context is not in use yet and has no effect`,
+		`agent "a": delegates is not in use yet and has no effect`,
+		`agent "a": retry.stream_idle_timeout_ms is not in use yet and has no effect`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,280 @@
+// Package specfile reads agents, models, pools and providers from YAML and JSON
+// files. It links a YAML parser, so that only programs that load files import it.
+//
+// A file holds one or several documents. One that has an id is an agent; every other
+// one is an object of lists, any of which may be left out:
+//
+//	default: helper
+//	agents:
+//	  - id: helper
+//	    model: fast
+//	    system_prompt: Be brief.
+//	models:
+//	  - {id: fast, provider: vendor, upstream_model: fast-1}
+//	providers:
+//	  - {id: vendor, adapter: openai, api_key_env: VENDOR_KEY}
+//
+// Reading is strict: an unknown field, one that is given twice, a value of a wrong
+// type or out of its range and an id that two documents have are an [Error] with
+// file, line and column. Texts are taken as they stand: ${NAME} is not replaced. Keys
+// do not stand in files, only the name of an environment variable does, which
+// [Loader.Env] is asked for.
+//
+// Of YAML it takes what JSON can say, and anchors: no merge keys, no tags, and
+// numbers as JSON writes them. A field with nothing behind its colon is null.
+package specfile
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/secret"
+)
+
+// MaxFile is the largest file, in bytes.
+const MaxFile = 1 << 20
+
+// Loader reads files. The zero value looks no keys up.
+type Loader struct {
+	// Env returns an environment variable, as os.LookupEnv does. A provider whose
+	// variable is not set, or that nobody looks up, stays without a key, which is an
+	// error when an agent uses it and not before: a process that runs no steps needs
+	// no keys.
+	Env func(name string) (value string, ok bool)
+}
+
+// Error is what is wrong in a file. It comes wrapped in a [core.Error] with code
+// invalid.
+type Error struct {
+	File         string
+	Line, Column int // from 1; 0: of the file as a whole
+	Text         string
+	cause        error
+}
+
+// Error returns "file:line:column: text".
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Text
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
+}
+
+// Unwrap returns what Text is made of, if it was an error.
+func (e *Error) Unwrap() error { return e.cause }
+
+func failed(file string, at place, cause error) error {
+	return core.Errorf(core.CodeInvalid, "%w", &Error{File: file, Line: at.line, Column: at.column, Text: cause.Error(), cause: cause})
+}
+
+// Load reads with the zero [Loader].
+func Load(fsys fs.FS, patterns ...string) (agent.Parts, error) {
+	return Loader{}.Load(fsys, patterns...)
+}
+
+// Decode reads with the zero [Loader].
+func Decode(name string, data []byte) (agent.Parts, error) { return Loader{}.Decode(name, data) }
+
+// Load reads every file that a pattern of fs.Glob matches, in the order of their
+// names, into the data of Parts: Specs, ModelSpecs, Pools, Providers and Default. No
+// patterns are *.yaml, *.yml and *.json. A pattern that matches no file is an error;
+// without patterns, that there is no file at all.
+func (l Loader) Load(fsys fs.FS, patterns ...string) (agent.Parts, error) {
+	names, err := matches(fsys, patterns)
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	r := reading{loader: l, ids: map[string]string{}}
+	for _, name := range names {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return agent.Parts{}, fmt.Errorf("reading specs: %w", err)
+		}
+		if err := r.file(name, data); err != nil {
+			return agent.Parts{}, err
+		}
+	}
+	return r.parts, nil
+}
+
+func matches(fsys fs.FS, patterns []string) ([]string, error) {
+	asked := patterns
+	if len(patterns) == 0 {
+		asked = []string{"*.yaml", "*.yml", "*.json"}
+	}
+	var names []string
+	for _, pattern := range asked {
+		found, err := fs.Glob(fsys, pattern)
+		if err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "pattern %q: %w", pattern, err)
+		}
+		if len(found) == 0 && len(patterns) > 0 {
+			return nil, core.Errorf(core.CodeNotFound, "no file matches %q", pattern)
+		}
+		names = append(names, found...)
+	}
+	if len(names) == 0 {
+		return nil, core.Errorf(core.CodeNotFound, "there is no file *.yaml, *.yml or *.json")
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// Decode reads one file's text; the name is that of errors, and its end says whether
+// the text is YAML (.yaml, .yml) or JSON (.json).
+func (l Loader) Decode(name string, data []byte) (agent.Parts, error) {
+	r := reading{loader: l, ids: map[string]string{}}
+	if err := r.file(name, data); err != nil {
+		return agent.Parts{}, err
+	}
+	return r.parts, nil
+}
+
+// reading collects what files hold.
+type reading struct {
+	loader Loader
+	parts  agent.Parts
+	ids    map[string]string // kind and id -> where it was given
+}
+
+// lists is a document that is no agent.
+type lists struct {
+	Agents    []json.RawMessage `json:"agents"`
+	Models    []json.RawMessage `json:"models"`
+	Pools     []json.RawMessage `json:"pools"`
+	Providers []json.RawMessage `json:"providers"`
+	Default   string            `json:"default"`
+}
+
+func (r *reading) file(name string, data []byte) error {
+	if len(data) > MaxFile {
+		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", len(data), MaxFile))
+	}
+	var documents []document
+	var err error
+	switch path.Ext(name) {
+	case ".yaml", ".yml":
+		documents, err = parseYAML(data)
+	case ".json":
+		documents, err = parseJSON(data)
+	default:
+		err = errors.New("specs are read from files that end in .yaml, .yml or .json")
+	}
+	if err != nil {
+		var at *placed
+		if errors.As(err, &at) {
+			return failed(name, at.at, at.cause)
+		}
+		return failed(name, place{}, err)
+	}
+	for _, d := range documents {
+		d.file = name
+		if err := r.document(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reading) document(d document) error {
+	if _, single := d.at["id"]; single {
+		return r.agent(d, "", d.json)
+	}
+	var l lists
+	if err := strict.Decode(d.json, &l); err != nil {
+		return d.failed("", err)
+	}
+	if l.Default != "" {
+		if r.parts.Default != "" {
+			return d.failed("default", fmt.Errorf("default is given twice, first at %s", r.ids["default"]))
+		}
+		r.parts.Default, r.ids["default"] = l.Default, d.where("default")
+	}
+	for _, list := range []struct {
+		name  string
+		items []json.RawMessage
+		read  func(d document, at string, item json.RawMessage) error
+	}{
+		{"agents", l.Agents, r.agent}, {"models", l.Models, r.model}, {"pools", l.Pools, r.pool}, {"providers", l.Providers, r.provider},
+	} {
+		for i, item := range list.items {
+			if err := list.read(d, strict.Index(list.name, i), item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reading) agent(d document, at string, item json.RawMessage) error {
+	spec, err := agent.DecodeSpec(item)
+	if err == nil {
+		err = r.once("agent", spec.ID, d, at)
+	}
+	if err != nil {
+		return d.failed(at, err)
+	}
+	r.parts.Specs = append(r.parts.Specs, spec)
+	return nil
+}
+
+func (r *reading) model(d document, at string, item json.RawMessage) error {
+	spec, err := agent.DecodeModel(item)
+	if err == nil {
+		err = r.once("model", spec.ID, d, at)
+	}
+	if err != nil {
+		return d.failed(at, err)
+	}
+	r.parts.ModelSpecs = append(r.parts.ModelSpecs, spec)
+	return nil
+}
+
+func (r *reading) pool(d document, at string, item json.RawMessage) error {
+	spec, err := agent.DecodePool(item)
+	if err == nil {
+		err = r.once("pool", spec.ID, d, at)
+	}
+	if err != nil {
+		return d.failed(at, err)
+	}
+	r.parts.Pools = append(r.parts.Pools, spec)
+	return nil
+}
+
+func (r *reading) provider(d document, at string, item json.RawMessage) error {
+	if where := strict.Join(at, "api_key"); d.has(where) {
+		return d.failed(where, errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
+	}
+	spec, err := agent.DecodeProvider(item)
+	if err == nil {
+		err = r.once("provider", spec.ID, d, at)
+	}
+	if err != nil {
+		return d.failed(at, err)
+	}
+	if spec.APIKeyEnv != "" && r.loader.Env != nil {
+		key, _ := r.loader.Env(spec.APIKeyEnv)
+		spec.APIKey = secret.New(key)
+	}
+	r.parts.Providers = append(r.parts.Providers, spec)
+	return nil
+}
+
+// once notes where an id was given, and refuses it where it was before.
+func (r *reading) once(kind, id string, d document, at string) error {
+	key := kind + " " + id
+	if first, twice := r.ids[key]; twice {
+		return fmt.Errorf("%s %q is given twice, first at %s", kind, id, first)
+	}
+	r.ids[key] = d.where(cmp.Or(at, "id"))
+	return nil
+}

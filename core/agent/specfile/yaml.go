@@ -1,0 +1,175 @@
+package specfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent/internal/strict"
+)
+
+// maxNodes bounds what aliases can make of a small file.
+const maxNodes = 100_000
+
+// parseYAML returns the documents that are not empty.
+func parseYAML(data []byte) (documents []document, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var root yaml.Node
+		if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, syntax(err)
+		}
+		if len(root.Content) == 0 || root.Content[0].ShortTag() == "!!null" {
+			continue
+		}
+		c := conversion{at: map[string]place{}}
+		c.at[""] = placeOf(root.Content[0])
+		if err := c.value(root.Content[0], "", 1); err != nil {
+			return nil, err
+		}
+		documents = append(documents, document{json: c.out.Bytes(), at: c.at})
+	}
+}
+
+// line finds the line in an error of the parser, which offers it in no other form.
+var line = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// syntax is an error of the parser with its line as our errors say it. Only what is
+// shown depends on the text.
+func syntax(err error) error {
+	text := err.Error()
+	at := place{line: 1, column: 1}
+	if m := line.FindStringSubmatch(text); m != nil {
+		at.line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
+	} else if rest, ok := bytes.CutPrefix([]byte(text), []byte("yaml: ")); ok {
+		text = string(rest)
+	}
+	return errorAt(at, "not YAML: %s", text)
+}
+
+func placeOf(n *yaml.Node) place { return place{line: n.Line, column: n.Column} }
+
+// conversion writes a tree of YAML as JSON.
+type conversion struct {
+	out   bytes.Buffer
+	at    map[string]place
+	nodes int
+}
+
+func (c *conversion) value(n *yaml.Node, path string, depth int) error {
+	if c.nodes++; c.nodes > maxNodes {
+		return errorAt(placeOf(n), "the document has more than %d values, aliases counted where they stand", maxNodes)
+	}
+	if depth > maxDepth {
+		return errorAt(placeOf(n), "lists and objects nest deeper than %d", maxDepth)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return c.value(n.Alias, path, depth+1) // deeper: an alias may stand in what it stands for
+	case yaml.MappingNode:
+		return c.object(n, path, depth)
+	case yaml.SequenceNode:
+		return c.list(n, path, depth)
+	case yaml.ScalarNode:
+		return c.scalar(n)
+	}
+	return errorAt(placeOf(n), "there is no value")
+}
+
+func (c *conversion) object(n *yaml.Node, path string, depth int) error {
+	if tag := n.ShortTag(); tag != "!!map" {
+		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
+	}
+	seen := make(map[string]bool, len(n.Content)/2)
+	c.out.WriteByte('{')
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch {
+		case key.ShortTag() == "!!merge":
+			return errorAt(placeOf(key), "merge keys (<<) are not read, repeat the fields")
+		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
+			return errorAt(placeOf(key), "a field's name is text, put it in quotes")
+		}
+		at := strict.Join(path, key.Value)
+		if seen[key.Value] {
+			return errorAt(placeOf(key), "%s is given twice", at)
+		}
+		seen[key.Value] = true
+		c.at[at] = placeOf(key)
+		if i > 0 {
+			c.out.WriteByte(',')
+		}
+		if err := c.text(key); err != nil {
+			return err
+		}
+		c.out.WriteByte(':')
+		if err := c.value(n.Content[i+1], at, depth+1); err != nil {
+			return err
+		}
+	}
+	c.out.WriteByte('}')
+	return nil
+}
+
+func (c *conversion) list(n *yaml.Node, path string, depth int) error {
+	if tag := n.ShortTag(); tag != "!!seq" {
+		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
+	}
+	c.out.WriteByte('[')
+	for i, item := range n.Content {
+		if i > 0 {
+			c.out.WriteByte(',')
+		}
+		at := strict.Index(path, i)
+		c.at[at] = placeOf(item)
+		if err := c.value(item, at, depth+1); err != nil {
+			return err
+		}
+	}
+	c.out.WriteByte(']')
+	return nil
+}
+
+// number is how JSON writes numbers: YAML has more ways, some of which mean another
+// number than they seem to (012 is ten).
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+func (c *conversion) scalar(n *yaml.Node) error {
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!!timestamp": // a date is a text that JSON has no other form for
+		return c.text(n)
+	case "!!null":
+		c.out.WriteString("null")
+	case "!!bool":
+		var truth bool
+		if err := n.Decode(&truth); err != nil {
+			return errorAt(placeOf(n), "%q is neither true nor false", core.Excerpt(n.Value))
+		}
+		c.out.WriteString(strconv.FormatBool(truth))
+	case "!!int", "!!float":
+		if !number.MatchString(n.Value) {
+			return errorAt(placeOf(n), "%s is no number as JSON writes it; a text is put in quotes", core.Excerpt(n.Value))
+		}
+		c.out.WriteString(n.Value)
+	default:
+		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
+	}
+	return nil
+}
+
+func (c *conversion) text(n *yaml.Node) error {
+	text, err := core.EncodeJSON(n.Value)
+	if err != nil {
+		return errorAt(placeOf(n), "%w", err)
+	}
+	c.out.Write(text)
+	return nil
+}

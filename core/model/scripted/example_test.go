@@ -1,0 +1,37 @@
+package scripted_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// order is a tool of the agent that is tested.
+func order(_ context.Context, _ tool.Call, a struct {
+	Dish string `json:"dish"`
+}) (string, error) {
+	return "one " + a.Dish + " is on its way", nil
+}
+
+// A test of an agent needs no model: "call: TOOL J" makes the scripted one call any of
+// the agent's tools with the arguments J, so that tools, plugins and gates do what they
+// would; then it says the result. In a test, the last line is the comparison.
+func Example() {
+	r, err := runtime.New(agent.Parts{
+		Specs:  []agent.Spec{{ID: "waiter", Model: "scripted"}},
+		Models: map[string]agent.ModelBinding{"scripted": {Model: scripted.New(env.System())}},
+		Tools:  []tool.Tool{tool.New("order", "Orders a dish.", order)},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := r.Run(context.Background(), "waiter", `call: order {"dish":"soup"}`)
+	fmt.Println(result.Text == "The result of order: one soup is on its way", err)
+	// Output: true <nil>
+}

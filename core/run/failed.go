@@ -1,0 +1,62 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// failStep ends a step whose model has failed, in a run that tolerates this: a record
+// of the failure stands where the turn would. Everything else of the step holds, such
+// as its input, what hooks before the inference changed and the phase StepEnd, so that a next
+// step goes on from it and asks the model again, with all its retries.
+//
+// Nothing but commit B makes it visible. A crash before that costs what a crash in
+// any inference does: the next claim makes what is left of the step's model calls.
+func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
+	failed := &thread.Failure{
+		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.step),
+	}
+	if err := m.void(ctx); err != nil {
+		return Stepped{}, err
+	}
+	m.addFailure(failed, sum(m.unsaid.spent, m.unsaid.usage))
+	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
+	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())
+	if err != nil {
+		return Stepped{}, err
+	}
+	m.events.inferenceFailed(m.unsaid.id, failed)
+	return m.finishStep(ctx, ending{termination: verdict})
+}
+
+// void tells a reader that what they were shown of the turn comes to nothing. What
+// follows has the next fence: a client that holds a position in the lost text and
+// reconnects is told the same.
+func (m *machine) void(ctx context.Context) error {
+	if m.events.sink == nil || !m.unsaid.shown() {
+		return nil
+	}
+	if err := m.refence(ctx, m.head); err != nil {
+		return err
+	}
+	m.events.fence = m.fence()
+	m.events.emitUnplaced(core.Event{Type: core.EventStepRestarted, RunID: m.id})
+	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: m.unsaid.id})
+	return nil
+}
+
+// addFailure puts the failure into the draft, with what the hooks before the
+// inference changed. Tokens of the calls that failed count, as far as they are known.
+func (d *draft) addFailure(failed *thread.Failure, spent *core.Usage) {
+	d.totals.Steps = d.events.step
+	if spent != nil {
+		d.totals.Usage = d.totals.Usage.Add(*spent)
+	}
+	d.totals.EndStep(true)
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence}
+	d.movePatches(&entry)
+	d.add(entry)
+}

@@ -1,0 +1,108 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// The stop policies are asked about a step with what its records say and the window
+// shows: its totals and its own time, and neither this process's clock nor its
+// memory. So the step that heard the turn, one that takes its round over and one that
+// has read the thread anew come to the same. They are asked
+//
+//   - behind commit A, before a call is looked at, and by each claim that goes on
+//     with the round;
+//   - once more when the round is whole and all its calls have failed;
+//   - about a turn without calls before commit B, which alone makes it visible;
+//   - about a failed inference, likewise.
+
+// judge returns what the first policy that stops says of the step, else nil. failed
+// is its inference's failure, and turn is zero then. before are the messages in front
+// of the turn. A policy that panics ends the run with an error.
+func (d *draft) judge(turn core.Message, failed *thread.Failure, before []core.Message) (*core.Termination, error) {
+	at, started := turn.CreatedAt, d.record.StartedAt
+	view := stop.View{Step: d.events.step, Turn: turn, Usage: d.totals.Usage, ErrorSteps: d.totals.ErrorSteps}
+	if failed != nil {
+		view.Failed, at = failed.Kind, failed.At
+	}
+	// Most runs have this one policy, which asks for nothing that has to be looked up.
+	if end := stop.MaxRounds(d.agent.Spec.Rounds()).Check(view); end != nil || !d.judged() {
+		return end, nil
+	}
+	view.Now = time.UnixMilli(at).UTC()
+	if started != 0 { // else the record was lost, see identify
+		view.StartedAt = time.UnixMilli(started).UTC()
+	}
+	view.Turns = ofRun(before, d.id)
+	view.Calls, view.Texts = d.totals.TurnPrints()
+	for _, policies := range [2][]stop.Policy{d.agent.Stops, d.stops} {
+		for _, p := range policies {
+			if end, err := check(p, view); end != nil || err != nil {
+				return end, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// judged reports whether the run has policies besides max_rounds.
+func (d *draft) judged() bool { return len(d.agent.Stops)+len(d.stops) > 0 }
+
+// check asks one policy, which is the user's code.
+func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
+	if err := env.Protect(func() error { end = p.Check(view); return nil }); err != nil {
+		return nil, endAt("stop_policy", fmt.Sprintf("stop policy %q", stop.Name(p)), err)
+	}
+	if end != nil && end.Type == "" {
+		typed := *end
+		typed.Type = core.TerminationStopped
+		end = &typed
+	}
+	return end, nil
+}
+
+// ofRun returns the messages at the end that are the run's.
+func ofRun(messages []core.Message, run core.ID) []core.Message {
+	first := len(messages)
+	for first > 0 && messages[first-1].RunID == run {
+		first--
+	}
+	return messages[first:len(messages):len(messages)]
+}
+
+// tolerated is the failure of the model that err is, if a policy is to judge it
+// instead of the run ending with it; nil if not. A provider that asks for a longer
+// pause than is waited would only refuse the next step as well.
+func (d *draft) tolerated(err error) *ended {
+	var end *ended
+	if !errors.As(err, &end) || end.termination.Code != "model" {
+		return nil
+	}
+	if !stop.Tolerates(d.agent.Stops) && !stop.Tolerates(d.stops) {
+		return nil
+	}
+	return end
+}
+
+// failureOther is the kind of a failure that no provider has classed: a panic of the
+// adapter, or calls that an earlier delivery made.
+const failureOther = "other"
+
+// failureKind is the kind of a model's failure, for records and policies.
+func failureKind(err error) string {
+	var failure *model.Error
+	switch {
+	case errors.As(err, &failure) && failure.Kind != "":
+		return string(failure.Kind)
+	case errors.Is(err, model.ErrTruncated):
+		return string(model.KindInterrupted)
+	}
+	return failureOther
+}

@@ -1,0 +1,68 @@
+package run
+
+import "sync/atomic"
+
+// list is a slice that only grows at its end, and of which any number of owners may
+// hold versions: a conversation in the cache, the draft that began from it, the
+// conversation that the draft came to. They share one array: whoever holds the
+// version that ends where the array is in use appends in place, and everybody else
+// copies first. So a step of a long thread does not copy the thread.
+//
+// A version never changes, and may be read from any goroutine. What is beyond its
+// end may be written at any time by the holder of another version, which is why
+// slice hands out no room to append.
+type list[T any] struct {
+	items []T
+	from  int64         // place of the first item in the array
+	used  *atomic.Int64 // of the array; nil: the array is not shared
+}
+
+// listOf is a list of items that nobody changes any more.
+func listOf[T any](items []T) list[T] { return list[T]{items: items[:len(items):len(items)]} }
+
+// slice returns the items, without room behind them.
+func (l list[T]) slice() []T { return l.items[:len(l.items):len(l.items)] }
+
+func (l list[T]) len() int { return len(l.items) }
+
+// end is the place in the array behind the last item.
+func (l list[T]) end() int64 { return l.from + int64(len(l.items)) }
+
+// without returns the list without its first n items.
+func (l list[T]) without(n int) list[T] {
+	return list[T]{items: l.items[n:], from: l.from + int64(n), used: l.used}
+}
+
+// first returns the list of the first n items. Its end is not where the array is in
+// use, unless that is all of them: to append to it copies.
+func (l list[T]) first(n int) list[T] {
+	return list[T]{items: l.items[:n], from: l.from, used: l.used}
+}
+
+// with returns the list with an item more.
+func (l list[T]) with(item T) list[T] {
+	n := len(l.items)
+	if l.used != nil && n < cap(l.items) && l.used.CompareAndSwap(l.end(), l.end()+1) {
+		l.items = l.items[:n+1]
+		l.items[n] = item
+		return l
+	}
+	// Half of it again, so that a thread of any length is copied now and then, not with
+	// every step.
+	grown := make([]T, n+1, max(8, n+n/2))
+	copy(grown, l.items)
+	grown[n] = item
+	l.items, l.from, l.used = grown, 0, new(atomic.Int64)
+	l.used.Store(int64(n + 1))
+	return l
+}
+
+// along returns the list with the next item of a version that went on from it in the
+// same array; false if the other did not. The item is not looked at.
+func (l list[T]) along(other list[T]) (list[T], bool) {
+	if l.used == nil || l.used != other.used || other.end() <= l.end() || other.from > l.end() {
+		return l, false
+	}
+	l.items = l.items[:len(l.items)+1]
+	return l, true
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func items(l list[int]) []int { return append([]int{}, l.items...) }
+
+func TestListsThatShareAnArray(t *testing.T) {
+	base := list[int]{}.with(1).with(2)
+	first := base.with(3)
+	second := base.with(4) // first has the place behind base
+	third := first.with(5)
+	for _, tt := range []struct {
+		name  string
+		got   list[int]
+		want  []int
+		owner list[int] // whose array it is in
+	}{
+		{"the base stays", base, []int{1, 2}, base},
+		{"the first goes on in place", first, []int{1, 2, 3}, base},
+		{"the second has its own array", second, []int{1, 2, 4}, second},
+		{"the third goes on behind the first", third, []int{1, 2, 3, 5}, base},
+		{"a part appends in place", third.without(2).with(6), []int{3, 5, 6}, base},
+		{"the beginning copies", third.first(1).with(7), []int{1, 7}, list[int]{}},
+		{"what was given copies", listOf([]int{8}).with(9), []int{8, 9}, list[int]{}},
+	} {
+		if diff := cmp.Diff(tt.want, items(tt.got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if tt.owner.used != nil && tt.got.used != tt.owner.used {
+			t.Errorf("%s: it is in another array", tt.name)
+		}
+	}
+	if s := third.slice(); len(s) != 4 || cap(s) != 4 {
+		t.Errorf("a slice of 4 items has room for %d", cap(s))
+	}
+}
+
+func TestListGoesAlongWithAVersionOfItself(t *testing.T) {
+	base := list[int]{}.with(1)
+	other := base.with(2).with(3).without(1)
+	next, ok := base.along(other)
+	if !ok || !slices.Equal(next.items, []int{1, 2}) {
+		t.Fatalf("%v, %v; want 1 and 2", next.items, ok)
+	}
+	if next, ok = next.along(other); !ok || !slices.Equal(next.items, []int{1, 2, 3}) {
+		t.Fatalf("%v, %v; want 1 to 3", next.items, ok)
+	}
+	if next, ok = next.along(other); ok {
+		t.Errorf("it goes on behind the other's end: %v", next.items)
+	}
+	for name, stranger := range map[string]list[int]{
+		"one of another array": list[int]{}.with(1).with(2), "an empty one": {}, "one that begins later": other.without(2),
+	} {
+		if _, ok := base.along(stranger); ok {
+			t.Errorf("it goes along with %s", name)
+		}
+	}
+	if got := next.with(4); !slices.Equal(got.items, []int{1, 2, 3, 4}) || got.used != base.used {
+		t.Errorf("behind it stands %v, in another array: %v", got.items, got.used != base.used)
+	}
+}
+
+// However lists branch, each keeps what it was made of.
+func TestAnyListsKeepTheirItems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lists, want := []list[int]{{}}, [][]int{{}}
+		for i := range rapid.IntRange(1, 60).Draw(t, "operations") {
+			at := rapid.IntRange(0, len(lists)-1).Draw(t, "list")
+			l, w := lists[at], want[at]
+			switch n := rapid.IntRange(0, len(w)).Draw(t, "n"); rapid.IntRange(0, 5).Draw(t, "operation") {
+			case 0:
+				l, w = l.without(n), w[n:]
+			case 1:
+				l, w = l.first(n), w[:n]
+			default:
+				l, w = l.with(i), append(slices.Clone(w), i)
+			}
+			lists, want = append(lists, l), append(want, slices.Clone(w))
+		}
+		for i := range lists {
+			if !slices.Equal(lists[i].items, want[i]) {
+				t.Fatalf("list %d is %v, want %v", i, lists[i].items, want[i])
+			}
+		}
+	})
+}
+
+// Versions are read and appended to from any goroutine.
+func TestListsBranchConcurrently(t *testing.T) {
+	base := list[int]{}.with(0)
+	var group sync.WaitGroup
+	for n := 1; n <= 8; n++ {
+		group.Go(func() {
+			l := base
+			for range 100 {
+				l = l.with(n)
+			}
+			if got := slices.Index(l.items[1:], 9-n); n != 9-n && got >= 0 || len(l.items) != 101 {
+				t.Errorf("list %d has %d items, one of another at %d", n, len(l.items), got)
+			}
+		})
+	}
+	group.Wait()
+}

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// What a tool shows while it runs goes from the tool's goroutine through news to the
+// step's, which alone emits. A tool never waits for that: tool.Live bounds what a call
+// can show, so that news need not. Nothing is stored, and the events have no
+// position: a reader that comes back gets the call's result.
+//
+// The step's goroutine takes what was shown when it waits for tools: in a parallel
+// round in await, beside the calls that end; in a sequential one, where it waits for
+// one tool, in awaitTool.
+
+// live is the way of one call's reports, from where the call is started to where it
+// has returned or is left behind. It costs nothing that the call's parts do not
+// cost anyway, and without readers it is not set up.
+type live struct {
+	tool.Live
+	on       bool   // there are readers
+	id, name string // of the call
+	alone    bool   // of a sequential round: the step's goroutine waits for this tool alone
+	over     bool   // guarded by news.mu: nothing is taken any more
+}
+
+// shown is a report on its way to the readers.
+type shown struct {
+	from   *parts
+	report tool.Report
+}
+
+// listen lets the tool of a call show its work. It is called before the tool starts.
+func (s *parts) listen(id, name string, alone bool) {
+	s.live.on, s.live.id, s.live.name, s.live.alone = true, id, name, alone
+	s.live.Begin(s, s.step.env.Now)
+}
+
+// Show implements tool.Audience.
+func (s *parts) Show(r tool.Report) (more bool) { return s.step.news.show(shown{s, r}) }
+
+// show hands over a report, in the tool's goroutine. Looking at over and handing over
+// are one under the lock, as setting it is, so that nothing of a call comes
+// behind its end.
+func (n *news) show(s shown) (more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.silent || s.from.live.over {
+		return false
+	}
+	n.shown = append(n.shown, s)
+	n.wake()
+	return true
+}
+
+// mute takes nothing any more of what a tool shows, which is left behind.
+func (n *news) mute(s *parts) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.live.over = true
+}
+
+// returned tells whoever waits for a tool that it has returned. It shows nothing any
+// more: what it has started and left running does not count.
+func (n *news) returned(a *attempt) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a.parts.live.over, a.returned = true, true
+	if a.done != nil {
+		close(a.done)
+		return
+	}
+	n.wake()
+}
+
+// heard returns what was shown, and, unless the tool has returned, what is closed with
+// the next news.
+func (n *news) heard(a *attempt) (show []shown, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	show, n.shown = n.shown, nil
+	if a.returned {
+		return show, nil
+	}
+	return show, n.next()
+}
+
+// takeShown returns what was shown.
+func (n *news) takeShown() (show []shown) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	show, n.shown = n.shown, nil
+	return show
+}
+
+// silence says that nobody listens any more: tools are told when they show something.
+func (n *news) silence() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.silent = true
+}
+
+// emitShown emits what tools have shown, in the step's goroutine.
+func (p *step) emitShown(all []shown) {
+	for _, s := range all {
+		p.events.emitUnplaced(p.shownEvent(s))
+	}
+	if len(all) > 0 && !p.events.listened() {
+		p.news.silence()
+	}
+}
+
+// shownEvent is the event of a report. An activity has a message id of its own, by
+// which its changes find it: that of the call's result, and the kind.
+func (p *step) shownEvent(s shown) core.Event {
+	e := core.Event{Type: s.report.Type, MessageID: resultID(p.id, p.events.step, int(s.from.call)), CallID: s.from.live.id}
+	if s.report.Type == core.EventToolCallStreamDelta {
+		e.Name, e.Delta = s.from.live.name, s.report.Text
+		return e
+	}
+	e.MessageID += ":" + s.report.Kind
+	e.ActivityType, e.Content, e.Patch = s.report.Kind, s.report.Content, s.report.Patch
+	e.Replace = e.Type == core.EventActivitySnapshot
+	return e
+}

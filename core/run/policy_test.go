@@ -1,0 +1,472 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// takes10s is a model whose nth call takes ten seconds and says the nth list of deltas;
+// nil: it is overloaded. Every call costs 10 tokens.
+type takes10s struct {
+	turns [][]model.Delta
+	calls int
+}
+
+func (m *takes10s) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		deltas := m.turns[m.calls]
+		m.calls++
+		time.Sleep(10 * time.Second)
+		if !yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 6, Output: 4}}, nil) {
+			return
+		}
+		for _, d := range deltas {
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if n := len(deltas); n == 0 || deltas[n-1].Type != model.DeltaStop {
+			yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "10.0.0.7 is busy"})
+		}
+	}
+}
+
+// failingTool fails.
+var failingTool = toolFunc{name: "fails", run: func(context.Context, tool.Call) (tool.Result, error) {
+	return tool.Failed("no luck"), nil
+}}
+
+// saying is a turn of text and of calls.
+func saying(s string, pairs ...string) []model.Delta {
+	return append([]model.Delta{say(s)}, calls(pairs...)...)
+}
+
+// shares are how processes may share a run between them.
+var shares = []struct {
+	name       string
+	cold       bool // each step is another process's
+	interrupts bool // each process that has stored a turn dies in its tool round, and the next comes ten minutes later if the step is the last
+}{{name: "one process"}, {name: "a process for each step", cold: true}, {name: "takeovers", cold: true, interrupts: true}}
+
+// share runs the thread to its end, in one of the ways.
+func (w *world) share(t *testing.T, o options, cold, interrupts bool, last int) {
+	t.Helper()
+	for range 40 {
+		if w.head(t, key).DueAt == 0 {
+			return
+		}
+		head := w.take(t, key)
+		writes, dies := 0, interrupts && head.Run.Cursor != thread.CursorTools
+		w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			if writes++; dies && writes == commitB {
+				w.store.dead.Store(true)
+				return store.Outcome{}, errDead
+			}
+			return w.store.Backend.Commit(ctx, key, c)
+		}
+		_, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, nil)
+		w.store.OnCommit = nil
+		switch {
+		case errors.Is(err, errDead):
+			if w.store.dead.Store(false); int(head.Run.Step)+1 == last {
+				time.Sleep(10 * time.Minute)
+			}
+			w.reclaim(t)
+		case err != nil:
+			t.Fatal(err)
+		}
+		if cold {
+			w.stepper = w.other(t, o)
+		}
+	}
+	t.Fatal("the thread is still due after 40 claims")
+}
+
+func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
+	a, b, bad, done := calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), calls("fails", "{}"), text("done")
+	const askedA, gotA = `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`
+	const askedB, gotB = `assistant: [echo {"text":"b"}]`, `tool: {"text":"b"}`
+	const askedBad, gotBad = "assistant: [fails {}]", "tool: no luck"
+	tests := []struct {
+		name  string
+		stop  []stop.Spec
+		turns [][]model.Delta
+		log   []string
+		end   string
+	}{
+		{
+			"max_rounds", []stop.Spec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, b},
+			[]string{askedA, gotA, askedB, "tool: not executed: max_rounds"},
+			`done 2 {"type":"stopped","code":"max_rounds","detail":"step 2 of at most 2 still asked for tools"} ""`,
+		},
+		{
+			"max_rounds at an answer", []stop.Spec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, done},
+			[]string{askedA, gotA, "assistant: done"}, `done 2 {"type":"natural_end"} "done"`,
+		},
+		{
+			"timeout", []stop.Spec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, a},
+			[]string{askedA, gotA, askedB, gotB, askedA, "tool: not executed: timeout"},
+			`done 3 {"type":"stopped","code":"timeout","detail":"the run has taken 30s, at most 25s are allowed"} ""`,
+		},
+		{
+			"timeout at an answer", []stop.Spec{{Type: "timeout", Seconds: 25}}, [][]model.Delta{a, b, done},
+			[]string{askedA, gotA, askedB, gotB, "assistant: done"}, `done 3 {"type":"natural_end"} "done"`,
+		},
+		{
+			"token_budget", []stop.Spec{{Type: "token_budget", MaxTotal: 25}}, [][]model.Delta{a, b, a},
+			[]string{askedA, gotA, askedB, gotB, askedA, "tool: not executed: token_budget"},
+			`done 3 {"type":"stopped","code":"token_budget","detail":"the run has used 30 tokens, at most 25 are allowed"} ""`,
+		},
+		{
+			"token_budget of calls that failed", []stop.Spec{{Type: "token_budget", MaxTotal: 15}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{nil, nil},
+			[]string{"failed: overloaded", "failed: overloaded"},
+			`done 2 {"type":"stopped","code":"token_budget","detail":"the run has used 20 tokens, at most 15 are allowed"} ""`,
+		},
+		{
+			"consecutive_errors of calls", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, bad, bad},
+			[]string{askedA, gotA, askedBad, gotBad, askedBad, gotBad},
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
+		},
+		{
+			"consecutive_errors of the model", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, nil, {say("I wa")}},
+			[]string{askedA, gotA, "failed: overloaded", "failed: overloaded"},
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
+		},
+		{
+			"consecutive_errors of both", []stop.Spec{{Type: "consecutive_errors", Max: 3}}, [][]model.Delta{bad, nil, bad},
+			[]string{askedBad, gotBad, "failed: overloaded", askedBad, gotBad},
+			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 3, the limit is 3"} ""`,
+		},
+		{
+			"consecutive_errors in one step", []stop.Spec{{Type: "consecutive_errors", Max: 1}}, [][]model.Delta{nil},
+			[]string{"failed: overloaded"},
+			`done 1 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 1, the limit is 1"} ""`,
+		},
+		{
+			"a good call begins the count of errors anew", []stop.Spec{{Type: "consecutive_errors", Max: 2}},
+			[][]model.Delta{nil, calls("fails", "{}", "echo", `{"text":"a"}`), nil, a, bad, done},
+			[]string{
+				"failed: overloaded", `assistant: [fails {}][echo {"text":"a"}]`, gotBad, gotA, "failed: overloaded", askedA, gotA,
+				askedBad, gotBad, "assistant: done",
+			},
+			`done 6 {"type":"natural_end"} "done"`,
+		},
+		{
+			"max_rounds at a failed step", []stop.Spec{{Type: "consecutive_errors", Max: 9}, {Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, nil},
+			[]string{askedA, gotA, "failed: overloaded"},
+			`done 2 {"type":"stopped","code":"max_rounds","detail":"step 2 of at most 2 failed"} ""`,
+		},
+		{
+			"stop_on_tool", []stop.Spec{{Type: "stop_on_tool", ToolName: "fails"}}, [][]model.Delta{a, calls("echo", `{"text":"b"}`, "fails", "{}")},
+			[]string{askedA, gotA, `assistant: [echo {"text":"b"}][fails {}]`, "tool: not executed: stop_on_tool", "tool: not executed: stop_on_tool"},
+			`done 2 {"type":"stopped","code":"stop_on_tool","detail":"the tool \"fails\" was called"} ""`,
+		},
+		{
+			"content_match", []stop.Spec{{Type: "content_match", Pattern: "(?i)^done"}}, [][]model.Delta{a, saying("Done, almost.", "echo", `{"text":"b"}`)},
+			[]string{askedA, gotA, `assistant: Done, almost.[echo {"text":"b"}]`, "tool: not executed: content_match"},
+			`done 2 {"type":"stopped","code":"content_match","detail":"the text matches \"(?i)^done\""} "Done, almost."`,
+		},
+		{
+			"content_match at an answer", []stop.Spec{{Type: "content_match", Pattern: "done"}}, [][]model.Delta{a, done},
+			[]string{askedA, gotA, "assistant: done"},
+			`done 2 {"type":"stopped","code":"content_match","detail":"the text matches \"done\""} "done"`,
+		},
+		{
+			"loop_detection of calls", []stop.Spec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, b, saying("Hm.", "echo", `{"text":"b"}`)},
+			[]string{askedA, gotA, askedB, gotB, `assistant: Hm.[echo {"text":"b"}]`, "tool: not executed: loop_detection"},
+			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns made the same calls"} "Hm."`,
+		},
+		{
+			"loop_detection of texts", []stop.Spec{{Type: "loop_detection", Window: 2}}, [][]model.Delta{a, saying("Hm.", "echo", `{"text":"b"}`), saying("Hm.", "echo", `{"text":"a"}`)},
+			[]string{askedA, gotA, `assistant: Hm.[echo {"text":"b"}]`, gotB, `assistant: Hm.[echo {"text":"a"}]`, "tool: not executed: loop_detection"},
+			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns said the same text"} "Hm."`,
+		},
+		{
+			"loop_detection across a failed step", []stop.Spec{{Type: "loop_detection", Window: 2}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{a, nil, a},
+			[]string{askedA, gotA, "failed: overloaded", askedA, "tool: not executed: loop_detection"},
+			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns made the same calls"} ""`,
+		},
+	}
+	for _, tt := range tests {
+		for _, way := range shares {
+			t.Run(tt.name+"/"+way.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := &takes10s{turns: tt.turns}
+					o := options{env: drawing(0), agents: spec(t, m, agent.Spec{Stop: tt.stop, Retry: agent.Retry{MaxRetries: new(0)}}, failingTool)}
+					w := newWorld(t, o)
+					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+					w.share(t, o, way.cold, way.interrupts, len(tt.turns))
+					if diff := cmp.Diff(append([]string{"user: hi"}, tt.log...), w.log(t, key)); diff != "" {
+						t.Errorf("log (-want +got):\n%s", diff)
+					}
+					if got := w.end(t, key, receipt); got != tt.end {
+						t.Errorf("the run is %s\nwant %s", got, tt.end)
+					}
+					if m.calls != len(tt.turns) {
+						t.Errorf("the model was called %d times, want %d", m.calls, len(tt.turns))
+					}
+				})
+			})
+		}
+	}
+}
+
+// The view is the same for whoever judges a step, and however little it has read.
+func TestWhatAPolicySees(t *testing.T) {
+	for _, way := range shares {
+		t.Run(way.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := map[string]bool{}
+				policy := stop.Func(func(v stop.View) *core.Termination {
+					var turns []string
+					for _, m := range v.Turns {
+						turns = append(turns, string(m.Role)+" "+m.Text())
+					}
+					seen[fmt.Sprintf("step %d after %s: %q %d calls, failed %q, %d tokens, %d errors, behind %s, prints %x %x",
+						v.Step, v.Now.Sub(v.StartedAt), v.Turn.Text(), len(v.Turn.ToolCalls), v.Failed, v.Usage.Input+v.Usage.Output, v.ErrorSteps,
+						strings.Join(turns, ", "), v.Calls, v.Texts)] = true
+					return nil
+				})
+				m := &takes10s{turns: [][]model.Delta{saying("so", "fails", "{}"), nil, text("so")}}
+				o := options{
+					env:    drawing(0), // a dying process tries again, and without pauses
+					agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 9}}, Retry: agent.Retry{MaxRetries: new(0)}}, failingTool),
+					stop:   []stop.Policy{policy},
+				}
+				w := newWorld(t, o)
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.share(t, o, way.cold, way.interrupts, 1)
+				from := 20 * time.Second // of the second and third step
+				if way.interrupts {
+					from += 10 * time.Minute
+				}
+				want := map[string]bool{
+					`step 1 after 10s: "so" 1 calls, failed "", 10 tokens, 0 errors, behind user hi, prints [fff0f233] [42521417]`:                                                                             true,
+					`step 1 after 10s: "so" 1 calls, failed "", 10 tokens, 1 errors, behind user hi, prints [fff0f233] [42521417]`:                                                                             true,
+					`step 2 after ` + from.String() + `: "" 0 calls, failed "overloaded", 20 tokens, 2 errors, behind user hi, assistant so, tool no luck, prints [fff0f233] [42521417]`:                       true,
+					`step 3 after ` + (from + 10*time.Second).String() + `: "so" 0 calls, failed "", 30 tokens, 0 errors, behind user hi, assistant so, tool no luck, prints [fff0f233 0] [42521417 42521417]`: true,
+				}
+				if diff := cmp.Diff(want, seen); diff != "" {
+					t.Errorf("seen (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWhichPolicyIsAskedFirst(t *testing.T) {
+	always := func(code string) stop.Policy {
+		return stop.Func(func(stop.View) *core.Termination { return stop.Stop(code, "") })
+	}
+	matches := []stop.Spec{{Type: "content_match", Pattern: "so"}}
+	tests := []struct {
+		name   string
+		spec   agent.Spec
+		parts  []stop.Policy
+		config []stop.Policy
+		want   string
+	}{
+		{"max_rounds of the spec", agent.Spec{MaxRounds: new(1), Stop: matches}, []stop.Policy{always("parts")}, []stop.Policy{always("config")}, "max_rounds"},
+		{"the spec's list", agent.Spec{Stop: matches}, []stop.Policy{always("parts")}, []stop.Policy{always("config")}, "content_match"},
+		{"the registry's", agent.Spec{}, []stop.Policy{always("parts"), always("more")}, []stop.Policy{always("config")}, "parts"},
+		{"the program's", agent.Spec{}, nil, []stop.Policy{always("config")}, "config"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.spec.ID, tt.spec.Model = "demo", "m"
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"m": {Model: replies(saying("so", "echo", `{"text":"a"}`))}},
+					Tools:  []tool.Tool{echoTool(t)}, Specs: []agent.Spec{tt.spec}, Stops: tt.parts,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{agents: agents, stop: tt.config})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if end := w.runRecord(t, receipt.RunID).Termination; end == nil || end.Type != "stopped" || end.Code != tt.want {
+					t.Errorf("the run ended with %+v, want it stopped by %s", end, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// A policy that panics ends its run, in whatever step it does.
+func TestPolicyThatPanics(t *testing.T) {
+	const end = ` {"type":"error","code":"stop_policy","detail":"stop policy \"stop.Func\" panicked"} ""`
+	tests := []struct {
+		name string
+		turn []model.Delta
+		log  []string
+		end  string
+	}{
+		{"at calls", calls("echo", `{"text":"a"}`), []string{"user: hi", `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (stop_policy)"}, "done 1" + end},
+		{"at an answer", text("done"), []string{"user: hi"}, "done 0" + end},
+		{"at a failure", nil, []string{"user: hi"}, "done 0" + end},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &takes10s{turns: [][]model.Delta{tt.turn}}
+				panics := stop.Func(func(stop.View) *core.Termination { panic("10.0.0.7") })
+				w := newWorld(t, options{
+					agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(0)}}),
+					stop:   []stop.Policy{stop.ConsecutiveErrors(9), panics},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
+}
+
+func TestStepperRefusesANilPolicy(t *testing.T) {
+	w := newWorld(t, options{})
+	o := options{}.complete(t)
+	_, err := run.New(run.Options{Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Window: window.Newest(0), Stops: []stop.Policy{nil}})
+	if err == nil || err.Error() != "run: stop policy Options.Stops[0] is nil" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a reader is shown of a failed step is in the log, at the same positions: who
+// comes late sees the same. What they had seen of the lost turn is announced as void,
+// and what comes behind it has another attempt.
+func TestReaderOfAFailedInference(t *testing.T) {
+	tests := []struct {
+		name string
+		turn []model.Delta
+		live []string // behind run_start
+		late []string // nil: the same
+	}{
+		{
+			"before it has said anything", nil,
+			[]string{
+				`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.1.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.1.9999-0-k {"event_type":"step_end","step":1}`,
+			}, nil,
+		},
+		{
+			"within its text", []model.Delta{say("I wa")},
+			[]string{
+				`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.1.0-4-f {"event_type":"text_delta","step":1,"message_id":"RUN.1","delta":"I wa"}`,
+				` {"event_type":"step_restarted","run_id":"RUN","step":1}`,
+				`1.2.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.2.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.2.9999-0-k {"event_type":"step_end","step":1}`,
+			},
+			[]string{
+				`1.2.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
+				`1.2.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
+				`1.2.9999-0-k {"event_type":"step_end","step":1}`,
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &takes10s{turns: [][]model.Delta{tt.turn, text("ok")}}
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				var live, late []string
+				w.finish(t, key, func(e core.Event) error {
+					live = append(live, eventLine(t, receipt.RunID, e))
+					return nil
+				})
+				record := w.runRecord(t, receipt.RunID)
+				entries, err := store.ReadLog(t.Context(), w.store, thread.Records{}, key, 1, w.head(t, key).Seq)
+				if err != nil {
+					t.Fatal(err)
+				}
+				replayer := run.NewReplayer(record.Run, func(e core.Event) error {
+					late = append(late, eventLine(t, receipt.RunID, e))
+					return nil
+				})
+				for _, e := range entries {
+					if err := replayer.Add(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if tt.late == nil {
+					tt.late = tt.live
+				}
+				if diff := cmp.Diff(tt.live, live[1:1+len(tt.live)]); diff != "" {
+					t.Errorf("live (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.late, late[1:1+len(tt.late)]); diff != "" {
+					t.Errorf("late (-want +got):\n%s", diff)
+				}
+				if live, late := live[1+len(tt.live)], late[1+len(tt.late)]; live != late {
+					t.Errorf("the next step begins with %s live, and with %s late", live, late)
+				}
+			})
+		})
+	}
+}
+
+// Without consecutive_errors, and where another try is in vain, a failure of the model
+// ends the run.
+func TestFailuresThatEndTheRun(t *testing.T) {
+	tolerant := []stop.Spec{{Type: "consecutive_errors", Max: 5}}
+	tests := []struct {
+		name    string
+		stop    []stop.Spec
+		failure error
+		end     string
+	}{
+		{"no policy", []stop.Spec{{Type: "token_budget", MaxTotal: 5}}, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 0 {"type":"error","code":"model","detail":"the model failed"} ""`},
+		{"a pause of hours", tolerant, &model.Error{Kind: model.KindQuota, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
+		{"a pause of hours, for a failure that passes", tolerant, &model.Error{Kind: model.KindRateLimited, Message: "10.0.0.7", RetryAfter: time.Hour}, `done 0 {"type":"error","code":"rate_limited","detail":"the provider asks for a pause of 1h0m0s, at most 5m0s are waited"} ""`},
+		{"a permanent one", tolerant, &model.Error{Kind: model.KindInvalid, Message: "10.0.0.7"}, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
+		{"an adapter that panics", tolerant, nil, `done 5 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 5, the limit is 5"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := modelFunc(func(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+					return func(yield func(model.Delta, error) bool) {
+						if tt.failure == nil {
+							panic("10.0.0.7")
+						}
+						yield(model.Delta{}, tt.failure)
+					}
+				})
+				w := newWorld(t, options{agents: spec(t, m, agent.Spec{Stop: tt.stop})})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package runtime_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store/memory"
+)
+
+func TestBuildRefusesNilStopPolicies(t *testing.T) {
+	build := func(parts, config []stop.Policy) error {
+		e := env.System()
+		_, err := runtime.Build(runtime.Config{
+			Env: e, Store: memory.New(), Waker: &mailboxtest.Queue{}, Stops: config,
+			Agents: agent.Parts{
+				Models: map[string]agent.ModelBinding{"m": {Model: truncated{}}}, Specs: []agent.Spec{{ID: "demo", Model: "m"}}, Stops: parts,
+			},
+		})
+		return err
+	}
+	if err := build([]stop.Policy{stop.Func(nil)}, nil); err == nil || err.Error() != "build runtime: stop policy Parts.Stops[0] is nil" {
+		t.Errorf("of the parts: %v", err)
+	}
+	if err := build(nil, []stop.Policy{stop.MaxRounds(1), nil}); err == nil || err.Error() != "build runtime: stop policy Config.Stops[1] is nil" {
+		t.Errorf("of the configuration: %v", err)
+	}
+}
+
+// refusing is a model whose first two calls are refused for good.
+type refusing struct{ calls *int }
+
+func (m refusing) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		if *m.calls++; *m.calls <= 2 {
+			yield(model.Delta{}, &model.Error{Kind: model.KindFiltered, Message: "10.0.0.7 refuses it"})
+			return
+		}
+		_ = yield(model.Delta{Type: model.DeltaText, Text: "well"}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+	}
+}
+
+// Whoever reads a run with failed inferences finds its messages as if there were none,
+// and the failures among its events.
+func TestReadersOfARunWithFailedInferences(t *testing.T) {
+	calls := 0
+	w := newWorld(t, func(c *runtime.Config) {
+		c.Agents.Models = map[string]agent.ModelBinding{"m": {Model: refusing{&calls}}}
+		c.Stops = []stop.Policy{stop.ConsecutiveErrors(3)}
+	})
+	key := core.ThreadKey{Tenant: local.Tenant, Thread: "t1"}
+	receipt, err := w.Submit(t.Context(), mailbox.Submission{Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "hi")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.drain(t)
+	page, err := w.Messages(t.Context(), local, "t1", runtime.MessageQuery{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := w.Messages(t.Context(), local, "t1", runtime.MessageQuery{After: page.Next})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, err := w.Messages(t.Context(), local, "t1", runtime.MessageQuery{Newest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, m := range append(append(page.Messages, next.Messages...), newest.Messages...) {
+		texts = append(texts, string(m.Role)+" "+m.Text())
+	}
+	if diff := cmp.Diff([]string{"user hi", "assistant well", "user hi", "assistant well"}, texts); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	var events []string
+	if err := w.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(func(e core.Event) error {
+		events = append(events, string(e.Type)+" "+e.Reason+e.Delta)
+		return nil
+	})); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"run_start ",
+		"step_start ", "inference_failed content_filtered", "step_end ",
+		"step_start ", "inference_failed content_filtered", "step_end ",
+		"step_start ", "text_delta well", "inference_complete ", "step_end ",
+		"run_finish ",
+	}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}

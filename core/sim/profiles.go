@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// profilesOf is what the store holds of a tenant's profiles.
+func (w *World) profilesOf(tenant string) *state.MemoryProfiles {
+	profiles := w.profiles[tenant]
+	if profiles == nil {
+		profiles = &state.MemoryProfiles{}
+		w.profiles[tenant] = profiles
+	}
+	return profiles
+}
+
+// ask makes one request about profiles or snapshots: refusal is what the store
+// returns, and counts when the response arrives.
+func (b backend) ask(ctx context.Context, site Site, name string, do func() (refusal error)) error {
+	var refusal error
+	if err := b.one(ctx, site, name, func() { refusal = do() }); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// ReadProfile implements [store.Profiles].
+func (b backend) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (profile state.Profile, err error) {
+	err = b.ask(ctx, SiteGet, name.String(), func() (err error) {
+		profile, err = b.host.world.profilesOf(tenant).Read(context.Background(), name)
+		return err
+	})
+	return profile, err
+}
+
+// WriteProfile implements [store.Profiles].
+func (b backend) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (next uint64, err error) {
+	err = b.ask(ctx, SiteRewrite, name.String(), func() (err error) {
+		next, err = b.host.world.profilesOf(tenant).Write(context.Background(), name, value, revision)
+		return err
+	})
+	return next, err
+}
+
+// DeleteProfile implements [store.Profiles].
+func (b backend) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
+	return b.ask(ctx, SiteRewrite, name.String(), func() error {
+		return b.host.world.profilesOf(tenant).Delete(context.Background(), name, revision)
+	})
+}
+
+// ProfileKeys implements [store.Profiles].
+func (b backend) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) (keys []string, err error) {
+	err = b.ask(ctx, SiteGet, namespace, func() (err error) {
+		keys, err = b.host.world.profilesOf(tenant).Keys(context.Background(), namespace, prefix, after, limit)
+		return err
+	})
+	return keys, err
+}
+
+// PutSnapshot implements [store.Configs].
+func (b backend) PutSnapshot(ctx context.Context, hash string, content []byte) error {
+	if err := store.CheckSnapshotHash(hash); err != nil {
+		return err
+	}
+	if len(content) > maxRecord {
+		return fmt.Errorf("snapshot %s of %d bytes: %w", hash, len(content), store.ErrTooLarge)
+	}
+	return b.ask(ctx, SiteCreate, hash, func() error {
+		stored, ok := b.host.world.configs[hash]
+		if ok && !bytes.Equal(stored, content) {
+			return &store.RefusedError{Name: hash, Cause: store.ErrConflict}
+		}
+		b.host.world.configs[hash] = content
+		return nil
+	})
+}
+
+// Snapshot implements [store.Configs].
+func (b backend) Snapshot(ctx context.Context, hash string) (content []byte, ok bool, err error) {
+	if err := store.CheckSnapshotHash(hash); err != nil {
+		return nil, false, err
+	}
+	err = b.one(ctx, SiteGet, hash, func() { content, ok = b.host.world.configs[hash] })
+	return content, ok && err == nil, err
+}

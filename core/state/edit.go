@@ -1,0 +1,157 @@
+package state
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// The errors of an edit. Each is wrapped with the edit, its path and what is there.
+var (
+	// ErrWrongType is an edit of something that it does not work on: an increment of
+	// a text, a member of a list.
+	ErrWrongType = core.Errorf(core.CodeInvalid, "wrong type")
+	// ErrOutOfRange is an index that a list does not have, or a sum that is no number
+	// any more.
+	ErrOutOfRange = core.Errorf(core.CodeInvalid, "out of range")
+	// ErrMissing is an edit of what must be there, and is not.
+	ErrMissing = core.Errorf(core.CodeInvalid, "nothing is there")
+	// ErrNoLattice is a join at a path for which the document declares no lattice.
+	ErrNoLattice = core.Errorf(core.CodeInvalid, "no lattice is declared there")
+)
+
+// EditOp is what an edit does.
+type EditOp string
+
+// The edits of a document. Those that create say so; the others change what is there.
+const (
+	EditSet       EditOp = "set"           // sets a member or element; creates the objects that lead to it
+	EditDelete    EditOp = "delete"        // removes a member or element; nothing, when there is none
+	EditAppend    EditOp = "append"        // adds behind a list; creates it
+	EditMerge     EditOp = "merge_object"  // sets the members that are given; creates the object
+	EditIncrement EditOp = "increment"     // adds to a number
+	EditDecrement EditOp = "decrement"     // subtracts from a number
+	EditInsert    EditOp = "insert"        // puts an element before the one at an index, or at the end
+	EditRemove    EditOp = "remove"        // removes the first element that is equal; nothing, when none is
+	EditJoin      EditOp = "lattice_merge" // merges into a lattice; creates it
+)
+
+// Edit is one change inside a document: see [Document]. It is made by a method of
+// [Path].
+type Edit struct {
+	Op    EditOp          `json:"op"`
+	Path  string          `json:"path"`            // a JSON pointer; empty: the whole document
+	Index int             `json:"index,omitempty"` // of an insert
+	Value json.RawMessage `json:"value,omitempty"`
+
+	err error // the value cannot be expressed as JSON
+}
+
+// MarshalJSON implements json.Marshaler. It returns what went wrong when the edit was
+// made, so that it becomes the error of the command.
+func (e Edit) MarshalJSON() ([]byte, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	type plain Edit
+	return core.EncodeJSON(plain(e))
+}
+
+// Path is a place in a document. The zero Path is the whole of it.
+type Path struct {
+	pointer string
+}
+
+// At returns the path of a member, through the objects that the names before it lead
+// to. An element of a list is reached by [Path.Index].
+func At(names ...string) Path { return Path{}.Member(names...) }
+
+// Member returns the path of a member below p.
+func (p Path) Member(names ...string) Path {
+	for _, name := range names {
+		p.pointer = extend(p.pointer, name)
+	}
+	return p
+}
+
+// Index returns the path of an element below p, counted from 0.
+func (p Path) Index(i int) Path { return p.Member(strconv.Itoa(i)) }
+
+// String returns the path as a JSON pointer.
+func (p Path) String() string { return p.pointer }
+
+// Set returns the edit that puts a value at the path, whatever was there. Objects on
+// the way that are missing or null are created; an element must be there already. A
+// scalar on the way is [ErrWrongType], an index that the list does not have
+// [ErrOutOfRange].
+func (p Path) Set(value any) Edit { return p.edit(EditSet, value) }
+
+// Delete returns the edit that removes what is at the path, if there is something.
+// The whole document becomes null.
+func (p Path) Delete() Edit { return Edit{Op: EditDelete, Path: p.pointer} }
+
+// Append returns the edit that adds an element behind the list at the path, which is
+// created where nothing is. Anything else there is [ErrWrongType].
+func (p Path) Append(element any) Edit { return p.edit(EditAppend, element) }
+
+// Merge returns the edit that sets the members of an object at the path, one level
+// deep, and leaves its other members alone; the object is created where nothing is.
+// Anything else there, and a value that encodes as anything else, is [ErrWrongType].
+func (p Path) Merge(members any) Edit { return p.edit(EditMerge, members) }
+
+// Increment returns the edit that adds to the number at the path. Nothing there is
+// [ErrMissing], something else [ErrWrongType], a sum of two integers over 64 bits
+// [ErrOutOfRange].
+func (p Path) Increment(by int64) Edit { return p.edit(EditIncrement, by) }
+
+// Decrement returns the edit that subtracts from the number at the path, with the
+// errors of [Path.Increment].
+func (p Path) Decrement(by int64) Edit { return p.edit(EditDecrement, by) }
+
+// IncrementFloat is [Path.Increment] by a fraction; a negative one decrements.
+func (p Path) IncrementFloat(by float64) Edit { return p.edit(EditIncrement, by) }
+
+// Insert returns the edit that puts an element into the list at the path, before the
+// one with the index; the list's length is the index of its end. Nothing there is
+// [ErrMissing], something else [ErrWrongType], another index [ErrOutOfRange].
+func (p Path) Insert(index int, element any) Edit {
+	e := p.edit(EditInsert, element)
+	e.Index = index
+	return e
+}
+
+// Remove returns the edit that removes the first element of the list at the path that
+// is equal to the given one, if there is one. Nothing at the path is [ErrMissing],
+// something else than a list [ErrWrongType].
+func (p Path) Remove(element any) Edit { return p.edit(EditRemove, element) }
+
+// Join returns the edit that merges a value into the lattice at the path, which is
+// created where nothing is. A path that the document declares no lattice for is
+// [ErrNoLattice]; what is no value of the lattice, there or given, is [ErrWrongType].
+func (p Path) Join(delta any) Edit { return p.edit(EditJoin, delta) }
+
+func (p Path) edit(op EditOp, value any) Edit {
+	raw, err := core.EncodeJSON(value)
+	return Edit{Op: op, Path: p.pointer, Value: raw, err: err}
+}
+
+// tokens splits the path of an edit.
+func (e Edit) tokens() ([]string, error) {
+	if e.Path == "" {
+		return nil, nil
+	}
+	rest, found := strings.CutPrefix(e.Path, "/")
+	if !found {
+		return nil, core.Errorf(core.CodeInvalid, "the path does not begin with a slash")
+	}
+	tokens := strings.Split(rest, "/")
+	for i, token := range tokens {
+		tokens[i] = unescaper.Replace(token)
+		if escaper.Replace(tokens[i]) != token {
+			return nil, core.Errorf(core.CodeInvalid, "the path has a tilde that escapes nothing")
+		}
+	}
+	return tokens, nil
+}

@@ -1,0 +1,79 @@
+package lattice
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// GCounter is a sum that only grows. Each actor has a share of its own, which is the
+// largest that it has said, so that a share that arrives twice counts once. Its JSON is
+// an object of the shares by actor.
+type GCounter struct {
+	shares map[string]uint64
+}
+
+// Count returns the counter in which one actor's share is n, for a merge: what the
+// actor has said before is part of n. An actor that counts once, such as a tool call,
+// is named by its id.
+func Count(actor string, n uint64) GCounter {
+	if n == 0 {
+		return GCounter{}
+	}
+	return GCounter{map[string]uint64{actor: n}}
+}
+
+// Add returns the counter to merge so that an actor's share in c grows by n. Only one
+// hook at a time may add for an actor: of two that read the same c, the larger counts.
+func (c GCounter) Add(actor string, n uint64) GCounter {
+	return Count(actor, sum(c.shares[actor], n))
+}
+
+// Share returns what an actor has counted.
+func (c GCounter) Share(actor string) uint64 { return c.shares[actor] }
+
+// Value returns the sum of all shares; it ends at the largest uint64.
+func (c GCounter) Value() uint64 {
+	var total uint64
+	for _, n := range c.shares {
+		total = sum(total, n)
+	}
+	return total
+}
+
+// Merge implements [Value].
+func (c GCounter) Merge(d GCounter) GCounter {
+	merged := make(map[string]uint64, len(c.shares)+len(d.shares))
+	maps.Copy(merged, c.shares)
+	for actor, n := range d.shares {
+		merged[actor] = max(merged[actor], n)
+	}
+	return GCounter{merged}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (c GCounter) MarshalJSON() ([]byte, error) {
+	if c.shares == nil {
+		return []byte("{}"), nil
+	}
+	return core.EncodeJSON(c.shares)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *GCounter) UnmarshalJSON(text []byte) error {
+	c.shares = nil
+	if err := json.Unmarshal(text, &c.shares); err != nil {
+		return err
+	}
+	maps.DeleteFunc(c.shares, func(_ string, n uint64) bool { return n == 0 })
+	return nil
+}
+
+func sum(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}

@@ -1,0 +1,31 @@
+// Package lattice has values that merge: whatever the order in which changes meet, and
+// however often one arrives, all come to the same value. They are for state that hooks
+// and tools change side by side.
+//
+//	var Tags = lattice.Key[lattice.GSet[string]]("tags", state.ScopeThread)
+//
+//	command := Tags.Update(lattice.SetOf("urgent"))
+//
+// An update is a value of the same type, with what is new in it alone, and is merged
+// into the key's value. The zero value of each type is empty and merges into any other
+// without a trace. Values never change: methods return new ones.
+//
+//	Flag           false, until somebody says true
+//	MaxReg[T]      the largest value that was said
+//	MinReg[T]      the smallest
+//	GCounter       a sum to which each actor adds its own share
+//	GSet[T]        a set that only grows
+//	ORSet[T]       a set with removal: what is added again after a removal is there
+//	ORMap[V]       members that are themselves lattices, with the same removal
+//
+// A removal takes away what was seen: each adding is known by a tag, and a removal
+// names the tags that it observed. An adding that nobody had seen yet survives it. Tags
+// must be unique; a hook makes them by plugin.Context.NewID, which gives the same one
+// when the hook runs again, and so adds nothing twice.
+//
+// A grown value does not forget: the tags of what was removed stay, since an old change
+// may still arrive. A key that many removals go through is better one of ScopeRun, or
+// cleared from time to time.
+//
+// The JSON of a value is the same for equal values: members and elements are sorted.
+package lattice

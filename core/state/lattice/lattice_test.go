@@ -1,0 +1,201 @@
+package lattice_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/state/lattice"
+)
+
+const (
+	tag1 = `"00000000-0000-0000-0000-000000000001"`
+	tag2 = `"00000000-0000-0000-0000-000000000002"`
+)
+
+func TestJSONIsTheSameForEqualValues(t *testing.T) {
+	set := lattice.Adding(tag(2), "b", "<a>").Merge(lattice.Adding(tag(1), "b", "gone"))
+	items := lattice.Putting(tag(2), "b", lattice.Max(2)).Merge(lattice.Putting(tag(1), "a", lattice.Max(-1)))
+	tests := []struct {
+		name  string
+		value any
+		want  string
+	}{
+		{"an empty Flag", lattice.Flag(false), `false`},
+		{"a Flag", lattice.Flag(true), `true`},
+		{"an empty MaxReg", lattice.MaxReg[int]{}, `null`},
+		{"a MaxReg", lattice.Max(-3), `-3`},
+		{"a MinReg", lattice.Min("<a>"), `"<a>"`},
+		{"an empty GCounter", lattice.GCounter{}, `{}`},
+		{"a share of nothing", lattice.Count("a", 0), `{}`},
+		{"a GCounter", lattice.Count("b", 2).Merge(lattice.Count("a", 1)), `{"a":1,"b":2}`},
+		{"an empty GSet", lattice.GSet[int]{}, `[]`},
+		{"a GSet of numbers", lattice.SetOf(10, 9, 10), `[9,10]`},
+		{"a GSet of texts", lattice.SetOf("b", "a"), `["a","b"]`},
+		{"an empty ORSet", lattice.ORSet[int]{}, `{"added":[],"removed":[]}`},
+		{"an ORSet", set, `{"added":[["<a>",[` + tag2 + `]],["b",[` + tag1 + `,` + tag2 + `]],["gone",[` + tag1 + `]]],"removed":[]}`},
+		{"an ORSet after a removal", set.Merge(set.Removing("gone")), `{"added":[["<a>",[` + tag2 + `]],["b",[` + tag2 + `]]],"removed":[` + tag1 + `]}`},
+		{"a removal alone", set.Removing("b"), `{"added":[],"removed":[` + tag1 + `,` + tag2 + `]}`},
+		{"an empty ORMap", lattice.ORMap[lattice.Flag]{}, `{"members":{},"removed":[]}`},
+		{"an ORMap", items, `{"members":{"a":{` + tag1 + `:-1},"b":{` + tag2 + `:2}},"removed":[]}`},
+		{"an ORMap after a removal", items.Merge(items.Removing("a")), `{"members":{"b":{` + tag2 + `:2}},"removed":[` + tag1 + `]}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, text(test.value)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRegistersKeepTheLargestAndTheSmallest(t *testing.T) {
+	if v, ok := (lattice.MaxReg[int]{}).Merge(lattice.Max(-5)).Value(); v != -5 || !ok {
+		t.Errorf("the largest of -5 alone is %d, %v", v, ok)
+	}
+	if v, _ := lattice.Max(3).Merge(lattice.Max(2)).Value(); v != 3 {
+		t.Errorf("the largest is %d, want 3", v)
+	}
+	if v, _ := lattice.Min(3).Merge(lattice.Min(2)).Value(); v != 2 {
+		t.Errorf("the smallest is %d, want 2", v)
+	}
+	if v, ok := (lattice.MinReg[int]{}).Value(); v != 0 || ok {
+		t.Errorf("nothing was said, and the smallest is %d, %v", v, ok)
+	}
+}
+
+func TestACounterAddsTheSharesOfItsActors(t *testing.T) {
+	c := lattice.Count("a", 2)
+	c = c.Merge(c.Add("a", 3)).Merge(c.Add("b", 1))
+	if c.Value() != 6 || c.Share("a") != 5 || c.Share("b") != 1 || c.Share("nobody") != 0 {
+		t.Errorf("%s is %d", text(c), c.Value())
+	}
+	if again := c.Merge(lattice.Count("a", 5)); again.Value() != 6 {
+		t.Errorf("a share that came twice makes %d", again.Value())
+	}
+	if full := c.Merge(c.Add("b", math.MaxUint64)); full.Value() != math.MaxUint64 {
+		t.Errorf("a sum over 64 bits is %d", full.Value())
+	}
+}
+
+func TestARemovalTakesAwayWhatItHasSeen(t *testing.T) {
+	seen := lattice.Adding(tag(1), "a", "b")
+	again := lattice.Adding(tag(2), "a")
+	removal := seen.Removing("a", "nothing")
+	tests := []struct {
+		name string
+		set  lattice.ORSet[string]
+		want string
+	}{
+		{"nothing removed", seen, `["a","b"]`},
+		{"one tag is one adding: both go", seen.Merge(removal), `[]`},
+		{"an adding that the removal had not seen stays", seen.Merge(again).Merge(removal), `["a"]`},
+		{"the removal comes first", removal.Merge(seen), `[]`},
+		{"the same adding comes again", seen.Merge(removal).Merge(seen), `[]`},
+		{"a new adding after the removal", seen.Merge(removal).Merge(again), `["a"]`},
+		{"a second removal sees both", seen.Merge(again).Merge(seen.Merge(again).Removing("a")), `[]`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			elements := test.set.Elements()
+			if elements == nil {
+				elements = []string{}
+			}
+			if diff := cmp.Diff(test.want, text(elements)); diff != "" {
+				t.Error(diff)
+			}
+			if test.set.Len() != len(elements) || test.set.Has("a") != (test.want == `["a"]` || test.want == `["a","b"]`) {
+				t.Errorf("%d elements, a is in it: %v", test.set.Len(), test.set.Has("a"))
+			}
+		})
+	}
+}
+
+func TestAMemberIsTheMergeOfWhatWasPutThere(t *testing.T) {
+	first := lattice.Putting(tag(1), "a", lattice.SetOf("x"))
+	second := lattice.Putting(tag(2), "a", lattice.SetOf("y"))
+	tests := []struct {
+		name string
+		m    lattice.ORMap[lattice.GSet[string]]
+		want string
+		ok   bool
+	}{
+		{"one", first, `["x"]`, true},
+		{"two", first.Merge(second), `["x","y"]`, true},
+		{"removed", first.Merge(first.Removing("a")), `[]`, false},
+		{"put at the time of the removal", first.Merge(second).Merge(first.Removing("a")), `["y"]`, true},
+		{"nothing", lattice.ORMap[lattice.GSet[string]]{}, `[]`, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			value, ok := test.m.Member("a")
+			if text(value) != test.want || ok != test.ok || test.m.Len() != len(test.m.Names()) {
+				t.Errorf("%s, %v, want %s, %v", text(value), ok, test.want, test.ok)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoLatticeIsRefused(t *testing.T) {
+	tests := []struct {
+		name string
+		text string
+		into any
+		want string
+	}{
+		{"a register", `"x"`, new(lattice.MaxReg[int]), "json: cannot unmarshal string into Go value of type int"},
+		{"a counter", `{"a":-1}`, new(lattice.GCounter), "json: cannot unmarshal number -1 into Go value of type uint64"},
+		{"a set", `{}`, new(lattice.GSet[string]), "json: cannot unmarshal object into Go value of type []string"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := json.Unmarshal([]byte(test.text), test.into)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
+	}
+	for _, bad := range []string{`[]`, `{"removed":["x"]}`, `{"added":[1]}`} {
+		if json.Unmarshal([]byte(bad), new(lattice.ORSet[string])) == nil {
+			t.Errorf("%s is a set", bad)
+		}
+	}
+	for _, bad := range []string{`[]`, `{"removed":["x"]}`, `{"members":{"a":1}}`} {
+		if json.Unmarshal([]byte(bad), new(lattice.ORMap[lattice.Flag])) == nil {
+			t.Errorf("%s is a map", bad)
+		}
+	}
+}
+
+func TestAPatchHoldsWhatIsNew(t *testing.T) {
+	key := lattice.Key[lattice.GSet[string]]("k", state.ScopeThread)
+	registry, err := state.NewRegistry(key.Definition())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state.Restore(1, map[state.KeyPath]json.RawMessage{
+		{Scope: state.ScopeThread, Name: "k"}: json.RawMessage(`["a name that is long enough","c name that is long enough"]`),
+	})
+	_, patch, err := registry.Commit(s, key.Update(lattice.SetOf("b", "a name that is long enough")).Batch)
+	if diff := cmp.Diff(`[{"op":"add","path":"/thread/k/1","value":"b"}]`, text(patch)); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	_, patch, err = registry.Commit(s, key.Update(lattice.SetOf("a name that is long enough")).Batch)
+	if len(patch) != 0 || err != nil {
+		t.Errorf("nothing new makes %s, %v", text(patch), err)
+	}
+}
+
+// A hook that runs again makes the same tags, and so adds nothing twice.
+func TestTheSameAddingCountsOnce(t *testing.T) {
+	id := core.ID{1}
+	once := lattice.Adding(id, "a")
+	twice := once.Merge(lattice.Adding(id, "a"))
+	if text(once) != text(twice) {
+		t.Errorf("%s and %s", text(once), text(twice))
+	}
+}

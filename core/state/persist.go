@@ -1,0 +1,147 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// UnknownKeys says what an import does with values of keys that are not registered.
+type UnknownKeys uint8
+
+// The policies for unknown keys.
+const (
+	UnknownError UnknownKeys = iota // the import fails, and names the key
+	UnknownSkip                     // the value is left out
+)
+
+// persisted is the form of one scope's values outside of a thread.
+type persisted struct {
+	Revision   *uint64    `json:"revision"`
+	Extensions extensions `json:"extensions"`
+}
+
+// extensions are values by key.
+type extensions map[string]json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler. It refuses a key that is given twice, of
+// which only the last would be seen.
+func (x *extensions) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return errors.New("the extensions are no object")
+	}
+	*x = extensions{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string) // the decoder has seen that it is one
+		if _, twice := (*x)[key]; twice {
+			return fmt.Errorf("key %q is given twice", key)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		(*x)[key] = value
+	}
+	return nil
+}
+
+// Export returns the stored values of a scope as {"revision":n,"extensions":{key:
+// value}}: one text for one state. Values of keys that nobody has registered are part
+// of it, those of transient keys are not. Values of a tool call end with its step: to
+// export them has code invalid. A value that was stored damaged has code corrupt.
+func (s Snapshot) Export(scope Scope) ([]byte, error) {
+	if err := portable(scope); err != nil {
+		return nil, fmt.Errorf("exporting state: %w", err)
+	}
+	out := persisted{Revision: &s.revision, Extensions: extensions{}}
+	for path, v := range s.values {
+		if path.Scope != scope {
+			continue
+		}
+		if !json.Valid(v.raw) {
+			return nil, core.Errorf(core.CodeCorrupt, "exporting state: the value of state key %q is not JSON", path.Name)
+		}
+		out.Extensions[path.Name] = v.raw
+	}
+	return core.EncodeJSON(out)
+}
+
+// Import reads what [Snapshot.Export] wrote into a snapshot with values of that scope
+// only, bound to no call. A key that is not registered, is transient or has another
+// scope is an error, [ErrUnknownKey], or is left out, as the policy says. A value that
+// its key cannot decode has code corrupt; a text of another form has code invalid:
+// anything but the two members is refused.
+func (r *Registry) Import(data []byte, scope Scope, policy UnknownKeys) (Snapshot, error) {
+	s, err := r.parse(data, scope, policy)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("importing state: %w", err)
+	}
+	return s, nil
+}
+
+func (r *Registry) parse(data []byte, scope Scope, policy UnknownKeys) (Snapshot, error) {
+	if err := portable(scope); err != nil {
+		return Snapshot{}, err
+	}
+	in, err := decodePersisted(data)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := Snapshot{revision: *in.Revision, values: make(map[KeyPath]*value, len(in.Extensions))}
+	for _, name := range slices.Sorted(maps.Keys(in.Extensions)) {
+		d, known := r.definitions[name]
+		if !known || d.scope != scope || d.transient {
+			if policy == UnknownSkip {
+				continue
+			}
+			return Snapshot{}, fmt.Errorf("%w %q of scope %s", ErrUnknownKey, name, scope)
+		}
+		raw, err := canonical(in.Extensions[name])
+		if err == nil {
+			err = d.check(raw)
+		}
+		if err != nil {
+			return Snapshot{}, err
+		}
+		s.values[KeyPath{Scope: scope, Name: name}] = newValue(raw)
+	}
+	return s, nil
+}
+
+func decodePersisted(data []byte) (persisted, error) {
+	var in persisted
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
+		return in, core.Errorf(core.CodeInvalid, "decoding it: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return in, core.Errorf(core.CodeInvalid, "something follows its end")
+	}
+	if in.Revision == nil {
+		return in, core.Errorf(core.CodeInvalid, "it has no revision")
+	}
+	if in.Extensions == nil {
+		return in, core.Errorf(core.CodeInvalid, "it has no extensions")
+	}
+	return in, nil
+}
+
+// portable returns why values of a scope have no form outside of their step.
+func portable(scope Scope) error {
+	if scope != ScopeRun && scope != ScopeThread {
+		return core.Errorf(core.CodeInvalid, "values of %s have no form of their own", scope)
+	}
+	return nil
+}

@@ -1,4 +1,0 @@
-package state
-
-// Profiles is replaced by the part that has the stores.
-type Profiles interface{}

@@ -1,0 +1,142 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// ProfileKey names profiles of type V: values outside of threads, each under a
+// key of its own. A preference has a user's or an agent's name as its key, what
+// is shared has a [StateScope]. Declare it once, as a package variable.
+//
+//	var Locale = state.ProfileKey[string]{Name: "locale"}
+//
+//	err := Locale.Write(ctx, call.Profiles, "alice", "en-GB")
+//	locale, err := Locale.Read(ctx, call.Profiles, "alice")
+//
+// With nil profiles every method returns [ErrNoProfiles].
+type ProfileKey[V any] struct {
+	Name string // the namespace, stored: renaming it loses its values
+}
+
+// Read returns the value under a key; where none stands the zero V. A stored
+// value that is no V is an error with code [core.CodeCorrupt].
+func (k ProfileKey[V]) Read(ctx context.Context, profiles Profiles, key string) (V, error) {
+	value, _, err := k.read(ctx, profiles, key)
+	return value, err
+}
+
+// Write sets the value under a key, whatever stands there: of two writers the
+// last one wins. [ProfileKey.Update] is for a value that depends on the one before.
+func (k ProfileKey[V]) Write(ctx context.Context, profiles Profiles, key string, value V) error {
+	if profiles == nil {
+		return ErrNoProfiles
+	}
+	raw, err := k.encode(value)
+	if err != nil {
+		return err
+	}
+	_, err = profiles.Write(ctx, k.at(key), raw, AnyRevision)
+	return err
+}
+
+// updateTries is how often Update reads before it gives up. Each try that fails
+// is one in which another writer succeeded.
+const updateTries = 16
+
+// Update sets the value under a key to what change makes of it, and returns that.
+// When another writer comes between, change is called again with what that one
+// wrote, 16 times at most; then the error is [ErrProfileConflict]. An error of
+// change ends it and is returned as it is. A value that stays the same is not
+// written.
+func (k ProfileKey[V]) Update(ctx context.Context, profiles Profiles, key string, change func(V) (V, error)) (V, error) {
+	var zero V
+	var lost error
+	for range updateTries {
+		value, stored, err := k.read(ctx, profiles, key)
+		if err != nil {
+			return zero, err
+		}
+		if value, err = change(value); err != nil {
+			return zero, err
+		}
+		raw, err := k.encode(value)
+		if err != nil {
+			return zero, err
+		}
+		if stored.Revision != 0 && bytes.Equal(raw, stored.Value) {
+			return value, nil
+		}
+		_, err = profiles.Write(ctx, k.at(key), raw, stored.Revision)
+		if err == nil {
+			return value, nil
+		}
+		if lost = err; !errors.Is(err, ErrProfileConflict) {
+			return zero, err
+		}
+	}
+	return zero, fmt.Errorf("updated by others %d times meanwhile: %w", updateTries, lost)
+}
+
+// Delete erases the value under a key; it then reads as the zero V.
+func (k ProfileKey[V]) Delete(ctx context.Context, profiles Profiles, key string) error {
+	if profiles == nil {
+		return ErrNoProfiles
+	}
+	return profiles.Delete(ctx, k.at(key), AnyRevision)
+}
+
+// Keys lists the keys that begin with prefix and have a value, in order, behind
+// after, at most limit.
+func (k ProfileKey[V]) Keys(ctx context.Context, profiles Profiles, prefix, after string, limit int) ([]string, error) {
+	if profiles == nil {
+		return nil, ErrNoProfiles
+	}
+	return profiles.Keys(ctx, k.Name, prefix, after, limit)
+}
+
+func (k ProfileKey[V]) at(key string) ProfileName { return ProfileName{Namespace: k.Name, Key: key} }
+
+func (k ProfileKey[V]) read(ctx context.Context, profiles Profiles, key string) (value V, stored Profile, err error) {
+	if profiles == nil {
+		return value, Profile{}, ErrNoProfiles
+	}
+	stored, err = profiles.Read(ctx, k.at(key))
+	if err != nil || stored.Revision == 0 {
+		return value, Profile{}, err
+	}
+	if err := json.Unmarshal(stored.Value, &value); err != nil {
+		var zero V
+		return zero, Profile{}, core.Errorf(core.CodeCorrupt, "decoding profile %s: %w", k.at(key), err)
+	}
+	return value, stored, nil
+}
+
+func (k ProfileKey[V]) encode(value V) (json.RawMessage, error) {
+	raw, err := core.EncodeJSON(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a profile of %q: %w", k.Name, err)
+	}
+	return raw, nil
+}
+
+// StateScope is a key of shared state: who shares it. It is plain text, so any
+// other text is one too; the functions spell the usual ones.
+type StateScope = string
+
+// Global is the scope that all agents and threads of a tenant share.
+const Global StateScope = "global"
+
+// ParentThread is shared by those who work for the same parent thread.
+func ParentThread(id string) StateScope { return "parent_thread::" + id }
+
+// AgentType is shared by all runs of an agent.
+func AgentType(name string) StateScope { return "agent_type::" + name }
+
+// Thread is one thread's own, beside its state.
+func Thread(id string) StateScope { return "thread::" + id }

@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Profiles keeps values that outlive threads and are shared between them: the
+// preferences of a user, what several agents know together. What a hook or tool
+// gets belongs to the tenant of its run. Code reads and writes through a
+// [ProfileKey].
+//
+// A profile is no part of a run's state. It is changed at once and not by a
+// commit: a hook that runs again after a crash changes it again.
+//
+// Implementations must be safe for concurrent use and durable when a method
+// returns nil. An error with another code than those named here means that the
+// outcome is not known.
+type Profiles interface {
+	// Read reads a profile, strongly consistent. One that does not exist is the
+	// zero Profile and no error.
+	Read(ctx context.Context, name ProfileName) (Profile, error)
+	// Write sets a value if the stored revision is the one given: 0 where nothing
+	// may stand, [AnyRevision] for whatever stands there. It returns the new
+	// revision. Another stored one is [ErrProfileConflict], a value over
+	// [MaxProfileSize] is [ErrProfileTooLarge], and one that is not JSON has code
+	// [core.CodeInvalid]; nothing was written then.
+	Write(ctx context.Context, name ProfileName, value json.RawMessage, revision uint64) (uint64, error)
+	// Delete erases a profile under the same condition as Write. Where nothing
+	// stands it succeeds, whatever the revision.
+	Delete(ctx context.Context, name ProfileName, revision uint64) error
+	// Keys lists the keys of a namespace that begin with prefix, in the order of
+	// their bytes, behind after, at most limit. It may cost as much as reading
+	// their values.
+	Keys(ctx context.Context, namespace, prefix, after string, limit int) ([]string, error)
+}
+
+// Profile is a stored value. Its revision is never 0, and names this value for
+// good: after any write, and after a deletion, there is another one. It says
+// nothing about order.
+type Profile struct {
+	Value    json.RawMessage
+	Revision uint64
+}
+
+// AnyRevision as the condition of a write or deletion is none: the last one wins.
+const AnyRevision uint64 = math.MaxUint64
+
+// Limits of a profile, in bytes.
+const (
+	MaxProfileSize = 256 << 10 // of the value's JSON
+	MaxProfileKey  = 512       // of the key
+)
+
+// What the ports to profiles return, wrapped, besides success.
+var (
+	// ErrProfileConflict: the profile has another revision than the one given.
+	ErrProfileConflict = core.Errorf(core.CodeConflict, "the profile has another revision")
+	// ErrProfileTooLarge: the value is over [MaxProfileSize].
+	ErrProfileTooLarge = core.Errorf(core.CodeTooLarge, "the profile is over the size limit")
+	// ErrNoProfiles: the code runs where no Profiles are, such as a test that sets none.
+	ErrNoProfiles = core.Errorf(core.CodeUnsupported, "there is no store of profiles here")
+)
+
+// ProfileName is where a profile stands within its tenant.
+type ProfileName struct {
+	Namespace string // the kind of value: a [ProfileKey]'s name
+	Key       string // which of its kind: free text, often a [StateScope]
+}
+
+// String returns "namespace/key" for logs and errors.
+func (n ProfileName) String() string { return n.Namespace + "/" + core.Excerpt(n.Key) }
+
+// Check validates both parts: the namespace by [core.CheckName], and the key as 1
+// to [MaxProfileKey] bytes of UTF-8 without control characters. A backend may use
+// one as a separator.
+func (n ProfileName) Check() error {
+	if err := core.CheckName("profile namespace", n.Namespace); err != nil {
+		return err
+	}
+	if n.Key == "" {
+		return core.Errorf(core.CodeInvalid, "key of profile %s is empty", n.Namespace)
+	}
+	return checkProfileText("key", n.Key)
+}
+
+// checkProfileText validates what a key may hold; what names it in the error.
+func checkProfileText(what, text string) error {
+	if len(text) > MaxProfileKey {
+		return core.Errorf(core.CodeInvalid, "%s of a profile is %d bytes long, at most %d are allowed", what, len(text), MaxProfileKey)
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return core.Errorf(core.CodeInvalid, "%s %q of a profile: want UTF-8 without control characters", what, core.Excerpt(text))
+	}
+	return nil
+}
+
+// CheckProfileKeys validates what [Profiles.Keys] is given. prefix and after may
+// be empty.
+func CheckProfileKeys(namespace, prefix, after string) error {
+	if err := core.CheckName("profile namespace", namespace); err != nil {
+		return err
+	}
+	if err := checkProfileText("prefix", prefix); err != nil {
+		return err
+	}
+	return checkProfileText("key", after)
+}
+
+// CheckProfileWrite validates what [Profiles.Write] is given; all backends call
+// it, so that they refuse alike.
+func CheckProfileWrite(name ProfileName, value json.RawMessage) error {
+	if err := name.Check(); err != nil {
+		return err
+	}
+	if len(value) > MaxProfileSize {
+		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", ErrProfileTooLarge, name, len(value), MaxProfileSize)
+	}
+	if !json.Valid(value) {
+		return core.Errorf(core.CodeInvalid, "value of profile %s is not JSON", name)
+	}
+	return nil
+}
+
+// AdmitProfile decides a write or a deletion under the condition that the stored
+// revision is the one given (0: nothing is stored). Backends without their own
+// condition language call it under their lock; the others must decide the same.
+func AdmitProfile(name ProfileName, stored, revision uint64) error {
+	if revision == AnyRevision || revision == stored {
+		return nil
+	}
+	return fmt.Errorf("profile %s: %w", name, ErrProfileConflict)
+}

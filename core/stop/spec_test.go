@@ -1,0 +1,102 @@
+package stop_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/stop"
+)
+
+func TestSpecOfEachType(t *testing.T) {
+	tests := []struct {
+		data string
+		want stop.Spec
+		name string // of the policy
+	}{
+		{`{"type":"max_rounds","rounds":8}`, stop.Spec{Type: "max_rounds", Rounds: 8}, "max_rounds"},
+		{`{"type":"timeout","seconds":30}`, stop.Spec{Type: "timeout", Seconds: 30}, "timeout"},
+		{`{"type":"token_budget","max_total":20000}`, stop.Spec{Type: "token_budget", MaxTotal: 20000}, "token_budget"},
+		{`{"type":"consecutive_errors","max":3}`, stop.Spec{Type: "consecutive_errors", Max: 3}, "consecutive_errors"},
+		{`{"type":"stop_on_tool","tool_name":"done"}`, stop.Spec{Type: "stop_on_tool", ToolName: "done"}, "stop_on_tool"},
+		{`{"type":"content_match","pattern":"^done$"}`, stop.Spec{Type: "content_match", Pattern: "^done$"}, "content_match"},
+		{`{"type":"loop_detection","window":3}`, stop.Spec{Type: "loop_detection", Window: 3}, "loop_detection"},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.want.Type), func(t *testing.T) {
+			got, err := stop.DecodeSpec([]byte(tt.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			p, err := got.Policy()
+			if err != nil || stop.Name(p) != tt.name {
+				t.Errorf("the policy is %v, %v, want %s", p, err, tt.name)
+			}
+			back, err := json.Marshal(got)
+			if err != nil || string(back) != tt.data {
+				t.Errorf("encoded it is %s, %v", back, err)
+			}
+		})
+	}
+}
+
+func TestSpecsThatAreRefused(t *testing.T) {
+	tests := []struct {
+		name, data, want string
+	}{
+		{"unknown type", `{"type":"moon_phase"}`, `stop policy type "moon_phase" is unknown, allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match, loop_detection`},
+		{"no type", `{"seconds":3}`, `stop policy type "" is unknown, allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match, loop_detection`},
+		{"unknown field", `{"type":"timeout","second":3}`, `stop policy: json: unknown field "second"`},
+		{"field of another type", `{"type":"timeout","seconds":3,"rounds":2}`, `stop policy "timeout": it takes seconds, and not rounds`},
+		{"wrong JSON type", `{"type":"timeout","seconds":"3"}`, `stop policy: json: cannot unmarshal string into Go struct field Spec.seconds of type int`},
+		{"rounds missing", `{"type":"max_rounds"}`, `stop policy "max_rounds": rounds is 0, allowed are 1 to 2147483647`},
+		{"negative seconds", `{"type":"timeout","seconds":-1}`, `stop policy "timeout": seconds is -1, allowed are 1 to 2147483647`},
+		{"too many seconds", `{"type":"timeout","seconds":2147483648}`, `stop policy "timeout": seconds is 2147483648, allowed are 1 to 2147483647`},
+		{"no tokens", `{"type":"token_budget","max_total":0}`, `stop policy "token_budget": max_total is 0, allowed are 1 to 2147483647`},
+		{"no errors", `{"type":"consecutive_errors","max":0}`, `stop policy "consecutive_errors": max is 0, allowed are 1 to 2147483647`},
+		{"no tool", `{"type":"stop_on_tool"}`, `stop policy "stop_on_tool": tool_name is empty`},
+		{"no pattern", `{"type":"content_match"}`, `stop policy "content_match": the pattern is empty`},
+		{"wrong pattern", `{"type":"content_match","pattern":"["}`, "stop policy \"content_match\": pattern: error parsing regexp: missing closing ]: `[`"},
+		{"two values", `{"type":"loop_detection","window":2} {}`, `stop policy: more than one JSON value`},
+		{"small window", `{"type":"loop_detection","window":1}`, `stop policy "loop_detection": window is 1, allowed are 2 to 64`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := stop.DecodeSpec([]byte(tt.data))
+			if err == nil || err.Error() != tt.want || core.CodeOf(err) != core.CodeInvalid {
+				t.Errorf("got  %v (%s)\nwant %s", err, core.CodeOf(err), tt.want)
+			}
+		})
+	}
+}
+
+// A policy as it stands in an agent's spec.
+func ExampleSpec() {
+	spec, err := stop.DecodeSpec([]byte(`{"type": "token_budget", "max_total": 20000}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	policy, err := spec.Policy()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	turn := core.Message{ToolCalls: []core.ToolCall{{ID: "call_1", Name: "search"}}}
+	end := policy.Check(stop.View{Turn: turn, Usage: core.Usage{Input: 19_000, Output: 1_500}})
+	fmt.Println(end.Code, "-", end.Detail)
+	// Output: token_budget - the run has used 20500 tokens, at most 20000 are allowed
+}
+
+func TestPoliciesNamesThePlaceOfAWrongSpec(t *testing.T) {
+	_, err := stop.Policies([]stop.Spec{{Type: "timeout", Seconds: 1}, {Type: "timeout"}})
+	if want := `stop[1]: stop policy "timeout": seconds is 0, allowed are 1 to 2147483647`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

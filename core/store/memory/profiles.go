@@ -1,0 +1,98 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// profilesOf returns a tenant's profiles, and makes their place.
+func (s *Store) profilesOf(ctx context.Context, tenant string) (*state.MemoryProfiles, error) {
+	if err := checkTenant(ctx, tenant); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	profiles := s.profiles[tenant]
+	if profiles == nil {
+		profiles = &state.MemoryProfiles{}
+		s.profiles[tenant] = profiles
+	}
+	return profiles, nil
+}
+
+// ReadProfile implements [store.Profiles].
+func (s *Store) ReadProfile(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error) {
+	profiles, err := s.profilesOf(ctx, tenant)
+	if err != nil {
+		return state.Profile{}, err
+	}
+	return profiles.Read(ctx, name)
+}
+
+// WriteProfile implements [store.Profiles].
+func (s *Store) WriteProfile(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error) {
+	profiles, err := s.profilesOf(ctx, tenant)
+	if err != nil {
+		return 0, err
+	}
+	return profiles.Write(ctx, name, value, revision)
+}
+
+// DeleteProfile implements [store.Profiles].
+func (s *Store) DeleteProfile(ctx context.Context, tenant string, name state.ProfileName, revision uint64) error {
+	profiles, err := s.profilesOf(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	return profiles.Delete(ctx, name, revision)
+}
+
+// ProfileKeys implements [store.Profiles].
+func (s *Store) ProfileKeys(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error) {
+	profiles, err := s.profilesOf(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return profiles.Keys(ctx, namespace, prefix, after, limit)
+}
+
+// PutSnapshot implements [store.Configs]. There is no limit.
+func (s *Store) PutSnapshot(ctx context.Context, hash string, content []byte) error {
+	if err := checkHash(ctx, hash); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stored, ok := s.configs[hash]
+	if ok && string(stored) != string(content) {
+		return &store.RefusedError{Name: hash, Cause: store.ErrConflict}
+	}
+	if !ok {
+		s.configs[hash] = copied(content)
+	}
+	return nil
+}
+
+// Snapshot implements [store.Configs].
+func (s *Store) Snapshot(ctx context.Context, hash string) ([]byte, bool, error) {
+	if err := checkHash(ctx, hash); err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, ok := s.configs[hash]
+	if !ok {
+		return nil, false, nil
+	}
+	return copied(content), true, nil
+}
+
+func checkHash(ctx context.Context, hash string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return store.CheckSnapshotHash(hash)
+}

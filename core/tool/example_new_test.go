@@ -1,0 +1,29 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// The first tool: a name, a description, and a function whose argument type is what the
+// model is told of its parameters.
+func ExampleNew() {
+	type where struct {
+		City string `json:"city" jsonschema:"name of the city"`
+	}
+	type sky struct {
+		Sky     string `json:"sky"`
+		Degrees int    `json:"degrees"`
+	}
+	weather := tool.New("weather", "Tells the weather of a city.", func(_ context.Context, _ tool.Call, w where) (sky, error) {
+		return sky{"clear over " + w.City, 21}, nil
+	})
+
+	call := tool.Call{Name: "weather", Arguments: json.RawMessage(`{"city":"Oslo"}`)} // as a model makes it
+	result, err := tool.Execute(context.Background(), weather, call)
+	fmt.Println(result.Text(), err)
+	// Output: {"sky":"clear over Oslo","degrees":21} <nil>
+}

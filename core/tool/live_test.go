@@ -1,0 +1,315 @@
+package tool_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// lines are reports, a line each.
+func lines(reports []tool.Report) (all []string) {
+	for _, r := range reports {
+		line := string(r.Type)
+		for _, part := range []string{r.Text, r.Kind, string(r.Content), string(r.Patch)} {
+			if part != "" {
+				line += " " + part
+			}
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestWhatAToolShowsOfItsWork(t *testing.T) {
+	plan := map[string]any{"title": "<plan>", "steps": []string{}}
+	tests := []struct {
+		name    string
+		show    func(c tool.Call)
+		want    []string
+		dropped string // why the first was; empty: none was
+	}{
+		{"nothing", func(tool.Call) {}, nil, ""},
+		{"output", func(c tool.Call) { c.Output("a\n"); c.Output(""); c.Output("b") }, []string{
+			"tool_call_stream_delta a\n", "tool_call_stream_delta b"}, ""},
+		{"an activity and its changes", func(c tool.Call) {
+			c.Activity("plan", plan)
+			c.ActivityPatch("plan", tool.PatchOperation{Op: "add", Path: "/steps/-", Value: "pack"}, tool.PatchOperation{Op: "remove", Path: "/title"})
+			c.ActivityPatch("plan", tool.PatchOperation{Op: "replace", Path: "", Value: nil})
+			c.ActivityPatch("plan")
+		}, []string{
+			`activity_snapshot plan {"steps":[],"title":"<plan>"}`,
+			`activity_delta plan [{"op":"add","path":"/steps/-","value":"pack"},{"op":"remove","path":"/title"}]`,
+			`activity_delta plan [{"op":"replace","path":"","value":null}]`}, ""},
+		{"progress", func(c tool.Call) { c.Progress(1, 4, "reading"); c.Progress(4, 4, "") }, []string{
+			`activity_snapshot tool_progress {"call_id":"c1","tool_name":"index","status":"running","progress":0.25,"loaded":1,"total":4,"message":"reading"}`,
+			`activity_snapshot tool_progress {"call_id":"c1","tool_name":"index","status":"done","progress":1,"loaded":4,"total":4}`}, ""},
+		{"progress of an unknown total", func(c tool.Call) { c.Progress(7, 0, "") }, []string{
+			`activity_snapshot tool_progress {"call_id":"c1","tool_name":"index","status":"running","loaded":7}`}, ""},
+		{"progress beyond its ends", func(c tool.Call) { c.Progress(-1, 4, ""); c.Progress(5, 4, "") }, []string{
+			`activity_snapshot tool_progress {"call_id":"c1","tool_name":"index","status":"running","progress":0,"loaded":0,"total":4}`,
+			`activity_snapshot tool_progress {"call_id":"c1","tool_name":"index","status":"done","progress":1,"loaded":5,"total":4}`}, ""},
+		{"a kind that is no name", func(c tool.Call) { c.Activity("a plan", 1) }, nil,
+			"activity: kind of the activity \"a plan\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -"},
+		{"content that JSON cannot express", func(c tool.Call) { c.Activity("plan", func() {}) }, nil, "activity: json: unsupported type: func()"},
+		{"content that is no text", func(c tool.Call) { c.Activity("plan", json.RawMessage("\"\xff\"")) }, nil, "activity: the JSON has bytes that are no text"},
+		{"a change of what was not shown", func(c tool.Call) { c.ActivityPatch("plan", tool.PatchOperation{Op: "remove"}) }, nil,
+			`patch of the activity "plan", which was not shown`},
+		{"an operation that does not exist", func(c tool.Call) { c.Activity("plan", 1); c.ActivityPatch("plan", tool.PatchOperation{Op: "move"}) },
+			[]string{"activity_snapshot plan 1"}, `operation "move" of a patch does not exist`},
+		{"a path that is none", func(c tool.Call) {
+			c.Activity("plan", 1)
+			c.ActivityPatch("plan", tool.PatchOperation{Op: "remove", Path: "title"})
+		},
+			[]string{"activity_snapshot plan 1"}, `path "title" of a patch does not begin with a slash`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var shown tool.Recorder
+			call := tool.Call{ID: "c1", Name: "index", Live: shown.Live()}
+			tt.show(call)
+			if diff := cmp.Diff(tt.want, lines(shown.Reports())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			n, err := call.Live.Dropped()
+			if (n > 0) != (tt.dropped != "") || n > 0 && !strings.Contains(err.Error(), tt.dropped) {
+				t.Errorf("%d reports were dropped: %v; want %q", n, err, tt.dropped)
+			}
+			tt.show(tool.Call{ID: "c1", Name: "index"})                     // nobody listens
+			tt.show(tool.Call{ID: "c1", Name: "index", Live: &tool.Live{}}) // nor here
+		})
+	}
+}
+
+// Progress is shown after 100 ms, at 1 % more or less, with another message, and at
+// the end.
+func TestProgressIsThrottled(t *testing.T) {
+	type at struct {
+		after       time.Duration // the report before
+		done, total float64
+		message     string
+		shown       bool
+	}
+	tests := []struct {
+		name string
+		all  []at
+	}{
+		{"by time", []at{{0, 0, 1000, "", true}, {99 * time.Millisecond, 1, 1000, "", false}, {time.Millisecond, 1, 1000, "", true}, {0, 1, 1000, "", false}}},
+		{"by part", []at{{0, 0, 1000, "", true}, {0, 9, 1000, "", false}, {0, 10, 1000, "", true}, {0, 19, 1000, "", false}, {0, 0, 1000, "", true}}},
+		{"by part, rounded", []at{{0, 29, 100, "", true}, {0, 30, 100, "", true}}},
+		{"by message", []at{{0, 0, 1000, "a", true}, {0, 0, 1000, "b", true}, {0, 0, 1000, "b", false}, {0, 0, 1000, "", true}}},
+		{"the end", []at{{0, 999, 1000, "", true}, {0, 1000, 1000, "", true}, {0, 1000, 1000, "", false}, {0, 1001, 1000, "", false}}},
+		{"of an unknown total", []at{{0, 1, 0, "", true}, {0, 500, 0, "", false}, {100 * time.Millisecond, 501, 0, "", true}}},
+		{"what is no number", []at{{0, nan(), 10, "", false}, {0, 1, 1 / zero(), "", false}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shown := tool.Recorder{Now: time.Now}
+				call, n := tool.Call{Live: shown.Live()}, 0
+				for i, at := range tt.all {
+					time.Sleep(at.after)
+					call.Progress(at.done, at.total, at.message)
+					if at.shown {
+						n++
+					}
+					if got := len(shown.Reports()); got != n {
+						t.Fatalf("after report %d there are %d, want %d", i, got, n)
+					}
+				}
+				if dropped, err := call.Live.Dropped(); dropped != 0 {
+					t.Errorf("%d reports were dropped: %v", dropped, err)
+				}
+			})
+		})
+	}
+}
+
+func zero() float64 { return 0 }
+func nan() float64  { return zero() / zero() }
+
+func TestBoundsOfWhatACallShows(t *testing.T) {
+	tests := []struct {
+		name string
+		show func(c tool.Call)
+		want int // reports
+	}{
+		{"reports", func(c tool.Call) {
+			for range 10_001 {
+				c.Output("x")
+			}
+		}, 10_000},
+		{"bytes at the limit", func(c tool.Call) { c.Output(strings.Repeat("x", 1<<20)) }, 1},
+		{"bytes over it", func(c tool.Call) { c.Output(strings.Repeat("x", 1<<20+1)) }, 0},
+		{"nothing comes behind what was dropped", func(c tool.Call) {
+			c.Output("a")
+			c.Output(strings.Repeat("x", 1<<20))
+			c.Output("b")
+			c.Progress(1, 1, "")
+			c.Activity("plan", 1)
+		}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var shown tool.Recorder
+			call := tool.Call{Live: shown.Live()}
+			tt.show(call)
+			dropped, err := call.Live.Dropped()
+			whole := tt.name == "bytes at the limit"
+			if got := len(shown.Reports()); got != tt.want || (dropped == 0) != whole || !whole && core.CodeOf(err) != core.CodeTooLarge {
+				t.Errorf("%d reports, %d dropped (%v), want %d", got, dropped, err, tt.want)
+			}
+		})
+	}
+}
+
+// leaving is an audience that goes away after some reports.
+type leaving struct {
+	left int
+	got  []tool.Report
+}
+
+func (l *leaving) Show(r tool.Report) bool {
+	l.got = append(l.got, r)
+	l.left--
+	return l.left > 0
+}
+
+func TestAudienceThatLeavesIsShownNothingMore(t *testing.T) {
+	audience, encoded := &leaving{left: 1}, 0
+	call := tool.Call{Live: &tool.Live{}}
+	call.Live.Begin(audience, time.Now)
+	call.Output("a")
+	call.Output("b")
+	call.Activity("plan", counting{&encoded})
+	call.ActivityPatch("plan", tool.PatchOperation{Op: "add", Value: counting{&encoded}})
+	if dropped, err := call.Live.Dropped(); len(audience.got) != 1 || encoded != 0 || dropped != 0 {
+		t.Errorf("%d reports, %d encoded, %d dropped (%v); want 1, and nothing else", len(audience.got), encoded, dropped, err)
+	}
+}
+
+type counting struct{ encoded *int }
+
+func (c counting) MarshalJSON() ([]byte, error) { *c.encoded++; return []byte("1"), nil }
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("oh") }
+
+func TestPanicOfAnActivitysEncodingIsTheTools(t *testing.T) {
+	var shown tool.Recorder
+	shows := typed(t, tool.Spec{Name: "t"}, func(_ context.Context, c tool.Call, _ struct{}) (tool.Result, error) {
+		c.Activity("plan", panicking{})
+		return tool.Text("done"), nil
+	})
+	got, err := tool.Execute(t.Context(), shows, tool.Call{Live: shown.Live()})
+	if err != nil || got.Message != "execution failed: the tool panicked" || len(shown.Reports()) != 0 {
+		t.Errorf("%q, %v and %d reports; want the panic and none", got.Message, err, len(shown.Reports()))
+	}
+}
+
+// A tool may show from several goroutines; what each of them shows keeps its order.
+func TestReportsOfSeveralGoroutinesKeepTheirOrder(t *testing.T) {
+	var shown tool.Recorder
+	call := tool.Call{Live: shown.Live()}
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for n := range 100 {
+				call.Output(fmt.Sprintf("%d %d", i, n))
+				call.Progress(float64(n), 100, "")
+			}
+		})
+	}
+	all.Wait()
+	next := map[int]int{}
+	for _, r := range shown.Reports() {
+		var i, n int
+		if _, err := fmt.Sscanf(r.Text, "%d %d", &i, &n); err != nil {
+			continue // progress
+		}
+		if n != next[i] {
+			t.Fatalf("goroutine %d shows %d, want %d", i, n, next[i])
+		}
+		next[i]++
+	}
+	if diff := cmp.Diff(map[int]int{0: 100, 1: 100, 2: 100, 3: 100}, next); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestShowingNothingAllocatesNothing(t *testing.T) {
+	call := tool.Call{ID: "c1"}
+	if n := testing.AllocsPerRun(100, func() {
+		call.Output("x")
+		call.Progress(1, 2, "m")
+		call.ActivityPatch("plan", tool.PatchOperation{Op: "remove"})
+	}); n != 0 {
+		t.Errorf("%g objects, want none", n)
+	}
+}
+
+// whole compares JSON at once: a megabyte takes long, byte by byte.
+var whole = cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+
+func TestResultsWithMetadata(t *testing.T) {
+	tests := []struct {
+		name   string
+		result tool.Result
+		want   core.ToolResult
+	}{
+		{"values", tool.Text("ok").WithMetadata("pages", 3).WithMetadata("source", map[string]string{"url": "<a>"}), core.ToolResult{
+			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
+			Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3"), "source": json.RawMessage(`{"url":"<a>"}`)}}},
+		{"of an error", tool.Failed("no").WithMetadata("code", 7), core.ToolResult{
+			Message: "no", IsError: true, Status: core.ResultError, Metadata: map[string]json.RawMessage{"code": json.RawMessage("7")}}},
+		{"alone", tool.Result{}.WithMetadata("a", 1), core.ToolResult{
+			Data: json.RawMessage("null"), Status: core.ResultOK, Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}}},
+		{"that JSON cannot express", tool.Text("ok").WithMetadata("f", func() {}), core.ToolResult{
+			Message: `execution failed: metadata "f": json: unsupported type: func()`, IsError: true, Status: core.ResultError}},
+		{"that is not JSON", tool.Result{ToolResult: core.ToolResult{Metadata: map[string]json.RawMessage{"b": nil, "c": json.RawMessage("{")}}}, core.ToolResult{
+			Message: `execution failed: the result's metadata "b" is not JSON under a name`, IsError: true, Status: core.ResultError}},
+		{"without a name", tool.Text("ok").WithMetadata("", 1), core.ToolResult{
+			Message: `execution failed: the result's metadata "" is not JSON under a name`, IsError: true, Status: core.ResultError}},
+		{"an error of the tool's own", tool.Result{Err: errors.New("offline")}, core.ToolResult{
+			Message: "execution failed: offline", IsError: true, Status: core.ResultError}},
+		{"at the limit", tool.Text("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-2)), core.ToolResult{
+			Data: json.RawMessage(`"ok"`), Status: core.ResultOK,
+			Metadata: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("x", 1<<20-4-1-2) + `"`)}}},
+		{"over it", tool.Text("ok").WithMetadata("a", strings.Repeat("x", 1<<20-4-1-1)), core.ToolResult{
+			Message: "execution failed: result is larger than 1048576 bytes", IsError: true, Status: core.ResultError}},
+		{"of a call that waits", tool.Suspended(core.TicketRequest{}).WithMetadata("a", 1), core.ToolResult{
+			Message: "execution failed: a result that suspends the call has something else besides", IsError: true, Status: core.ResultError}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tool.Execute(t.Context(), stub{run: returns(tt.result, nil)}, tool.Call{ID: "c1", Name: "stub"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.CallID, tt.want.Name = "c1", "stub"
+			if diff := cmp.Diff(tt.want, got.ToolResult, whole); diff != "" {
+				t.Errorf("(-want +got):\n%s", core.Excerpt(diff))
+			}
+		})
+	}
+}
+
+func TestWithLeavesTheResultBeforeAlone(t *testing.T) {
+	first := tool.Text("ok").WithMetadata("a", 1)
+	second := first.WithMetadata("b", 2)
+	if len(first.Metadata) != 1 || len(second.Metadata) != 2 {
+		t.Errorf("metadata of %d and %d names, want 1 and 2", len(first.Metadata), len(second.Metadata))
+	}
+}

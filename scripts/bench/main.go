@@ -1,0 +1,134 @@
+// Command bench measures what a run costs in the core, best of ten, beside what is
+// wanted, and says where time and memory go. Nothing passes or fails here: what must
+// hold on every machine (objects, bytes) is asserted by tests.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// limit is the time that a benchmark may take: microseconds, or so many times what
+// another one takes.
+type limit struct {
+	micros float64
+	times  float64
+	of     string
+}
+
+var limits = map[string]limit{
+	"TwoStep":                      {micros: 100},
+	"InterruptResume/history-100":  {micros: 400},
+	"InterruptResume/history-1000": {times: 2, of: "InterruptResume/history-100"},
+}
+
+// best is the best of all measurements of a benchmark.
+type best struct {
+	name           string
+	micros         float64
+	bytes, objects int
+}
+
+func run(out io.Writer) error {
+	folder, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	test := exec.Command("go", "test", "-run", "^$", "-bench", "^Benchmark(TwoStep|InterruptResume)", "-count", "10", "-cpu", "2", "-benchmem",
+		"-cpuprofile", at("cpu"), "-memprofile", at("memory"), "-o", at("run.test"), "./core/run")
+	test.Stderr = os.Stderr
+	text, err := test.Output()
+	if err != nil {
+		return fmt.Errorf("go test: %w\n%s", err, text)
+	}
+	if err := report(out, text); err != nil {
+		return err
+	}
+	for _, profile := range []struct{ title, file, index string }{
+		{"where time goes", "cpu", "cpu"}, {"where objects are made", "memory", "alloc_objects"}, {"where bytes are made", "memory", "alloc_space"},
+	} {
+		top, err := exec.Command("go", "tool", "pprof", "-top", "-nodecount", "12", "-sample_index", profile.index, at("run.test"), at(profile.file)).Output()
+		if err != nil {
+			return fmt.Errorf("go tool pprof: %w", err)
+		}
+		_, lines, _ := bytes.Cut(top, []byte("\n      flat"))
+		_, _ = fmt.Fprintf(out, "\n%s:\n      flat%s", profile.title, lines)
+	}
+	return nil
+}
+
+// report prints the best of each benchmark beside its limit.
+func report(out io.Writer, text []byte) error {
+	all, err := parse(text)
+	if err != nil {
+		return err
+	}
+	known := map[string]best{}
+	for _, b := range all {
+		known[b.name] = b
+	}
+	_, _ = fmt.Fprintf(out, "%-32s %10s %10s %10s %10s\n", "best of 10", "us", "wanted", "bytes", "objects")
+	for _, b := range all {
+		wanted := "-"
+		if l, ok := limits[b.name]; ok {
+			wanted = fmt.Sprintf("%.0f", cmp.Or(l.micros, l.times*known[l.of].micros))
+		}
+		_, _ = fmt.Fprintf(out, "%-32s %10.1f %10s %10d %10d\n", b.name, b.micros, wanted, b.bytes, b.objects)
+	}
+	return nil
+}
+
+// parse reads the lines of go test: "BenchmarkName-2  100  123 ns/op  45 B/op  6 allocs/op".
+func parse(text []byte) ([]best, error) {
+	var all []best
+	index := map[string]int{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 8 || !strings.HasPrefix(fields[0], "Benchmark") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(fields[0], "Benchmark"), "-2")
+		nanos, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		size, err := strconv.Atoi(fields[4])
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		objects, err := strconv.Atoi(fields[6])
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		b := best{name, nanos / 1000, size, objects}
+		i, seen := index[name]
+		if !seen {
+			index[name] = len(all)
+			all = append(all, b)
+		} else if b.micros < all[i].micros {
+			all[i] = b
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no benchmark in %q", text)
+	}
+	return all, lines.Err()
+}
