@@ -19,7 +19,7 @@ FUZZTIME ?= 2s
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: exhaustive fuzz help run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: exhaustive fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -64,6 +64,9 @@ soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repea
 
 sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
 	$(GO) run ./scripts/sim
+
+replay: ## Repeat recorded runs with the present code (ARGS="THREAD [RUN]" or -all); stop the local host first
+	@$(GO) run ./scripts/replay $(ARGS)
 
 sim-mutants: ## Plant errors in the runtime; the simulator must find each
 	$(GO) run ./scripts/simmutants

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
 
-// request is the body of a chat request. Unknown keys are ignored, because the
-// client merges whatever the application adds.
+// request is the body of a chat request. The client merges whatever the application
+// adds, which is kept for the run's hooks and tools; see extra.
 type request struct {
 	ID        string      `json:"id"`
 	ThreadID  string      `json:"threadId"`
@@ -18,6 +20,31 @@ type request struct {
 	Trigger   string      `json:"trigger"`
 	MessageID string      `json:"messageId"`
 	Messages  []uiMessage `json:"messages"`
+
+	extra json.RawMessage // the other fields, as an object; nil: there are none
+}
+
+// requestKey is the member of a run's request that holds the fields of the body which
+// the protocol does not define.
+const requestKey = "ai_sdk"
+
+// defined are the fields of the body that the protocol defines.
+var defined = []string{"id", "threadId", "agentId", "trigger", "messageId", "messages"}
+
+// extra returns the fields of a body that the protocol does not define, under one
+// key, so that an application that several protocols reach can tell them apart.
+func extra(body []byte) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(defined, func(d string) bool { return strings.EqualFold(d, name) }) // as the decoder takes them
+	})
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	return core.EncodeJSON(map[string]any{requestKey: fields})
 }
 
 // uiMessage is a UIMessage as far as we read and write it.
@@ -66,6 +93,9 @@ func decodeRequest(body []byte) (request, error) {
 	}
 	if r.ID == "" {
 		r.ID = r.ThreadID
+	}
+	if r.extra, err = extra(body); err != nil { // cannot be: it was decoded
+		return r, core.Errorf(core.CodeInvalid, "body: %v", err)
 	}
 	return r, nil
 }

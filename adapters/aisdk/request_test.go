@@ -8,6 +8,22 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
+func TestExtraFieldsOfTheBodyAreTheRequest(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{"none", `{"id":"t","threadId":"t","agentId":"a","trigger":"submit-message","messageId":"m","messages":[]}`, ``},
+		{"some, in the order of their names", `{"tenantHint":"<b>","id":"t","messages":[],"model":{"name": "x"},"empty":null}`,
+			`{"ai_sdk":{"empty":null,"model":{"name":"x"},"tenantHint":"<b>"}}`},
+		{"a defined one in another case is none", `{"ID":"t","messages":[]}`, ``},
+		{"no object", `null`, ``},
+	}
+	for _, tt := range tests {
+		r, err := decodeRequest([]byte(tt.body))
+		if err != nil || string(r.extra) != tt.want {
+			t.Errorf("%s: the request is %s, %v; want %s", tt.name, r.extra, err, tt.want)
+		}
+	}
+}
+
 // FuzzDecodeRequest checks that any body is either refused with a client's
 // error or yields messages that a submission may carry.
 func FuzzDecodeRequest(f *testing.F) {

@@ -117,6 +117,16 @@ func (o object) text(names ...string) (string, error) {
 	return s, nil
 }
 
+// request takes what is for the run's hooks and tools alone: any JSON, and null like
+// an absent one.
+func (o object) request() (json.RawMessage, error) {
+	_, raw, found, err := o.take("request")
+	if err != nil || !found || string(raw) == "null" {
+		return nil, err
+	}
+	return raw, nil
+}
+
 // end refuses keys that nobody took.
 func (o object) end() error {
 	first := member{}

@@ -32,6 +32,9 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if s.Messages, err = o.messages(); err != nil {
 		return s, err
 	}
+	if s.Request, err = o.request(); err != nil {
+		return s, err
+	}
 	if err := o.end(); err != nil {
 		return s, err
 	}

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,6 +20,10 @@ func TestInputIsQueued(t *testing.T) {
 	submission := func(agent, key string, mode mailbox.Mode, messages ...core.Message) mailbox.Submission {
 		return mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: agent, Mode: mode, Key: key, Messages: messages}
 	}
+	with := func(s mailbox.Submission, request string) mailbox.Submission {
+		s.Request = json.RawMessage(request)
+		return s
+	}
 	hi := core.Message{Role: core.RoleUser, Content: []core.Block{text("hi")}}
 	tests := []struct {
 		name, body, key string
@@ -29,6 +34,8 @@ func TestInputIsQueued(t *testing.T) {
 			submission("demo", "", "", core.Message{ID: "m1", Role: core.RoleUser, Content: []core.Block{text("a"), text("b")}}, hi)},
 		{"agentId", `{"agentId":"other","messages":[{"role":"user","content":"hi"}]}`, "", submission("other", "", "", hi)},
 		{"agent_id and mode", `{"agent_id":"other","mode":"steer","messages":[{"role":"user","content":"hi"}]}`, "", submission("other", "", mailbox.ModeSteer, hi)},
+		{"request", `{"request":{"plan":"gold"},"messages":[{"role":"user","content":"hi"}]}`, "", with(submission("demo", "", "", hi), `{"plan":"gold"}`)},
+		{"null is no request", `{"request":null,"messages":[{"role":"user","content":"hi"}]}`, "", submission("demo", "", "", hi)},
 		{"idempotency key", `{"messages":[{"role":"user","content":"hi"}]}`, "k-1", submission("demo", "http:k-1", "", hi)},
 		{"longest key", `{"messages":[{"role":"user","content":"hi"}]}`, strings.Repeat("k", 128), submission("demo", "http:"+strings.Repeat("k", 128), "", hi)},
 	}

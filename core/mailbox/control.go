@@ -46,8 +46,8 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if err := checkMessages(messages); err != nil {
 		return err
 	}
-	// The revision that counts now is read for what an edit keeps: agent, ids, what it
-	// supersedes. Only the messages are new.
+	// The revision that counts now is read for what an edit keeps: agent, ids, request,
+	// what it supersedes. Only the messages are new.
 	head, err := s.Head(ctx, key)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package mailbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,7 +14,31 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
+
+func TestRequestIsPartOfWhatAKeyStandsFor(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	s.Request = json.RawMessage(`{"plan": "gold"}`)
+	first := w.submit(t, s)
+	s.Request = json.RawMessage(`{"plan":"gold"}`) // blanks say nothing
+	if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID {
+		t.Errorf("the same request: %+v, want a duplicate of %+v", again, first)
+	}
+	s.Request = json.RawMessage(`{"plan":"free"}`)
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
+		t.Errorf("another request: %v, want code conflict", err)
+	}
+	record, ok, err := w.store.Get(t.Context(), key, store.InputName(first.DispatchID, 0))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	queued, err := thread.Records{}.DecodeQueued(record.Payload)
+	if err != nil || string(queued.Request) != `{"plan":"gold"}` {
+		t.Errorf("the input is stored with the request %s, %v", queued.Request, err)
+	}
+}
 
 // A first try that is paused before its write and its retry store a message
 // once, also when a step has read it before the first goes on.

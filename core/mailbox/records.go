@@ -64,8 +64,9 @@ func bodyHash(s Submission) (string, error) {
 		Agent    string
 		Messages []core.Message
 		Mode     Mode
-		Tail     uint64 `json:",omitempty"`
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede})
+		Tail     uint64          `json:",omitempty"`
+		Request  json.RawMessage `json:",omitempty"` // without blanks between its tokens
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

@@ -1,8 +1,10 @@
 package mailbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -27,6 +29,14 @@ func (m Mode) Check() error {
 	return core.Errorf(core.CodeInvalid, "mode %q is unknown, allowed are queue, interrupt, steer, reject", core.Excerpt(string(m)))
 }
 
+// MaxRequest bounds [Submission.Request], in bytes: it is stored with the input, and
+// each time that the run's record is.
+const MaxRequest = 16 << 10
+
+// ErrRequestTooLarge is returned for a [Submission.Request] of more than [MaxRequest]
+// bytes.
+var ErrRequestTooLarge = core.Errorf(core.CodeTooLarge, "request is larger than %d bytes", MaxRequest)
+
 // Submission is new input for a thread.
 type Submission struct {
 	Thread   core.ThreadKey
@@ -34,6 +44,11 @@ type Submission struct {
 	AgentID  string
 	Messages []core.Message // role user; at least one. Empty ids are filled in
 	Mode     Mode
+	// Request is what the caller sent along for the run's hooks and tools: JSON, at
+	// most [MaxRequest] bytes; nil: nothing. A run has the request that it was started
+	// with: that of input that goes to the inbox of an open run does not reach it, and
+	// counts only when the run has ended first and the input opens one of its own.
+	Request json.RawMessage
 	// Key makes the submission idempotent: the same key on the same thread with the
 	// same content returns the first receipt, with other content it is
 	// core.CodeConflict. Empty: every submission is new.
@@ -63,7 +78,20 @@ func (s Submission) Check() error {
 	if err := checkMessages(s.Messages); err != nil {
 		return err
 	}
+	if err := checkRequest(s.Request); err != nil {
+		return err
+	}
 	return s.Mode.Check()
+}
+
+func checkRequest(request json.RawMessage) error {
+	switch {
+	case len(request) > MaxRequest:
+		return fmt.Errorf("%w: it has %d", ErrRequestTooLarge, len(request))
+	case request != nil && !(json.Valid(request) && utf8.Valid(request)): // json.Valid lets every byte pass inside a string
+		return core.Errorf(core.CodeInvalid, "request is not JSON")
+	}
+	return nil
 }
 
 func checkMessages(messages []core.Message) error {

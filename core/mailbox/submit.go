@@ -136,7 +136,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return Receipt{}, head, err
 	}
 	record, err := u.inputRecord(thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede,
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
 	}, 0)
 	if err != nil {
 		return Receipt{}, head, err

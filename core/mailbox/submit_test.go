@@ -2,9 +2,11 @@ package mailbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -385,6 +387,9 @@ func TestSubmissionIsChecked(t *testing.T) {
 			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
 		})},
 		{"messages[0].content has no text", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage(`{"a"`) })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage{} })},
+		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage("\"\xff\"") })},
 		{`mode "x" is unknown, allowed are queue, interrupt, steer, reject`, change(func(s *mailbox.Submission) { s.Mode = "x" })},
 	}
 	for _, tt := range tests {
@@ -394,6 +399,14 @@ func TestSubmissionIsChecked(t *testing.T) {
 	}
 	if err := input("one", "").Check(); err != nil {
 		t.Error(err)
+	}
+	text := func(size int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`) }
+	if err := change(func(s *mailbox.Submission) { s.Request = text(16384) }).Check(); err != nil {
+		t.Errorf("a request of 16384 bytes: %v", err)
+	}
+	err := change(func(s *mailbox.Submission) { s.Request = text(16385) }).Check()
+	if !errors.Is(err, mailbox.ErrRequestTooLarge) || core.CodeOf(err) != core.CodeTooLarge || err.Error() != "request is larger than 16384 bytes: it has 16385" {
+		t.Errorf("a request of 16385 bytes: %v", err)
 	}
 	if err := change(func(s *mailbox.Submission) { s.User, s.Messages[0].ID = "", "m1" }).Check(); err != nil {
 		t.Errorf("nobody's message with an id: %v", err)

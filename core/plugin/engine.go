@@ -90,6 +90,9 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 // Registry returns the state keys of all plugins and of the engine itself.
 func (e *Engine) Registry() *state.Registry { return e.registry }
 
+// Owner returns the id of the plugin that has a state key; empty: none has it.
+func (e *Engine) Owner(key string) string { return e.keys[key] }
+
 // Tools returns the tools of the active plugins in registration order.
 func (e *Engine) Tools() []tool.Tool { return slices.Clone(e.tools) }
 

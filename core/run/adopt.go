@@ -60,7 +60,7 @@ func (r *round) recallRound(ctx context.Context) error {
 		}
 		d.snapshot, d.patches = fold.Snapshot(), []state.Patch{open.Patch}
 	}
-	d.totals = open.Totals
+	d.totals, d.since = open.Totals, version
 	r.merged = open.Merged
 	for _, i := range open.Merged {
 		r.calls[i].merged = true

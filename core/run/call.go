@@ -37,7 +37,7 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 	}
 	if result.Suspend != nil {
 		r.calls[t.index].task, r.calls[t.index].begun = nil, false // it has only asked
-		return r.suspend(ctx, t, *result.Suspend)
+		return r.suspend(ctx, t, *result.Suspend, true)
 	}
 	// A command that cannot be stored is found here, where it costs the call its
 	// intents. Found at the merge, or by the encoder, it would cost the run, or
@@ -65,16 +65,28 @@ func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
 	if err == nil {
 		return nil
 	}
-	large := errors.Is(err, store.ErrTooLarge)
-	if _, ended := errors.AsType[*ended](err); ended || large {
+	if cannotBeStored(err) {
+		large := errors.Is(err, store.ErrTooLarge)
 		r.log.WarnContext(ctx, "a result cannot be stored", append(r.attrs(), "call", i, "error", err)...)
 		what := "it cannot be encoded"
 		if large {
 			what = "it is too large"
 		}
-		return r.keep(ctx, i, conclusion{result: tool.Failed("result cannot be stored: " + what), decision: end.decision})
+		// What gates and hooks asked for counts with this result as with any; unless it is
+		// that which cannot be stored.
+		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision}
+		if err = r.keep(ctx, i, instead); cannotBeStored(err) {
+			instead.hooks = state.Command{}
+			err = r.keep(ctx, i, instead)
+		}
 	}
 	return err
+}
+
+// cannotBeStored reports whether a put failed for what was to be stored.
+func cannotBeStored(err error) bool {
+	_, encoding := errors.AsType[*ended](err)
+	return encoding || errors.Is(err, store.ErrTooLarge)
 }
 
 // keep notes the result of call i and stores it, unless it is the last one. Of
@@ -106,9 +118,10 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 			result.Status = core.ResultError
 		}
 	}
-	entry := thread.Entry{Run: r.id, Step: r.events.step, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
+	began, ended := r.resultAt(i)
+	entry := thread.Entry{Run: r.id, Step: r.events.step, At: began, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
 		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
-		RunID: r.id, Step: r.events.step, CreatedAt: r.env.Millis(),
+		RunID: r.id, Step: r.events.step, CreatedAt: ended,
 	}}
 	if !end.hooks.IsZero() {
 		entry.Hooks = &end.hooks

@@ -24,6 +24,7 @@ type draft struct {
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
+	since    uint64 // version of the round record that it goes on from; 0: none
 }
 
 // begin makes the draft that follows from what is committed. What ended with the
@@ -90,7 +91,7 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Round: d.since}
 	d.movePatches(&entry)
 	d.add(entry)
 }
@@ -125,13 +126,14 @@ func (d *draft) phase(ctx context.Context, phase core.Phase, m plugin.Moment) er
 func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 	m.Phase, m.Thread, m.User, m.Run, m.Step = phase, d.Key, d.head.Owner, d.id, d.events.step
 	m.Snapshot, m.Messages, m.Usage = d.snapshot, d.messages.slice(), d.totals.Usage
+	m.Now, m.Request, m.Profiles = clock(d.at), d.record.Request, d.profiles
 	return m
 }
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn.
-func (d *draft) addTurn(turn *core.Message) {
+// run from its newest turn. failed is how often the model has failed for it.
+func (d *draft) addTurn(turn *core.Message, failed uint8) {
 	d.totals.Steps = d.events.step
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
@@ -145,7 +147,7 @@ func (d *draft) addTurn(turn *core.Message) {
 	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
 		d.totals.EndStep(false)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed}
 	d.movePatches(&entry)
 	d.add(entry)
 }

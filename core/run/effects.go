@@ -26,7 +26,9 @@ func (r *round) callEffects(ctx context.Context, was, now thread.Head) {
 			continue
 		}
 		if effects := r.effectsOf(i); len(effects) > 0 {
-			r.runEffects(ctx, r.moment("", plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i}), effects)
+			m := r.moment("", plugin.Moment{Call: &r.turn.ToolCalls[i], CallIndex: i})
+			m.Now = clock(r.calls[i].entry.Message.CreatedAt)
+			r.runEffects(ctx, m, effects)
 		}
 	}
 }

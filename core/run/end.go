@@ -152,6 +152,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
 	m.hold.ending.Store(true)
+	inRound := len(m.head.Run.Calls) > 0
 	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Cut: d.cut, Schema: r.adopted()}
@@ -161,6 +162,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 			return nil, err
 		}
 		record = m.recordFor(next, result, &t)
+		record.InRound = inRound
 		stored, err := m.runRecord(&record)
 		return append(records, stored), err
 	})
@@ -212,6 +214,7 @@ func (m *machine) closeRun(ctx context.Context) (Stepped, error) {
 	if err := m.lastWords(ctx, t); err != nil {
 		return Stepped{}, err
 	}
+	m.at = m.endedAt() // what RunEnd is shown, and the run's record says
 	skipped, err := m.runEnd(ctx, t)
 	if err != nil {
 		return Stepped{}, err
@@ -298,7 +301,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	number := int(m.head.Run.Step) + 1
 	last := core.Message{
 		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
-		RunID: m.id, Step: number, CreatedAt: m.env.Millis(), StopReason: core.StopOther,
+		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
 	if m.agent != nil {
 		last.Model = m.unsaid.asked.Model
@@ -342,7 +345,8 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	d.addStep()
 	record := m.record
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
-	m.finalize(&record, t)
+	record.InRound = record.InRound || calls > 0
+	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {

@@ -17,7 +17,7 @@ import (
 // any inference does: the next claim makes what is left of the step's model calls.
 func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
-		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.env.Millis(),
+		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.step),
 	}
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
@@ -56,7 +56,7 @@ func (d *draft) addFailure(failed *thread.Failure, spent *core.Usage) {
 		d.totals.Usage = d.totals.Usage.Add(*spent)
 	}
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.id, Step: d.events.step, Failed: failed, Attempt: d.events.fence}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -19,6 +19,7 @@ import (
 // task is that function's alone.
 type task struct {
 	index     int
+	at        int64          // the clock that its gates, hooks and tool are shown, unix milliseconds
 	call      core.ToolCall  // with the arguments that it runs with
 	tool      tool.Tool      // once it was found
 	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
@@ -37,7 +38,7 @@ type task struct {
 // merge, and need not be safe for concurrent use.
 func (r *round) admit(ctx context.Context, i int) error {
 	call := r.turn.ToolCalls[i]
-	t := &task{index: i, call: call, snapshot: r.draft.snapshot}
+	t := &task{index: i, at: r.askedAt(i, 0), call: call, snapshot: r.draft.snapshot}
 	switch r.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
@@ -94,7 +95,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 		end.result = tool.Result{ToolResult: *verdict.Result}
 		end.result.Status = core.ResultSet
 	case plugin.VerdictSuspend:
-		return r.suspend(ctx, t, *verdict.Suspend)
+		return r.suspend(ctx, t, *verdict.Suspend, false)
 	default: // its tool starts when the gates of its siblings have been asked, too
 		r.calls[t.index].task = t
 		return nil
@@ -108,7 +109,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 // for nothing.
 func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
 	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
-	m.Snapshot = t.snapshot
+	m.Snapshot, m.Now = t.snapshot, clock(t.at)
 	verdict, err := r.agent.Engine.Gate(ctx, m)
 	if err != nil {
 		return verdict, r.phaseError(ctx, "gate", t.call, err)
@@ -155,7 +156,7 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
 	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
-	m.Snapshot = t.snapshot
+	m.Snapshot, m.Now = t.snapshot, clock(t.at)
 	before, err := r.agent.Engine.Phase(ctx, r.env, m)
 	if err != nil {
 		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
@@ -181,6 +182,7 @@ func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
 		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: r.key(t.index),
 		Thread: r.Key, Run: r.id, Step: r.events.step, Snapshot: t.snapshot.For(r.agent.Engine.Registry()).ForCall(t.index), Resume: t.resume,
+		User: r.head.Owner, Now: clock(t.at), Request: r.record.Request, Profiles: r.profiles,
 	}
 }
 

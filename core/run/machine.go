@@ -34,6 +34,9 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 	}}
 	p, m := &values.step, &values.machine
 	p.hold.fence.Store(fence)
+	if s.profiles != nil {
+		p.profiles = s.profiles(w.Key.Tenant)
+	}
 	if w.Head.Run.Cursor == thread.CursorTools { // the turn's events were positioned under its own fence
 		p.events.fence = w.Head.Run.TurnFence
 	}
@@ -90,7 +93,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	m.addTurn(turn)
+	m.addTurn(turn, m.unsaid.failures())
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
@@ -199,10 +202,29 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
+	m.at = m.lastSaid()
 	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)
+}
+
+// lastSaid is when the last of the step was said: its turn, or that there is none, or
+// the latest result. It
+// follows from what is stored, so that every claim that closes the step shows
+// StepEnd the same time.
+func (m *machine) lastSaid() (at int64) {
+	if m.round == nil {
+		last := m.entries[len(m.entries)-1]
+		if last.Failed != nil {
+			return last.Failed.At
+		}
+		return last.Message.CreatedAt
+	}
+	for _, c := range m.round.calls {
+		at = max(at, c.entry.Message.CreatedAt)
+	}
+	return at
 }
 
 // commitStep is commit B. What the head makes of it counts, see

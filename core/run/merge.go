@@ -159,6 +159,7 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 	if t == nil { // an earlier claim's, or a gate gave the result
 		t = &task{index: i, call: r.turn.ToolCalls[i]}
 	}
+	t.at = r.calls[i].entry.At // which an earlier claim may have stored
 	t.snapshot, t.hooks = r.draft.snapshot, state.Command{}
 	if _, err := r.askGates(ctx, t); err != nil {
 		return state.Command{}, err
@@ -191,7 +192,9 @@ func (r *round) afterTool(ctx context.Context, i int) error {
 	c.merged = true
 	r.showResults()
 	c.merged = false
-	after, err := r.agent.Engine.Phase(ctx, r.env, r.moment(core.PhaseAfterToolExecute, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result}))
+	m := r.moment(core.PhaseAfterToolExecute, plugin.Moment{Turn: &r.turn, Call: &call, CallIndex: i, Result: result})
+	m.Now = clock(c.entry.Message.CreatedAt)
+	after, err := r.agent.Engine.Phase(ctx, r.env, m)
 	if err != nil {
 		return r.phaseError(ctx, "phase after_tool_execute", call, err)
 	}

@@ -18,6 +18,7 @@ type round struct {
 	*draft
 	turn   core.Message
 	base   uint64 // sequence of the first result
+	began  int64  // the clock that gates and tools are shown: when this claim began the round, unix milliseconds
 	mode   agent.ExecutionMode
 	at     int                // place of the turn in before
 	before list[core.Message] // the conversation up to the turn: results are shown behind it, in order
@@ -57,7 +58,7 @@ type openCall struct {
 // newRound is the round of a committed turn, of which nothing is known yet. Calls
 // are allocated together: all of them live until the round is over.
 func (d *draft) newRound(turn core.Message, base uint64) *round {
-	r := &round{draft: d, at: d.messages.len() - 1, before: d.messages, turn: turn, base: base, calls: make([]*openCall, len(turn.ToolCalls))}
+	r := &round{draft: d, at: d.messages.len() - 1, before: d.messages, turn: turn, base: base, began: d.env.Millis(), calls: make([]*openCall, len(turn.ToolCalls))}
 	calls := make([]openCall, len(r.calls))
 	for i := range r.calls {
 		r.calls[i] = &calls[i]

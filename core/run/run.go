@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -70,6 +71,12 @@ type Options struct {
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
 	Snapshot  int            // turns of a thread until its state is stored again, besides at a run's start; 0: 16
+	// Profiles returns the values outside of threads that hooks and tools of a tenant's
+	// runs are given; nil: none.
+	Profiles func(tenant string) state.Profiles
+	// History makes every step one that has happened before: its times are those of
+	// the record, and no effects run. nil: it is the first time.
+	History History
 }
 
 const defaultCacheSize = 64 << 20
@@ -87,6 +94,8 @@ type Stepper struct {
 	poll      time.Duration
 	window    Window
 	cache     *cache
+	profiles  func(tenant string) state.Profiles
+	history   History
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -102,7 +111,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window,
+		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, history: o.History,
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -64,15 +64,16 @@ func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termin
 		r.Response = lastText(d.messages.items, r.ID) // the run reads as done from this head on
 	case thread.Done:
 		r.Ending = &thread.Ending{Version: next.Closing, Termination: *t}
-		d.finalize(&r, t)
+		d.finalize(&r, t, d.endedAt())
 	}
 	return r
 }
 
-// finalize makes a record say that its run is over. The time is that of the last
-// try that built it: only the one whose head was set is ever read.
-func (d *draft) finalize(r *thread.RunRecord, t *core.Termination) {
-	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, d.env.Millis()
+// finalize makes a record say that its run is over, and since when. Where the same
+// write ends the run, that is the time of the last try that built it: only the one
+// whose head was set is ever read.
+func (d *draft) finalize(r *thread.RunRecord, t *core.Termination, at int64) {
+	r.Status, r.Termination, r.FinishedAt = core.RunDone, t, at
 	r.Response = lastText(d.messages.items, r.ID)
 }
 
@@ -111,7 +112,7 @@ func (d *draft) remember() {
 // what was committed stands, and nobody else will act on it. A failure is logged
 // and goes nowhere, for the same reason.
 func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state.Effect) {
-	if len(effects) == 0 || d.agent == nil {
+	if len(effects) == 0 || d.agent == nil || d.history != nil { // of a replay they have happened
 		return
 	}
 	ctx, cancel := d.undisturbed(ctx)

@@ -36,8 +36,9 @@ type ticket struct {
 
 // suspend makes call t.index wait. The head does not know it yet: the ticket goes
 // there with the next write, which is the step's last when nothing else runs.
-// What a gate or tool asks for that cannot be waited for is the call's error.
-func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) error {
+// What a gate, or byTool the tool itself, asks for that cannot be waited for is the
+// call's error.
+func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTool bool) error {
 	if s.ID == "" {
 		// The count makes the id another one each time, and the same one in every
 		// claim: a crash between record and head leaves a record to be replaced.
@@ -61,6 +62,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest) erro
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
 	k.Call, k.record.Suspended = uint8(t.index), t.suspended
+	k.record.At, k.record.Tool, k.record.After = t.at, byTool, t.decision
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks
 	}

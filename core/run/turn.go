@@ -278,7 +278,7 @@ func (t *turnBuilder) complete() *core.Message {
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.asked.Model,
-		StopReason: t.stop, CreatedAt: t.draft.env.Millis(),
+		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
 	for i, c := range t.calls {
 		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}

@@ -102,8 +102,9 @@ func (p guard) Register(r *plugin.Registrar) error {
 }
 
 func (p guard) gate(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
-	th := p.w.partition(c.Thread).state
-	th.checkGate(p.w.current().host, c)
+	if p.w != nil {
+		p.w.partition(c.Thread).state.checkGate(p.w.current().host, c)
+	}
 	key := callKey(string(c.Call.Arguments))
 	switch c.Call.Name {
 	case "given":

@@ -16,10 +16,15 @@ var kindNames = [Kinds]string{
 // KindName says what kind of world the n-th is.
 func KindName(n int) string { return kindNames[n%Kinds] }
 
-// Kind is the n-th world: its seed is n.
+// replayEvery is which of the worlds of a kind are replayed: a replay costs most of
+// what a world does.
+const replayEvery = 6
+
+// Kind is then-th world: its seed is n.
 func Kind(n int) Config {
 	c := Config{Seed: uint64(n), Threads: 3, Runs: 2, Faults: 0.02, Poison: -1}
 	turn := n / Kinds
+	c.Replayed = turn%replayEvery == 0
 	switch n % Kinds {
 	case 0:
 		c.Faults = 0.005

@@ -44,11 +44,17 @@ func keeps(agent string) bool { return agent != agentBare }
 
 // parts is what the runtimes of a world are built of.
 func (w *World) parts() agent.Parts {
+	return w.partsWith(w)
+}
+
+// partsWith is parts with hooks that look at a world while they run; nil: at none, as
+// in a replay, which comes when the world is over.
+func (w *World) partsWith(seen *World) agent.Parts {
 	rounds := shortRounds
 	return agent.Parts{
 		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
 		Tools:   w.tools(),
-		Plugins: []plugin.Plugin{ledger{w}, trail{w}, farewell{w}, guard{w}},
+		Plugins: []plugin.Plugin{ledger{w}, trail{seen}, farewell{seen}, guard{seen}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
 			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger", "guard"}},
@@ -101,7 +107,7 @@ func (trail) pass(_ context.Context, c plugin.Context) (state.Command, error) {
 }
 
 func (p trail) stepStart(ctx context.Context, c plugin.StepStart) (state.Command, error) {
-	if c.Step > 1 {
+	if c.Step > 1 && p.w != nil {
 		p.w.partition(c.Thread).state.checkSeen(p.w.current().host, c.Snapshot)
 	}
 	return p.pass(ctx, c.Context)
@@ -117,7 +123,9 @@ func (trail) beforeTool(_ context.Context, c plugin.BeforeTool) (state.Command, 
 }
 
 func (p trail) afterTool(_ context.Context, c plugin.AfterTool) (state.Command, error) {
-	p.w.partition(c.Thread).state.checkCallValue(c)
+	if p.w != nil {
+		p.w.partition(c.Thread).state.checkCallValue(c)
+	}
 	return leaveTrail(hookName(c.Phase, c.Step, &c.Call)), nil
 }
 
@@ -158,6 +166,9 @@ func (p farewell) Register(r *plugin.Registrar) error {
 
 func (p farewell) hook(ctx context.Context, c plugin.RunEnd) (state.Command, error) {
 	w := p.w
+	if w == nil {
+		return leaveTrail(hookName(c.Phase, 0, nil)), nil
+	}
 	h, th := w.current().host, w.partition(c.Thread).state
 	w.poison(h, th, th.textOf(th.p.head.Run.Dispatch), 'e')
 	if err := h.work(ctx, SiteTool, 100*time.Millisecond); err != nil {

@@ -15,6 +15,9 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 		t.Errorf("%d worlds with %d faults, %d takeovers and %d effects are tamer than they should be",
 			total.Worlds, total.Faults, total.Takeovers, total.Effects)
 	}
+	if total.Replayed < worlds/2 || total.Unreplayed*20 > total.Replayed {
+		t.Errorf("%d runs were repeated from their records, and %d could not be", total.Replayed, total.Unreplayed)
+	}
 	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
 	}

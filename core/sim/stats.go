@@ -19,6 +19,7 @@ type Stats struct {
 	Suspensions, Undecided             int // tickets, and those that nobody means to decide
 	Decides, Decisions, Denies         int // requests, and what was accepted
 	Expired, LeftBehind                int
+	Replayed, Unreplayed               int // runs, and those that could not be
 	Reports                            int // of running tools, that readers heard
 
 	// Worlds in which it happened at least once.
@@ -41,6 +42,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.FailedSteps, &o.FailedSteps},
 		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
+		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
@@ -102,4 +104,5 @@ func (s *Stats) Print(out io.Writer) {
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d, inferences failed for good %d\n",
 		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.FailedSteps)
+	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool          // calls wait for people, who decide
 	Forgetful bool          // with Asks: some tickets are never decided
+	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
 	Trace func(format string, args ...any)
@@ -159,6 +160,9 @@ func (w *World) Run() string {
 	}
 	if w.violation == "" {
 		w.final()
+	}
+	if w.violation == "" && w.Replayed {
+		w.replay()
 	}
 	w.over = true
 	w.unwind()

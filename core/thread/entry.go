@@ -14,8 +14,14 @@ import (
 // Turn and step records hold values: folding their patches needs no plugin. The
 // intents of a result are not folded; the step record has what they came to.
 type Entry struct {
-	Run     core.ID       `json:"run"`
-	Step    int           `json:"step,omitempty"` // 0: the run's input, before its first step
+	Run  core.ID `json:"run"`
+	Step int     `json:"step,omitempty"` // 0: the run's input, before its first step
+	// At is the clock that hooks and tools were shown, unix milliseconds. Of a turn:
+	// when the claim that said it began the step. Of a result: when the claim that
+	// came to it began the round. Of a step record: what the phase that closed the
+	// step, or the run, was shown. Whoever runs hooks of the record again shows them
+	// the same.
+	At      int64         `json:"at,omitempty"`
 	Message *core.Message `json:"message,omitempty"`
 	Input   core.ID       `json:"input,omitzero"` // of a user's message: the dispatch or inbox entry that brought it
 
@@ -31,7 +37,9 @@ type Entry struct {
 	Patch    state.Patch `json:"patch,omitempty"`    // of turn and step records, on scoped paths
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
+	Round    uint64      `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
+	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 
 	// Failed stands in the place of a turn that a model failed to say, in a run that
 	// goes on all the same. Readers of messages and the model are shown nothing of it.

@@ -1,6 +1,10 @@
 package thread
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+)
 
 // Queued is the payload of a queued input record Q#<dispatch>#<revision>: what
 // a run starts with, or what an inbox entry says.
@@ -13,6 +17,9 @@ type Queued struct {
 	// Supersede is the sequence from which the run takes the log back before it
 	// begins; 0: nothing. It does not count for input that comes to an inbox.
 	Supersede uint64 `json:"supersede,omitempty"`
+	// Request is what the caller sent along, JSON. It does not count for input that
+	// comes to an inbox: a run has the request that it was started with.
+	Request json.RawMessage `json:"request,omitempty"`
 }
 
 // RunRecord is the payload of R#<run>, written at a run's start, when it waits
@@ -22,9 +29,12 @@ type RunRecord struct {
 	// Ending is an end that the run's own step came to. It is copied by every
 	// later write of the record, and counts only while the head closes the run
 	// for [ReasonOwn] and Ending.Version is the head's Closing: see [Head.End].
-	Ending  *Ending      `json:"ending,omitempty"`
-	Skipped bool         `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
-	Unknown core.Unknown `json:"-"`                         // fields of a newer program, kept when the record is rewritten
+	Ending *Ending `json:"ending,omitempty"`
+	// Request is the one that came with the run's input; see [Queued.Request].
+	Request json.RawMessage `json:"request,omitempty"`
+	Skipped bool            `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	InRound bool            `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
+	Unknown core.Unknown    `json:"-"`                         // fields of a newer program, kept when the record is rewritten
 }
 
 // Ending says how a run came to its end, and by which write.

@@ -18,6 +18,11 @@ type TicketRecord struct {
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`
+	At    int64          `json:"at,omitempty"`   // the clock that whoever asked was shown; see [Entry.At]
+	Tool  bool           `json:"tool,omitempty"` // the call's tool asked, and no gate
+	// After is the id of the decision that the call had gone on after; empty: it was
+	// not suspended before.
+	After string `json:"after,omitempty"`
 }
 
 // DecisionRecord is the payload of D#<run>#<turn>#<call>#<decision>. It counts
@@ -36,6 +41,10 @@ type RoundRecord struct {
 	Merged   []int       `json:"merged,omitempty"` // calls whose results and hooks are in Patch, in the order in which they came
 	Waits    []uint64    `json:"waits,omitempty"`  // keys of the tickets that nobody had decided then
 	Totals   Totals      `json:"totals,omitzero"`
+	// After is the version of the record that the round had gone on from; 0: it waits
+	// for the first time. What counted of a round is what its last record leads back
+	// to: others are left from writes that were refused.
+	After uint64 `json:"after,omitempty"`
 }
 
 // TicketKey is the head's form of a suspension id; never 0.

@@ -68,7 +68,7 @@ type Call struct {
 	Snapshot  state.Snapshot // the state before the call
 
 	User     string          // on whose behalf; empty: any user of the tenant
-	Now      time.Time       // the clock of the run's record: the same when the call runs again in a replay
+	Now      time.Time       // the clock of the call's record, UTC: the same in a replay
 	Request  json.RawMessage // what the caller sent along with the run's input; nil: nothing
 	Profiles state.Profiles  // values outside of the thread, for its tenant; nil where the host has none
 

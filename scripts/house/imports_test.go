@@ -215,7 +215,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 // TestOnlyMainsNameApp: what a user edits is named by the mains that start it, and
 // by nothing that would break with it.
 func TestOnlyMainsNameApp(t *testing.T) {
-	mains := []string{"functions/api", "functions/step", "functions/stream", "scripts/dev", "functions/app"}
+	mains := []string{"functions/api", "functions/step", "functions/stream", "scripts/dev", "scripts/replay", "functions/app"}
 	for _, p := range list(t, "./...") {
 		if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), module+"/functions/app") && !slices.Contains(mains, p.room()) {
 			t.Errorf("%s imports functions/app", p.room())

@@ -30,13 +30,22 @@ func main() {
 	world := flag.Int("world", number("WORLD", -1), "tell one world, operation by operation")
 	stop := flag.Bool("first", false, "end with the first violation")
 	show := flag.Int("show", 5, "how many violations to print")
+	replayed := flag.Bool("replay", false, "repeat the runs of every world from their records, and not of some")
 	flag.Parse()
+	kind := sim.Kind
+	if *replayed {
+		kind = func(n int) sim.Config {
+			c := sim.Kind(n)
+			c.Replayed = true
+			return c
+		}
+	}
 	debug.SetGCPercent(1600) // worlds are small and short
 	violations := 0
 	if *world >= 0 {
-		violations = tell(os.Stdout, *world)
+		violations = tell(os.Stdout, *world, kind(*world))
 	} else {
-		violations = many(os.Stdout, *first, *worlds, *show, *stop)
+		violations = many(os.Stdout, kind, *first, *worlds, *show, *stop)
 	}
 	if violations > 0 {
 		os.Exit(1)
@@ -51,10 +60,9 @@ func number(name string, otherwise int) int {
 }
 
 // tell runs one world and prints what happens in it.
-func tell(out io.Writer, n int) (violations int) {
+func tell(out io.Writer, n int, config sim.Config) (violations int) {
 	buffered := bufio.NewWriter(out)
 	defer buffered.Flush()
-	config := sim.Kind(n)
 	var w *sim.World
 	config.Trace = func(format string, args ...any) {
 		fmt.Fprintf(buffered, "%14s "+format+"\n", append([]any{w.Now()}, args...)...)
@@ -74,6 +82,7 @@ func tell(out io.Writer, n int) (violations int) {
 type tally struct {
 	mu         sync.Mutex
 	out        io.Writer
+	kind       func(n int) sim.Config
 	next, last int
 	total      sim.Stats
 	violations int
@@ -82,9 +91,9 @@ type tally struct {
 }
 
 // many runs worlds on every core.
-func many(out io.Writer, first, worlds, show int, stop bool) (violations int) {
+func many(out io.Writer, kind func(n int) sim.Config, first, worlds, show int, stop bool) (violations int) {
 	start := time.Now()
-	t := tally{out: out, next: first, last: first + worlds, show: show, stop: stop}
+	t := tally{out: out, kind: kind, next: first, last: first + worlds, show: show, stop: stop}
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(t.work)
@@ -99,7 +108,7 @@ func many(out io.Writer, first, worlds, show int, stop bool) (violations int) {
 
 func (t *tally) work() {
 	for n, ok := t.take(); ok; n, ok = t.take() {
-		w := sim.New(sim.Kind(n))
+		w := sim.New(t.kind(n))
 		violation := w.Run()
 		t.note(n, w, violation)
 	}

@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// Resolve implements run.Agents: the run's agent, with the recorded model and tools.
+func (d *director) Resolve(context.Context, string, string) (*agent.Resolved, error) {
+	if d.played == nil {
+		d.played = d.cast()
+	}
+	return d.played, nil
+}
+
+// cast is the run's agent as it is played.
+func (d *director) cast() *agent.Resolved {
+	tools := make(map[string]tool.Tool, len(d.agent.Tools))
+	for name, t := range d.agent.Tools {
+		tools[name] = recordedTool{t, d}
+	}
+	played := d.agent.Played(d.key, d.record.ID, d, tools)
+	none := 0
+	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
+	return played
+}
+
+// retries is how often a turn may break off that was stored in pieces.
+var retries = 20
+
+// Stream implements model.Model: it says what the model said in the step that is
+// under way.
+func (d *director) Stream(ctx context.Context, _ model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		s := d.steps[d.number]
+		end := d.record.Termination
+		switch {
+		case s != nil && s.turn != nil:
+			d.say(s.turn.Message, yield)
+		case s != nil && s.failed != nil:
+			d.fail(s.failed, yield)
+		case s != nil && s.words != nil:
+			if yield(model.Delta{Type: model.DeltaText, Text: s.words.Message.Text()}, nil) {
+				yield(model.Delta{}, d.cancel(ctx, end.Type))
+			}
+		case !d.ended():
+			yield(model.Delta{}, d.leave(ctx))
+		case end.Type == core.TerminationNatural || end.Type == core.TerminationStopped || end.Type == core.TerminationBlocked:
+			d.differs(Difference{Step: d.number, Where: WhereRun, Field: "termination", Recorded: encode(end), Present: "the model is asked for another turn"})
+			yield(model.Delta{}, d.leave(ctx))
+		default: // the step came to nothing, and the run ended
+			d.closes = true
+			yield(model.Delta{}, d.giveBack(ctx))
+		}
+	}
+}
+
+// fail fails as the model did, for good. The tokens that it cost are told once.
+func (d *director) fail(e *thread.Entry, yield func(model.Delta, error) bool) {
+	if d.said++; d.said == 1 && !yield(model.Delta{Type: model.DeltaUsage, Usage: d.spent(e)}, nil) {
+		return
+	}
+	if e.Failed.Kind == otherKind {
+		yield(model.Delta{}, errors.New(e.Failed.Text))
+		return
+	}
+	yield(model.Delta{}, &model.Error{Kind: model.ErrorKind(e.Failed.Kind), Public: e.Failed.Text})
+}
+
+// otherKind is that of a failure which no provider has classified.
+const otherKind = "other"
+
+// spent are the tokens that the run's totals grew by with a record.
+func (d *director) spent(e *thread.Entry) (usage core.Usage) {
+	usage = e.Totals.Usage
+	for i := range d.entries {
+		switch before := &d.entries[i]; {
+		case before.Failed == e.Failed:
+			return usage
+		case before.Totals != nil:
+			usage = e.Totals.Usage
+			usage.Input -= before.Totals.Usage.Input
+			usage.Output -= before.Totals.Usage.Output
+			usage.CacheRead -= before.Totals.Usage.CacheRead
+			usage.CacheWrite -= before.Totals.Usage.CacheWrite
+			usage.Reasoning -= before.Totals.Usage.Reasoning
+		}
+	}
+	return usage
+}
+
+// say says a recorded turn. Two blocks of reasoning without an echo between them were
+// said by two calls of the model, the first of which failed.
+func (d *director) say(m *core.Message, yield func(model.Delta, error) bool) {
+	for d.said < len(m.Content) {
+		block := m.Content[d.said]
+		d.said++
+		delta := model.Delta{Type: model.DeltaText, Text: block.Text}
+		if block.Type == core.BlockReasoning {
+			delta.Type, delta.Echo = model.DeltaReasoning, block.Echo
+		}
+		if !yield(delta, nil) {
+			return
+		}
+		if d.said < len(m.Content) && block.Type == core.BlockReasoning && m.Content[d.said].Type == block.Type && block.Echo == nil {
+			yield(model.Delta{}, &model.Error{Kind: model.KindInterrupted})
+			return
+		}
+	}
+	for i, call := range m.ToolCalls {
+		if !yield(model.Delta{Type: model.DeltaToolStart, Index: i, CallID: call.ID, Name: call.Name}, nil) ||
+			!yield(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: sent(call.Arguments)}, nil) {
+			return
+		}
+	}
+	if m.Usage != nil && !yield(model.Delta{Type: model.DeltaUsage, Usage: *m.Usage}, nil) {
+		return
+	}
+	yield(model.Delta{Type: model.DeltaStop, Stop: m.StopReason}, nil)
+}
+
+// sent is what a model may have sent as the arguments that are stored: what is no
+// JSON is stored as a JSON string.
+func sent(stored json.RawMessage) string {
+	var text string
+	if json.Unmarshal(stored, &text) == nil && !json.Valid([]byte(text)) {
+		if quoted, err := json.Marshal(text); err == nil && string(quoted) == string(stored) {
+			return text
+		}
+	}
+	return string(stored)
+}
+
+// recordedTool is a tool whose calls come to what they came to.
+type recordedTool struct {
+	tool.Tool
+	director *director
+}
+
+// Run implements tool.Tool.
+func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	d := t.director
+	i, _ := strconv.Atoi(call.Key[strings.LastIndexByte(call.Key, '/')+1:])
+	s := d.steps[call.Step]
+	decided := 0
+	if call.Resume != nil {
+		decided = 1 + slices.IndexFunc(s.asked[i], func(t thread.TicketRecord) bool { return t.Suspension.ID == call.Resume.Suspension })
+	}
+	if decided < len(s.asked[i]) && s.asked[i][decided].Tool {
+		asked := s.asked[i][decided]
+		return tool.Suspended(core.TicketRequest{Suspension: asked.Suspension, Mode: asked.Mode, Kind: asked.Kind}), nil
+	}
+	result := s.result(i)
+	if result == nil { // it was running when the record ends
+		return tool.Result{}, tool.Fatal(d.leave(ctx))
+	}
+	switch status := result.Message.ToolResult.Status; {
+	case status == core.ResultNotExecuted && (s.blocked() || d.closesIn(s)): // it asked, and nobody was asked any more
+		return tool.Suspended(core.TicketRequest{}), nil
+	case status == core.ResultOK, status == core.ResultError, status == "":
+	default:
+		d.differs(Difference{
+			Step: call.Step, Seq: s.seq + 1 + uint64(i), Where: WhereLog, Field: "message.tool_result.status", By: "gates and before_tool_execute",
+			Recorded: encode(result.Message.ToolResult.Status), Present: fmt.Sprintf("the tool %q runs", call.Name),
+		})
+		return tool.Result{}, tool.Fatal(d.leave(ctx))
+	}
+	returned := tool.Result{ToolResult: *result.Message.ToolResult}
+	if result.Intents != nil {
+		returned.Command = *result.Intents
+	}
+	return returned, nil
+}

@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/window"
+)
+
+// Options says what the present code is. Agents is required.
+type Options struct {
+	Agents  *agent.Registry
+	Stops   []stop.Policy  // of every run, as a runtime has them
+	Window  run.Window     // nil: window.Newest of the default size
+	Records thread.Records // the schemas that the records may have
+	// Profiles are the values outside of threads; nil: none. What hooks read there is
+	// what it is now, and not what it was.
+	Profiles func(tenant string) state.Profiles
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Agents == nil {
+		return o, core.Errorf(core.CodeInvalid, "replay: Agents is required")
+	}
+	if o.Window == nil {
+		o.Window = window.Newest(0)
+	}
+	return o, nil
+}
+
+// Thread replays the runs of a thread in the order of its log, or one of them (only;
+// zero: all), and returns a report for each. It reads from and writes nothing there.
+// The error says that the thread cannot be read, with code not_found when it, or the
+// run, does not exist.
+func (o Options) Thread(ctx context.Context, from store.Backend, key core.ThreadKey, only core.ID) ([]Report, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	head, err := from.Head(ctx, key)
+	if err == nil && (!head.Exists() || head.Deleted) {
+		err = thread.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("replay thread %s: %w", key, err)
+	}
+	runs, err := o.readThread(ctx, from, key, head)
+	if err != nil {
+		return nil, fmt.Errorf("replay thread %s: %w", key, err)
+	}
+	p := player{Options: o, owner: head.Owner, pins: agent.NewPins(o.Agents, from, quiet)}
+	var reports []Report
+	for _, r := range runs {
+		if only.IsZero() || only == r.record.ID {
+			reports = append(reports, p.replay(ctx, r))
+			if err := ctx.Err(); err != nil {
+				return reports, err
+			}
+		} else {
+			p.on = nil
+		}
+		p.before = append(p.before, r.entries...)
+	}
+	if len(reports) == 0 && !only.IsZero() {
+		return nil, fmt.Errorf("run %s in the log of thread %s: %w", only, key, thread.ErrNotFound)
+	}
+	return reports, nil
+}
+
+// player replays the runs of one thread, one after the other.
+type player struct {
+	Options
+	pins   *agent.Pins // resolves agents as they were, where the store has kept them
+	owner  string
+	before []thread.Entry // the log before the run
+	on     *memory.Store  // has the thread up to there, as the replay has made it; nil: it is to be made
+}
+
+// replay replays a run.
+func (p *player) replay(ctx context.Context, r *recording) Report {
+	report := Report{Thread: r.key, Run: r.record.ID, Agent: r.record.AgentID, Steps: r.last, Records: len(r.entries)}
+	if report.Skipped = p.resolve(ctx, r); report.Skipped != "" {
+		p.on = nil
+		return report
+	}
+	on := p.on
+	report.Difference, p.on = p.play(ctx, r, on)
+	if x := report.Difference; x != nil {
+		if r.crowded() {
+			report.Difference, report.Skipped = nil, "calls of a round waited that has more than can wait at a time, and which of them could is not recorded"
+			return report
+		}
+		x.Thread, x.Run = r.key, r.record.ID
+		// Code that the record decides comes to the same again, whatever that is.
+		if x.Where == WhereReplay {
+			return report
+		}
+		if again, _ := p.play(ctx, r, nil); again == nil || again.Present != x.Present || again.Seq != x.Seq || again.Field != x.Field {
+			x.Unstable = true
+		}
+	}
+	return report
+}
+
+// resolve finds the agent that the run had: with the spec of then, if that was kept,
+// and the code of today. It returns why there is none; empty: there is one.
+func (p *player) resolve(ctx context.Context, r *recording) string {
+	id, pin := r.record.AgentID, r.record.Resolution
+	var err error
+	if pin == "" { // it never came to a step
+		r.agent, err = p.Agents.Resolve(id)
+	} else {
+		r.agent, err = p.pins.Resolve(ctx, id, pin)
+	}
+	switch {
+	case err != nil:
+		return fmt.Sprintf("agent %q: %v", id, err)
+	case pin != "" && r.agent.Hash != pin:
+		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", id, pin, r.agent.Hash)
+	case len(r.own) == 0:
+		return "its input is not in the log"
+	case r.lostAtItsStart():
+		return "it ended before its first step, and claims of it were lost"
+	}
+	return ""
+}
+
+// play plays a run on a store that has what is before it (nil: one is made), and
+// returns the first difference, and the store when the next run can go on there.
+func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Difference, *memory.Store) {
+	fail := func(err error) (*Difference, *memory.Store) {
+		return &Difference{Where: WhereReplay, Present: err.Error()}, nil
+	}
+	if on == nil {
+		on = memory.New()
+	}
+	d, err := p.newDirector(r, p.owner, on)
+	if err != nil {
+		return fail(err)
+	}
+	if on != p.on {
+		if err := d.lay(ctx, p.before); err != nil {
+			return fail(fmt.Errorf("lay out the thread before the run: %w", err))
+		}
+	}
+	played := d.play(ctx)
+	x, err := d.compare(ctx, p.before)
+	switch {
+	case x != nil && (played == nil || x.Present != ""):
+		return x, nil
+	case played != nil || err != nil:
+		return fail(errors.Join(played, err))
+	case d.over:
+		return nil, nil
+	}
+	return nil, on
+}
+
+// lay puts the log before the run into the store: a thread whose runs are over.
+func (d *director) lay(ctx context.Context, before []thread.Entry) error {
+	if len(before) == 0 {
+		return nil
+	}
+	made := thread.Enqueue{Dispatch: core.ID{1}, Run: core.ID{1}, Owner: d.owner}
+	head, _, err := d.box.Commit(ctx, d.key, thread.Head{}, made, nil)
+	if err == nil {
+		head, _, err = d.box.Commit(ctx, d.key, head, thread.Cancel{Run: core.ID{1}}, nil)
+	}
+	if err != nil {
+		return err
+	}
+	c := store.Commit{Head: head}
+	for i := range before {
+		seq := uint64(i) + 1
+		payload, err := d.o.Records.EncodeEntry(&before[i])
+		if err != nil {
+			return err
+		}
+		c.Records = append(c.Records, store.Record{Name: store.LogName(seq), Fence: 1, Payload: payload})
+		if before[i].Superseded != nil {
+			c.Head.Supersedes = seq
+		}
+	}
+	c.Head.Version, c.Head.Fence, c.Head.Seq = head.Version+1, 1, uint64(len(before))
+	outcome, err := d.store.Commit(ctx, d.key, c)
+	if err == nil && !outcome.Written {
+		err = store.ErrConflict
+	}
+	return err
+}

@@ -1,0 +1,403 @@
+package replay_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/sim/replay"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// code is what a test may change between a run and its replay.
+type code struct {
+	apply  func(v, u int) int                                                // of the key tally; nil: adds
+	end    func(plugin.StepEnd) (state.Command, error)                       // nil: counts one
+	gate   func(plugin.GateCall) (plugin.Verdict, error)                     // nil: allows
+	run    func(context.Context, tool.Call) (tool.Result, error)             // of the tool work; nil: "done"
+	rounds int                                                               // of the agent; 0: 5
+	turns  func(n int, yield func(model.Delta, error) bool, r model.Request) // nil: works twice, then ends
+}
+
+// tally is the code's plugin. sent counts the effects that ran.
+type tally struct {
+	code
+	sent *atomic.Int64
+}
+
+var mail = plugin.Effect[string]{Name: "mail"}
+
+func (tally) ID() string { return "tally" }
+
+func (p tally) key() state.Key[int, int] {
+	apply := p.apply
+	if apply == nil {
+		apply = func(v, u int) int { return v + u }
+	}
+	return state.Key[int, int]{Name: "tally", Scope: state.ScopeThread, Merge: state.Commutative, Apply: apply}
+}
+
+func (p tally) Register(r *plugin.Registrar) error {
+	r.Key(p.key())
+	mail.Handle(r, func(context.Context, plugin.HandlerContext, string) error {
+		p.sent.Add(1)
+		return nil
+	})
+	r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+		if p.end != nil {
+			return p.end(c)
+		}
+		return state.Combine(p.key().Update(1), mail.Emit("step")), nil
+	})
+	r.OnBeforeTool(func(context.Context, plugin.BeforeTool) (state.Command, error) { return p.key().Update(10), nil })
+	r.OnRunEnd(func(context.Context, plugin.RunEnd) (state.Command, error) { return p.key().Update(100), nil })
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+		if p.gate != nil {
+			return p.gate(c)
+		}
+		return plugin.Allow, nil
+	})
+	return nil
+}
+
+// work is the code's tool.
+type work struct{ code }
+
+func (work) Spec() tool.Spec             { return tool.Spec{Name: "work"} }
+func (work) Check(json.RawMessage) error { return nil }
+func (w work) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if w.run != nil {
+		return w.run(ctx, c)
+	}
+	return tool.Text("done"), nil
+}
+
+// Stream implements model.Model: which turn it is asked for follows from those of the
+// run.
+func (c code) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+	n, run := 0, r.Messages[len(r.Messages)-1].RunID
+	for _, m := range r.Messages {
+		if m.Role == core.RoleAssistant && m.RunID == run {
+			n++
+		}
+	}
+	return func(yield func(model.Delta, error) bool) {
+		if c.turns != nil {
+			c.turns(n, yield, r)
+			return
+		}
+		if n < 2 {
+			works(yield)
+			return
+		}
+		says("ok", yield)
+	}
+}
+
+// works is a turn that calls the tool.
+func works(yield func(model.Delta, error) bool) {
+	_ = yield(model.Delta{Type: model.DeltaText, Text: "I work"}, nil) &&
+		yield(model.Delta{Type: model.DeltaToolStart, Name: "work"}, nil) &&
+		yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil) &&
+		yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 3, Output: 2}}, nil) &&
+		yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
+}
+
+func says(text string, yield func(model.Delta, error) bool) {
+	_ = yield(model.Delta{Type: model.DeltaText, Text: text}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+}
+
+func (c code) registry(t *testing.T) *agent.Registry {
+	t.Helper()
+	rounds := 5
+	if c.rounds != 0 {
+		rounds = c.rounds
+	}
+	r, err := agent.NewRegistry(agent.Parts{
+		Models: map[string]agent.ModelBinding{"m": {Model: c, Name: "scripted"}}, Tools: []tool.Tool{work{c}}, Plugins: []plugin.Plugin{tally{c, &sent}},
+		Specs: []agent.Spec{{ID: "a", Model: "m", Plugins: []string{"tally"}, MaxRounds: &rounds}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sent counts the effects that ran in this package's tests, none of which are parallel.
+var sent atomic.Int64
+
+// recorder runs code and keeps what it stores.
+type recorder struct {
+	*runtime.Runtime
+	store *memory.Store
+	hints []core.WakeUp
+}
+
+func (r *recorder) Wake(_ context.Context, hint core.WakeUp, _ time.Duration) error {
+	r.hints = append(r.hints, hint)
+	return nil
+}
+
+var (
+	key   = core.ThreadKey{Tenant: "t", Thread: "t1"}
+	ann   = core.Identity{Tenant: "t", User: "ann"}
+	quiet = slog.New(slog.DiscardHandler)
+)
+
+func newRecorder(t *testing.T, c code, stops ...stop.Policy) *recorder {
+	t.Helper()
+	r := &recorder{store: memory.New()}
+	var err error
+	if r.Runtime, err = runtime.Build(runtime.Config{Env: env.System(), Store: r.store, Waker: r, Registry: c.registry(t), Logger: quiet, Stops: stops}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *recorder) submit(t *testing.T, text string, mode mailbox.Mode) mailbox.Receipt {
+	t.Helper()
+	receipt, err := r.Submit(t.Context(), mailbox.Submission{
+		Thread: key, User: "ann", AgentID: "a", Mode: mode, Messages: []core.Message{core.UserMessage("", text)}, Request: json.RawMessage(`{"plan":"gold"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+// work follows the hints until there are none.
+func (r *recorder) work(t *testing.T) {
+	t.Helper()
+	for len(r.hints) > 0 {
+		hint := r.hints[0]
+		r.hints = r.hints[1:]
+		if errs := r.WorkBatch(t.Context(), []core.WakeUp{hint}); errs[0] != nil {
+			t.Fatal(errs)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// replayed is the report of a replay of the thread by other code: RUN stands for ids of
+// runs, HASH for those of agents.
+func (r *recorder) replayed(t *testing.T, c code, only core.ID, runs ...mailbox.Receipt) string {
+	t.Helper()
+	reports, err := replay.Options{Agents: c.registry(t)}.Thread(t.Context(), r.store, key, only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, report := range reports {
+		lines = append(lines, report.String())
+	}
+	text := strings.Join(lines, "\n")
+	for i, run := range runs {
+		text = strings.ReplaceAll(text, run.RunID.String(), "RUN"+strconv.Itoa(i+1))
+	}
+	return text
+}
+
+func TestReplayFindsWhatTheCodeDoesOtherwise(t *testing.T) {
+	var now time.Time
+	tests := []struct {
+		name    string
+		present code
+		want    string
+	}{
+		{"nothing", code{}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): the same"},
+		{"a reducer", code{apply: func(v, u int) int { return v + 2*u }}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
+			"  log, step 1, sequence 4, field patch[0].value, state key /thread/tally, plugin tally, from the round's calls, step_end and run_end\n" +
+			"  recorded: 11\n  present:  22"},
+		{"a hook", code{end: func(plugin.StepEnd) (state.Command, error) { return tally{}.key().Update(7), nil }}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
+			"  log, step 1, sequence 4, field patch[0].value, state key /thread/tally, plugin tally, from the round's calls, step_end and run_end\n" +
+			"  recorded: 11\n  present:  17"},
+		{"a hook that fails", code{end: func(plugin.StepEnd) (state.Command, error) { return state.Command{}, errors.New("no") }}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
+			"  log, step 1, sequence 4, field patch[0].value, state key /thread/tally, plugin tally, from the round's calls, step_end and run_end\n" +
+			"  recorded: 11\n  present:  110"},
+		{"a gate", code{gate: func(c plugin.GateCall) (plugin.Verdict, error) { return plugin.Block("no"), nil }}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
+			"  log, step 1, sequence 3, field message.tool_result.data\n" +
+			"  recorded: \"done\"\n  present:  nothing"},
+		{"a hook that looks at the clock", code{end: func(plugin.StepEnd) (state.Command, error) {
+			now = now.Add(time.Minute)
+			return tally{}.key().Update(now.Minute()), nil
+		}}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): differs\n" +
+			"  log, step 1, sequence 4, field patch[0].value, state key /thread/tally, plugin tally, from the round's calls, step_end and run_end\n" +
+			"  recorded: 11\n  present:  12\n" +
+			"  two replays differ from each other there: the code reads a clock, randomness or something else that it is not given"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now = time.Unix(60, 0)
+				r := newRecorder(t, code{})
+				run := r.submit(t, "hi", "")
+				r.work(t)
+				if diff := cmp.Diff(tt.want, r.replayed(t, tt.present, core.ID{}, run)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A stop policy is code, and counts as it is now. What a spec says of them is part of
+// the agent, and counts as it was when the run began.
+func TestReplayUnderAnotherStopPolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(t, code{}, stop.Func(func(stop.View) *core.Termination { return nil }))
+		r.submit(t, "hi", "")
+		r.work(t)
+		o := replay.Options{Agents: code{}.registry(t), Stops: stopsAfterOne}
+		reports, err := o.Thread(t.Context(), r.store, key, core.ID{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "  log, step 1, sequence 3, field message.tool_result.data\n  recorded: \"done\"\n  present:  nothing"
+		if got := reports[0].Difference.String(); got != want {
+			t.Errorf("the difference is\n%s\nwant\n%s", got, want)
+		}
+		r = newRecorder(t, code{})
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		if got, want := r.replayed(t, code{rounds: 1}, core.ID{}, run), "thread t1 run RUN1 (agent a, 3 steps, 10 records): the same"; got != want {
+			t.Errorf("with another limit: %s, want %s", got, want)
+		}
+	})
+}
+
+// What people do to runs is repeated where they did it.
+func TestReplayOfWhatPeopleDid(t *testing.T) {
+	waits := func(c plugin.GateCall) (plugin.Verdict, error) {
+		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "ask"}}), nil
+	}
+	decide := func(t *testing.T, r *recorder, run mailbox.Receipt, d core.Decision) {
+		t.Helper()
+		info, err := r.ReadRun(t.Context(), ann, run.RunID)
+		if err != nil || len(info.Tickets) != 1 {
+			t.Fatal(info, err)
+		}
+		if _, err := r.Decide(t.Context(), ann, run.RunID, mailbox.Deciding{Target: info.Tickets[0].Suspension.ID, Decision: d}); err != nil {
+			t.Fatal(err)
+		}
+		r.work(t)
+	}
+	approve := core.Decision{Action: core.DecisionResume}
+	tests := []struct {
+		name string
+		code code
+		do   func(t *testing.T, r *recorder, run mailbox.Receipt)
+		want string
+	}{
+		{"decisions", code{gate: waits}, func(t *testing.T, r *recorder, run mailbox.Receipt) {
+			decide(t, r, run, approve)
+			decide(t, r, run, core.Decision{Action: core.DecisionCancel, Reason: "no"})
+		}, "thread t1 run RUN1 (agent a, 3 steps, 10 records): the same"},
+		{"a run that still waits", code{gate: waits}, func(t *testing.T, r *recorder, run mailbox.Receipt) {
+			decide(t, r, run, approve)
+		}, "thread t1 run RUN1 (agent a, 2 steps, 5 records): the same"},
+		{"something else said", code{gate: waits}, func(t *testing.T, r *recorder, run mailbox.Receipt) {
+			r.submit(t, "forget it", "")
+			r.work(t)
+			decide(t, r, run, approve)
+		}, "thread t1 run RUN1 (agent a, 3 steps, 11 records): the same"},
+		{"a cancel", code{gate: waits}, func(t *testing.T, r *recorder, run mailbox.Receipt) {
+			if err := r.CancelRun(t.Context(), ann, run.RunID); err != nil {
+				t.Fatal(err)
+			}
+			r.work(t)
+		}, "thread t1 run RUN1 (agent a, 1 steps, 4 records): the same"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRecorder(t, tt.code)
+				run := r.submit(t, "hi", "")
+				r.work(t)
+				tt.do(t, r, run)
+				if diff := cmp.Diff(tt.want, r.replayed(t, tt.code, core.ID{}, run)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The runs of a thread are replayed on each other, and one of them on the record of
+// those before it.
+func TestReplayOfOneRunOfAThread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(t, code{})
+		var runs []mailbox.Receipt
+		for range 2 {
+			runs = append(runs, r.submit(t, "hi", ""))
+			r.work(t)
+		}
+		want := "thread t1 run RUN2 (agent a, 3 steps, 10 records): the same"
+		if got := r.replayed(t, code{}, runs[1].RunID, runs...); got != want {
+			t.Errorf("one: %s, want %s", got, want)
+		}
+		want = strings.Replace(want, "RUN2", "RUN1", 1) + "\n" + want
+		if got := r.replayed(t, code{}, core.ID{}, runs...); got != want {
+			t.Errorf("all: %s, want %s", got, want)
+		}
+		_, err := replay.Options{Agents: code{}.registry(t)}.Thread(t.Context(), r.store, key, core.ID{9})
+		if core.CodeOf(err) != core.CodeNotFound {
+			t.Errorf("a run that is not there: %v, want code not_found", err)
+		}
+		_, err = replay.Options{Agents: code{}.registry(t)}.Thread(t.Context(), r.store, core.ThreadKey{Tenant: "t", Thread: "t2"}, core.ID{})
+		if core.CodeOf(err) != core.CodeNotFound {
+			t.Errorf("a thread that is not there: %v, want code not_found", err)
+		}
+	})
+}
+
+// Neither tools nor effects run, and what a failing model had said is not asked for.
+func TestReplayRunsNoToolAndNoModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := code{turns: func(n int, yield func(model.Delta, error) bool, _ model.Request) {
+			if n == 0 {
+				works(yield)
+				return
+			}
+			yield(model.Delta{}, &model.Error{Kind: model.KindInvalid, Message: "no"})
+		}}
+		r := newRecorder(t, failing)
+		run := r.submit(t, "hi", "")
+		r.work(t)
+		delivered := sent.Load()
+		strict := code{
+			turns: func(int, func(model.Delta, error) bool, model.Request) { t.Error("the model is called") },
+			run: func(context.Context, tool.Call) (tool.Result, error) {
+				t.Error("the tool runs")
+				return tool.Result{}, nil
+			},
+		}
+		want := "thread t1 run RUN1 (agent a, 1 steps, 5 records): the same"
+		if got := r.replayed(t, strict, core.ID{}, run); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if again := sent.Load(); delivered == 0 || again != delivered {
+			t.Errorf("%d effects ran with the run, and %d with its replay", delivered, again-delivered)
+		}
+	})
+}

@@ -1,0 +1,390 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Head implements run.Committer.
+func (d *director) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	return d.box.Head(ctx, key)
+}
+
+// Commit implements run.Committer.
+func (d *director) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
+	build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	c, isStep := change.(thread.CommitStep)
+	if suspend, ok := change.(thread.Suspend); ok {
+		suspend.Tickets = d.inOrder(suspend.Tickets)
+		change = suspend
+	}
+	switch {
+	case isStep && c.Outcome == thread.Wait:
+		return d.commitWait(ctx, c, build)
+	case isStep && c.Natural: // what was steered to the run keeps it from its end
+		if err := d.steer(ctx, d.number+1, thread.InboxInternal, 1); err != nil {
+			return known, thread.Result{}, err
+		}
+		if end := d.record.Termination; d.ended() && d.number == d.last && end.Type != core.TerminationNatural {
+			// So did something that it did not come to read.
+			if err := d.interject(ctx); err != nil {
+				return known, thread.Result{}, err
+			}
+		}
+	}
+	head, result, err := d.box.Commit(ctx, key, known, change, build)
+	if err != nil {
+		return head, result, err
+	}
+	switch change.(type) {
+	case thread.CommitTurn:
+		return head, result, d.giveBack(ctx)
+	case thread.CommitStep:
+		if result.Outcome == thread.Close && d.record.Skipped {
+			return head, result, d.giveBack(ctx)
+		}
+	}
+	return head, result, nil
+}
+
+// steer gives the run the first so many inputs that it read before a step: each once.
+func (d *director) steer(ctx context.Context, number int, kind thread.InboxKind, n int) error {
+	s := d.steps[number]
+	if s == nil {
+		return nil
+	}
+	for ; d.heard[number] < min(n, len(s.inputs)); d.heard[number]++ {
+		in := s.inputs[d.heard[number]]
+		queued := thread.Queued{Dispatch: in.id, AgentID: d.record.AgentID, Messages: in.messages, CreatedAt: d.record.CreatedAt}
+		_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: in.id, Kind: kind, Owner: d.owner}, d.inputRecord(queued))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interject gives the run something that it will not read.
+func (d *director) interject(ctx context.Context) error {
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, thread.Input{ID: core.ID{1}, Kind: thread.InboxPerson, Owner: d.owner}, nil)
+	return err
+}
+
+// next are the waits of a round that have not passed.
+func (d *director) next(s *recordedStep) []wait { return s.waits[min(d.waited[s], len(s.waits)):] }
+
+// due reports whether a call has its result by the next wait.
+func (d *director) due(s *recordedStep, call int) bool {
+	waits := d.next(s)
+	return len(waits) == 0 || slices.Contains(waits[0].Merged, call)
+}
+
+// commitWait is asked when the round is to wait. Where the record has that wait it is
+// written, with what was decided by then. Else the round went on at once: what it
+// waits for was decided while siblings still ran. The tickets are put up and decided,
+// and the next claim goes on.
+func (d *director) commitWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
+	c.Tickets = d.inOrder(c.Tickets)
+	head, present, open, err := d.wouldWait(ctx, c, build)
+	if err != nil {
+		return head, thread.Result{}, err
+	}
+	s := d.steps[int(head.Run.Step)]
+	at := d.matching(s, present, open)
+	early := d.settledNext(s, open) // what is decided before the write
+	if at >= 0 {
+		early = without(open, s.waits[at].Waits)
+	}
+	if len(early) > 0 {
+		put := c
+		if at < 0 && head.Run.Batch { // the others would hold back those that are decided: they ask again
+			put = only(c, head, early)
+		}
+		if err := d.putUp(ctx, put, build); err != nil {
+			return head, thread.Result{}, err
+		}
+		decided, spoke, err := d.settle(ctx, s, early)
+		switch {
+		case err != nil:
+			return head, thread.Result{}, err
+		case at < 0 && !decided && (spoke || len(head.Inbox) > 0): // the head makes no wait of it
+			return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+		case at < 0 && !decided:
+			return head, thread.Result{}, d.stuck(ctx, s, head)
+		}
+	}
+	if at < 0 {
+		return head, thread.Result{}, d.giveBack(ctx)
+	}
+	d.waited[s] = at + 1
+	if x := d.compareRounds(s, s.waits[at].RoundRecord, present); x != nil {
+		d.differs(*x)
+		return head, thread.Result{}, d.leave(ctx)
+	}
+	return d.box.Commit(ctx, d.key, thread.Head{}, c, build)
+}
+
+// only leaves out the tickets of a wait that are not wanted yet. A call that must not
+// run twice cannot ask again: its ticket stays.
+func only(c thread.CommitStep, head thread.Head, wanted []thread.Ticket) thread.CommitStep {
+	c.Calls, c.Tickets = slices.Clone(c.Calls), slices.Clone(c.Tickets)
+	c.Tickets = slices.DeleteFunc(c.Tickets, func(t thread.Ticket) bool {
+		same := func(o thread.Ticket) bool { return o.ID == t.ID }
+		was := head.Run.Calls[t.Call]
+		if was == thread.CallRunning || slices.ContainsFunc(wanted, same) || slices.ContainsFunc(head.Tickets, same) {
+			return false
+		}
+		c.Calls[t.Call] = was
+		return true
+	})
+	return c
+}
+
+// wouldWait returnswhat a wait would write: the round, and the tickets that nobody
+// has decided.
+func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
+	if head, err = d.box.Head(ctx, d.key); err != nil {
+		return head, present, nil, err
+	}
+	unspoken := head
+	unspoken.Inbox = nil // with which the write would end the wait, and the tickets with it
+	next, result, err := thread.Apply(unspoken, thread.Transition{Now: d.now, CommitID: core.ID{1}, Schemas: d.o.Records.Schemas, Change: c})
+	if err != nil {
+		return head, present, nil, err
+	}
+	records, err := build(next, result)
+	if err == nil {
+		present, err = d.roundOf(records)
+	}
+	return head, present, undecided(next.Tickets), err
+}
+
+// undecided are the tickets that nobody has decided.
+func undecided(tickets []thread.Ticket) []thread.Ticket {
+	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return t.Decision != 0 })
+}
+
+// inOrder puts those tickets first that the record has: a head has few places, and who
+// gets one depends on who was faster.
+func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
+	s := d.steps[d.number]
+	if len(tickets) < 2 || s == nil {
+		return tickets
+	}
+	rank := func(t thread.Ticket) int {
+		waits := d.next(s)
+		if i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Waits, t.ID) }); i >= 0 {
+			return 3 * i
+		}
+		call := int(t.Call)
+		n := d.ticket(s, t)
+		if n < 0 {
+			return math.MaxInt
+		}
+		if _, decided := s.decision(call, n); !decided {
+			return math.MaxInt
+		}
+		i := slices.IndexFunc(waits, func(w wait) bool { return slices.Contains(w.Merged, call) })
+		if i < 0 {
+			i = len(waits)
+		}
+		return 3*i - 2
+	}
+	return slices.SortedStableFunc(slices.Values(tickets), func(a, b thread.Ticket) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// roundOf is whatthe round has come to, from the records of a wait.
+func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, err error) {
+	for _, r := range records {
+		if strings.Contains(r.Name, "#round#") {
+			return present, d.o.Records.Decode("round", r.Payload, &present)
+		}
+	}
+	return present, fmt.Errorf("a wait without its round: %w", store.ErrCorrupt)
+}
+
+// matching is the index of the recorded wait that a round has come to; -1: none.
+func (d *director) matching(s *recordedStep, present thread.RoundRecord, tickets []thread.Ticket) int {
+	for i := d.waited[s]; i < len(s.waits); i++ {
+		w := s.waits[i]
+		stand := !slices.ContainsFunc(w.Waits, func(id uint64) bool {
+			return !slices.ContainsFunc(tickets, func(t thread.Ticket) bool { return t.ID == id })
+		})
+		if stand && same(w.Merged, present.Merged) {
+			return i
+		}
+	}
+	return -1
+}
+
+// same reports whether two lists have the same members.
+func same(a, b []int) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// without leaves out the tickets of the ids.
+func without(tickets []thread.Ticket, ids []uint64) []thread.Ticket {
+	return slices.DeleteFunc(slices.Clone(tickets), func(t thread.Ticket) bool { return slices.Contains(ids, t.ID) })
+}
+
+// putUp puts a round's tickets in the head, while its claim goes on.
+func (d *director) putUp(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) error {
+	change := thread.Suspend{Fence: c.Fence, Calls: c.Calls, Tickets: c.Tickets}
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(next thread.Head, result thread.Result) ([]store.Record, error) {
+		result.Outcome = thread.Yield
+		records, err := build(next, result)
+		records = slices.DeleteFunc(records, func(r store.Record) bool {
+			return !strings.HasPrefix(r.Name, "C#") || strings.Contains(r.Name, "#round#")
+		})
+		for i := range records {
+			records[i].Fence, records[i].Version = c.Fence, next.Version
+		}
+		return records, err
+	})
+	return err
+}
+
+// settle does with tickets what was done: some are decided, or a person spoke instead.
+func (d *director) settle(ctx context.Context, s *recordedStep, tickets []thread.Ticket) (decided, spoke bool, err error) {
+	for _, t := range tickets {
+		call := int(t.Call)
+		n := d.ticket(s, t)
+		if n < 0 {
+			continue
+		}
+		decision, ok := s.decision(call, n)
+		if !ok {
+			result := s.result(call)
+			cancelled := n+1 == len(s.asked[call]) && s.superseded(result)
+			// Of a round that was closed it was the close that cancelled, unless the round
+			// went on.
+			goesOn := !d.closesIn(s) || slices.ContainsFunc(d.next(s), func(w wait) bool { return slices.Contains(w.Merged, call) })
+			spoke = spoke || cancelled && goesOn
+			continue
+		}
+		if err := d.decide(ctx, s, t, s.asked[call][n].Ticket, decision); err != nil {
+			return decided, spoke, err
+		}
+		decided = true
+	}
+	if !spoke {
+		return decided, false, nil
+	}
+	head, err := d.box.Head(ctx, d.key)
+	if err != nil || len(head.Inbox) > 0 {
+		return decided, true, err
+	}
+	if err := d.steer(ctx, d.number+1, thread.InboxPerson, 1); err != nil || d.heard[d.number+1] > 0 {
+		return decided, true, err
+	}
+	return decided, true, d.interject(ctx)
+}
+
+// superseded reports whether a call that waited has its result because a person said
+// something instead of deciding.
+func (s *recordedStep) superseded(result *thread.Entry) bool {
+	if result == nil || result.Decision != "" {
+		return false
+	}
+	status := result.Message.ToolResult.Status
+	return status == core.ResultCancelled || status == core.ResultNotExecuted && s.blocked()
+}
+
+// decide takes a recorded decision on a ticket.
+func (d *director) decide(ctx context.Context, s *recordedStep, t thread.Ticket, ticket core.Ticket, decision thread.DecisionRecord) error {
+	key := thread.DecisionKey(d.record.ID, decision.Suspension, decision.ID)
+	change := thread.Decide{Run: d.record.ID, Call: t.Call, Ticket: t.ID, Decision: key, Resume: ticket.Resumes(decision.Decision)}
+	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, change, func(thread.Head, thread.Result) ([]store.Record, error) {
+		payload, err := d.o.Records.Encode("decision", decision)
+		return []store.Record{{Name: store.DecisionName(d.record.ID, s.seq, t.Call, key), Payload: payload}}, err
+	})
+	return err
+}
+
+// settledNext are those of the open tickets that were decided first: by the next wait
+// that lacks any of them its calls have come to something since, or else it is all
+// that it lacks.
+func (d *director) settledNext(s *recordedStep, open []thread.Ticket) []thread.Ticket {
+	for _, w := range d.next(s) {
+		gone := without(open, w.Waits)
+		first := slices.DeleteFunc(slices.Clone(gone), func(t thread.Ticket) bool {
+			call := int(t.Call)
+			return !slices.Contains(w.Merged, call) && d.ticket(s, t) == len(s.asked[call])-1
+		})
+		if len(first) > 0 {
+			return first
+		}
+		if len(gone) > 0 {
+			return gone
+		}
+	}
+	return open
+}
+
+// ticket is the index of a ticket among those that its call had; -1: it had no such.
+func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
+	return slices.IndexFunc(s.asked[int(t.Call)], func(k thread.TicketRecord) bool {
+		return thread.TicketKey(d.record.ID, k.Suspension.ID) == t.ID
+	})
+}
+
+// endWait doeswhat ended the wait of a run: decisions, or what a person said.
+func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
+	open := undecided(head.Tickets)
+	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
+		now := d.settledNext(s, open)
+		if _, _, err := d.settle(ctx, s, now); err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(t thread.Ticket) bool { return slices.Contains(now, t) })
+		if !head.Run.Batch {
+			open = nil
+		}
+		var err error
+		if head, err = d.box.Head(ctx, d.key); err != nil {
+			return err
+		}
+	}
+	if head.Run.Status != thread.Waiting {
+		return nil
+	}
+	if !d.closesIn(s) {
+		return d.stuck(ctx, s, head)
+	}
+	// Whatever ended the run, its tickets go with it: as if somebody had spoken.
+	d.closes = true
+	if err := d.putResults(ctx, head, s, func(*thread.Entry, int) bool { return true }); err != nil {
+		return err
+	}
+	return d.interject(ctx)
+}
+
+// stuck is asked when the round waits and the record does not say how that ended: the
+// record ends there, or the run was closed, or the call did not wait.
+func (d *director) stuck(ctx context.Context, s *recordedStep, head thread.Head) error {
+	d.over = true
+	if d.closesIn(s) {
+		d.over, d.closes = false, true
+		return d.giveBack(ctx)
+	}
+	for _, t := range head.Tickets {
+		if result := s.result(int(t.Call)); result != nil && t.Decision == 0 {
+			d.differs(Difference{
+				Step: d.number, Seq: s.seq + 1 + uint64(t.Call), Where: WhereLog, Field: "message.tool_result", By: "gates and tools",
+				Recorded: encode(result.Message.ToolResult), Present: "the call waits for a decision",
+			})
+		}
+	}
+	if head.Claim.Fence == 0 {
+		return nil
+	}
+	return d.giveBack(ctx)
+}

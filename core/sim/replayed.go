@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/sim/replay"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+)
+
+// replay repeats every run from its record, whatever faults there were: the same code
+// comes to the same records.
+func (w *World) replay() {
+	registry, err := agent.NewRegistry(w.partsWith(nil))
+	if err != nil {
+		w.violate("resolve the agents for a replay: %v", err)
+		return
+	}
+	o := replay.Options{Agents: registry, Records: w.checks}
+	for _, p := range w.partitions {
+		if !p.head.Exists() || p.head.Deleted {
+			continue
+		}
+		reports, err := o.Thread(context.Background(), p.copy(w), p.key, core.ID{})
+		if err != nil {
+			w.fail(p, "it cannot be replayed: %v", err)
+		}
+		for _, r := range reports {
+			w.Stats.Replayed++
+			if r.Skipped != "" {
+				w.Stats.Unreplayed++
+			}
+			if r.Difference != nil {
+				w.fail(p, "a replay comes to something else:\n%s", r)
+			}
+		}
+	}
+}
+
+// copy is what is stored of the thread, in a store of its own.
+func (p *partition) copy(w *World) *memory.Store {
+	c := store.Commit{Head: p.head}
+	c.Head.Version = 1 // the store's first write
+	for _, name := range slices.Sorted(maps.Keys(p.records)) {
+		c.Records = append(c.Records, p.records[name])
+	}
+	for _, r := range p.log {
+		if r.Name != "" {
+			c.Records = append(c.Records, r)
+		}
+	}
+	s := memory.New()
+	if outcome, err := s.Commit(context.Background(), p.key, c); err != nil || !outcome.Written {
+		w.fail(p, "copy the thread: %+v, %v", outcome, err)
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/reveille-run/reveille/adapters/bolt"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/sim/replay"
+	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
+)
+
+// localTenant is whose everything is on the local host that is not told otherwise.
+const localTenant = "local"
+
+// asked is what the command line says.
+type asked struct {
+	data, tenant, thread string
+	run                  core.ID // zero: all of the thread
+	all                  bool
+}
+
+// run is the command; ok is false when something differs or failed.
+func run(ctx context.Context, code wiring.Deployment, args, environ []string, out, failures io.Writer) (ok bool) {
+	s, err := settings.Read(environ)
+	var a asked
+	if err == nil {
+		a, err = read(args, s, failures)
+	}
+	var reports []replay.Report
+	if err == nil {
+		reports, err = replayed(ctx, code, a, s)
+	}
+	differ, skipped := 0, 0
+	for _, r := range reports {
+		fmt.Fprintln(out, r)
+		switch {
+		case r.Skipped != "":
+			skipped++
+		case r.Difference != nil:
+			differ++
+		}
+	}
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(failures, "replay:", err)
+		}
+		return false
+	}
+	fmt.Fprintf(out, "%d runs, %d differ, %d not replayed\n", len(reports), differ, skipped)
+	return differ == 0
+}
+
+// read reads the command line.
+func read(args []string, s settings.Settings, usage io.Writer) (asked, error) {
+	a := asked{}
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.Usage = func() {
+		fmt.Fprintln(usage, "usage: replay [-data FILE] [-tenant TENANT] THREAD [RUN] | -all")
+		flags.PrintDefaults()
+	}
+	tenant := localTenant
+	if s.Identity.Tenant != "" {
+		tenant = s.Identity.Tenant
+	}
+	flags.StringVar(&a.data, "data", s.Data, "the local host's file; default REVEILLE_DATA")
+	flags.StringVar(&a.tenant, "tenant", tenant, "whose thread it is; default REVEILLE_TENANT")
+	flags.BoolVar(&a.all, "all", false, "every thread of the tenant")
+	if err := flags.Parse(args); err != nil {
+		return a, err
+	}
+	switch rest := flags.Args(); {
+	case a.all && len(rest) == 0:
+		return a, nil
+	case a.all || len(rest) == 0 || len(rest) > 2:
+		flags.Usage()
+		return a, fmt.Errorf("a thread, or -all, is to be named")
+	case len(rest) == 2:
+		var err error
+		if a.run, err = core.ParseID(rest[1]); err != nil {
+			return a, fmt.Errorf("run %q: %w", rest[1], err)
+		}
+		fallthrough
+	default:
+		a.thread = rest[0]
+	}
+	return a, nil
+}
+
+// replayed replays what was asked for.
+func replayed(ctx context.Context, code wiring.Deployment, a asked, s settings.Settings) (reports []replay.Report, err error) {
+	parts, err := code.Agents(env.System(), s)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(a.data); err != nil { // bolt would make the file
+		return nil, err
+	}
+	file, err := bolt.Open(a.data, bolt.Options{})
+	if errors.Is(err, bolt.ErrLocked) {
+		return nil, fmt.Errorf("%s: %w: stop the local host first", a.data, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	keys := []core.ThreadKey{{Tenant: a.tenant, Thread: a.thread}}
+	if a.all {
+		if keys, err = file.Threads(ctx, a.tenant); err != nil {
+			return nil, err
+		}
+	}
+	var failed []error
+	for _, key := range keys {
+		of, err := replay.Options{Agents: registry}.Thread(ctx, file, key, a.run)
+		reports = append(reports, of...)
+		if core.CodeOf(err) == core.CodeNotFound && a.all { // deleted
+			continue
+		}
+		failed = append(failed, err)
+	}
+	return reports, errors.Join(failed...)
+}
