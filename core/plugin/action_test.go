@@ -193,7 +193,7 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	}
 }
 
-func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
+func TestEffectsAllRunAndEachFailureIsReturned(t *testing.T) {
 	var sent []string
 	e := engine(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
 		return state.Combine(mail.Emit("a"), mail.Emit("fail"), mail.Emit("b")), nil
@@ -202,9 +202,11 @@ func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
 	if sent != nil {
 		t.Errorf("sent before the commit: %v", sent)
 	}
-	err := e.RunEffects(t.Context(), at("", got.Snapshot), append(got.Command.Effects, state.Effect{Key: "nobody"}))
-	want := "effect \"mail\" of plugin \"actor\": no stamp\nno handler for effect \"nobody\""
-	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+	var failed []string
+	for _, err := range e.RunEffects(t.Context(), at("", got.Snapshot), append(got.Command.Effects, state.Effect{Key: "nobody"})) {
+		failed = append(failed, err.Error())
+	}
+	if diff := cmp.Diff([]string{`effect "mail" of plugin "actor": no stamp`, `no handler for effect "nobody"`}, failed); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, sent); diff != "" {

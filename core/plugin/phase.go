@@ -29,7 +29,8 @@ type PhaseResult struct {
 	// commits: mutations, among them the queue of scheduled actions, and the
 	// effects for [Engine.RunEffects], whatever the phase. [Engine.Submit] can
 	// apply it to another snapshot: tool calls that ran side by side are merged
-	// so.
+	// so. When a hook's batch had a base, so has this one: the revision that the phase
+	// began with.
 	Command state.Command
 }
 
@@ -57,6 +58,9 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 	}
 	p.result.Snapshot = p.moment.Snapshot.Unbound()
 	p.result.Patch = state.Join(p.patches...)
+	if p.based {
+		p.result.Command.Batch = p.result.Command.Batch.On(m.Snapshot)
+	}
 	return p.result, nil
 }
 
@@ -67,14 +71,16 @@ type phase struct {
 	result  PhaseResult
 	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
+	based   bool            // a batch that was committed was for one revision only
 
 	room [3]state.Command // of the hooks, when there are no more
 }
 
 // gather runs the hooks on the frozen snapshot and commits what they return, in
-// registration order; those that collided with an earlier one run again, each on
-// what is there then. Each command is a commit of its own, so that one that
-// fails only behind another is known by its plugin.
+// registration order. Those that collided with an earlier one, or were for a
+// revision that an earlier one has ended, run again, each on what is there then.
+// Each command is a commit of its own, so that one that fails only behind another is
+// known by its plugin.
 func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) error {
 	commands, err := p.ask(ctx, outside, hooks)
 	if err != nil {
@@ -90,10 +96,15 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 			again = append(again, hooks[i])
 			continue
 		}
-		together.Mutations = append(together.Mutations, command.Batch.Mutations...)
-		if err := p.commit(command); err != nil {
+		err := p.commit(command)
+		if _, stale := errors.AsType[*state.RevisionError](err); stale {
+			again = append(again, hooks[i])
+			continue
+		}
+		if err != nil {
 			return p.fail(hooks[i].plugin, err)
 		}
+		together.Mutations = append(together.Mutations, command.Batch.Mutations...)
 	}
 	for _, h := range again {
 		command, err := p.call(ctx, h)
@@ -148,7 +159,10 @@ func (p *phase) commit(c state.Command) error {
 	if len(patch) > 0 {
 		p.patches = append(p.patches, patch)
 	}
-	p.result.Command.Append(state.Command{Batch: c.Batch, Effects: c.Effects})
+	// The base was kept here. What the phase comes to is one batch, for which the
+	// revisions between its commits mean nothing.
+	p.based = p.based || c.Batch.Base != nil
+	p.result.Command.Append(state.Command{Batch: state.Batch{Mutations: c.Batch.Mutations}, Effects: c.Effects})
 	for _, a := range c.Actions {
 		p.due = append(p.due, pendingAction{Action: a})
 	}

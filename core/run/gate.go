@@ -22,6 +22,7 @@ type task struct {
 	call      core.ToolCall  // with the arguments that it runs with
 	tool      tool.Tool      // once it was found
 	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
+	began     uint64         // revision of the round's state that the call goes on from
 	hooks     state.Command  // what these asked for
 	resume    *core.Resume   // the decision that it goes on after
 	decision  string         // id of the decision
@@ -37,7 +38,7 @@ type task struct {
 // merge, and need not be safe for concurrent use.
 func (r *round) admit(ctx context.Context, i int) error {
 	call := r.turn.ToolCalls[i]
-	t := &task{index: i, call: call, snapshot: r.draft.snapshot}
+	t := &task{index: i, call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
 	switch r.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
@@ -161,6 +162,11 @@ func (r *round) beforeTool(ctx context.Context, t *task) error {
 		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
 	}
 	t.snapshot = before.Snapshot
+	// The phase has kept to a base; from here on it is that of the call as a whole,
+	// since what gates and hooks asked for is applied as one: see collides.
+	if before.Command.Batch.Base != nil {
+		before.Command.Batch.Base = new(t.began)
+	}
 	t.hooks.Append(before.Command)
 	return nil
 }
