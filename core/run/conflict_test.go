@@ -110,3 +110,69 @@ func TestABatchForOneRevisionInARound(t *testing.T) {
 		})
 	}
 }
+
+// A sibling's tool may have changed the key, too: the hooks behind it run again on
+// what it left. A tool never does: of two that changed one key the later one counts.
+func TestExclusiveConflictsWithASiblingsTool(t *testing.T) {
+	tests := []struct {
+		name  string
+		calls []string // which tool each call runs
+		hook  int      // the call whose BeforeToolExecute changes the key; -1: none
+		want  []string
+		ran   string
+	}{
+		{"a hook behind a tool", []string{"writes", "echo"}, 1, []string{"tool0", "hook1"}, "2 hooks, 1 tools"},
+		{"a hook before a tool", []string{"echo", "writes"}, 0, []string{"tool1"}, "1 hooks, 1 tools"},
+		{"a hook of the tool's own call", []string{"writes", "echo"}, 0, []string{"hook0", "tool0"}, "1 hooks, 1 tools"},
+		{"two tools", []string{"writes", "writes"}, -1, []string{"tool1"}, "0 hooks, 2 tools"},
+	}
+	for _, tt := range tests {
+		for _, mode := range []agent.ExecutionMode{agent.ParallelStreaming, agent.ParallelBatchApproval} {
+			t.Run(fmt.Sprintf("%s/%s", mode, tt.name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var mu sync.Mutex // both run side by side
+					hooked, ran := 0, 0
+					var last []string
+					writes := toolFunc{name: "writes", run: func(_ context.Context, c tool.Call) (result tool.Result, err error) {
+						mu.Lock()
+						defer mu.Unlock()
+						ran++
+						result = tool.Text("ok")
+						result.Command, err = adds(c.Snapshot, "tool"+c.Key[len(c.Key)-1:])
+						return result, err
+					}}
+					var turn []string
+					for _, name := range tt.calls {
+						turn = append(turn, name, `{"text":"a"}`)
+					}
+					w := newWorld(t, options{mode: mode, model: replies(calls(turn...), text("ok")), tools: []tool.Tool{writes}, plugins: []plugin.Plugin{
+						pluginFunc{"adds", func(r *plugin.Registrar) {
+							r.Key(seenBy)
+							r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+								if c.CallIndex != tt.hook {
+									return state.Command{}, nil
+								}
+								mu.Lock()
+								defer mu.Unlock()
+								hooked++
+								return adds(c.Snapshot, fmt.Sprint("hook", c.CallIndex))
+							})
+							r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (_ state.Command, err error) {
+								last, err = seenBy.Read(c.Snapshot)
+								return state.Command{}, err
+							})
+						}},
+					}})
+					w.submit(t, key, "hi", mailbox.ModeQueue)
+					w.step(t, key)
+					if diff := cmp.Diff(tt.want, last); diff != "" {
+						t.Errorf("the list (-want +got):\n%s", diff)
+					}
+					if got := fmt.Sprintf("%d hooks, %d tools", hooked, ran); got != tt.ran {
+						t.Errorf("%s ran, want %s", got, tt.ran)
+					}
+				})
+			})
+		}
+	}
+}
