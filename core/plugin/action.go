@@ -24,6 +24,7 @@ var FailedScheduledActions = state.Appending(state.Key[[]FailedAction, FailedAct
 
 // FailedAction is a scheduled action that will not be tried again.
 type FailedAction struct {
+	ID     uint64       `json:"id,omitempty"` // its number among the run's; 0: it never waited, since its own phase scheduled it
 	Action state.Action `json:"action"`
 	Error  string       `json:"error"`
 }

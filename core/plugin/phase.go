@@ -242,7 +242,7 @@ func removal(id uint64) state.Command {
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
-	failed := FailedScheduledActions.Update(FailedAction{Action: a.Action, Error: brief(failure)})
+	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: brief(failure)})
 	return p.commit(state.Combine(removal(a.ID), failed))
 }
 
