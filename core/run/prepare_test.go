@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,14 +234,15 @@ func TestRequestOfAStep(t *testing.T) {
 }
 
 // A turn that has reached its limit of tokens goes on as one turn, with the same
-// tools, parameters and context as the call before.
-func TestContinuationBehindATokenLimit(t *testing.T) {
+// tools, parameters, context messages and transforms as the call before: a message that
+// is shown once in five steps is part of both, a tool that is hidden of neither.
+func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 	limit := model.Delta{Type: model.DeltaStop, Stop: core.StopMaxTokens}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
 	const note = "user " + model.LimitNote
 	shown := func(said ...string) []string {
-		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "user hi"}, said...)
-		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5}`)
+		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "system once", "user hi"}, said...)
+		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
 	}
 	tests := []struct {
 		name  string
@@ -298,8 +300,16 @@ func TestContinuationBehindATokenLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &heard{says: tt.says}
-				w := newWorld(t, options{env: drawing(0), agents: demo(t, m, agent.Spec{SystemPrompt: "Be kind.", MaxContinuations: tt.most}, before(func(int) state.Command {
+				ends := pluginFunc{"ends", func(r *plugin.Registrar) {
+					r.Transform(func(_ context.Context, _ plugin.BeforeInference, request *model.Request) error {
+						request.StopSequences = append(slices.Clone(request.StopSequences), "END")
+						return nil
+					})
+				}}
+				w := newWorld(t, options{env: drawing(0), agents: demo(t, m, agent.Spec{SystemPrompt: "Be kind.", MaxContinuations: tt.most}, ends, before(func(int) state.Command {
 					return state.Combine(
+						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "c", Text: "once", Target: plugin.TargetSession, CooldownTurns: 5}),
+						plugin.IncludeOnlyTools.Schedule([]string{"echo", "look"}),
 						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "a", Text: "context"}),
 						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "b", Text: "suffix", Target: plugin.TargetSuffix}),
 						plugin.SetInferenceOverride.Schedule(model.Override{UpstreamModel: "large", MaxTokens: 5}), plugin.ExcludeTool.Schedule("look"),
