@@ -199,6 +199,30 @@ func TestRetryPolicy(t *testing.T) {
 	}
 }
 
+// How long a stream may be silent is the agent's to say, and every call of a step is
+// told: the first, one that goes on behind what was shown, and one of another delivery.
+func TestRetryPolicyOfSilentStreams(t *testing.T) {
+	for _, tt := range []struct {
+		agents *int // ms
+		want   time.Duration
+	}{{nil, 0}, {new(5000), 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
+			w := newWorld(t, options{env: drawing(3 * time.Second), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents}})})
+			m.world = w
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, listener)
+			var got []time.Duration
+			for _, r := range m.requests {
+				got = append(got, r.StreamIdleTimeout)
+			}
+			if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
+				t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
+			}
+		})
+	}
+}
+
 // A process that dies forgets the calls of its step but one, which the lost claim
 // stands for; the last call is never taken away.
 func TestTheBudgetOfModelCallsSurvivesACrash(t *testing.T) {
