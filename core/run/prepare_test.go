@@ -370,3 +370,46 @@ func TestFailedTransformEndsTheRun(t *testing.T) {
 		}
 	})
 }
+
+// Which member's provider would a model by name be of? Parameters have no such doubt.
+func TestInferenceOverrideOnAPool(t *testing.T) {
+	tests := []struct {
+		name     string
+		override model.Override
+		asked    []string
+		end      string
+	}{
+		{"parameters", model.Override{MaxTokens: 5}, []string{"model small", "user hi", "tools echo", `{"MaxTokens":5}`}, `done 1 {"type":"natural_end"} "ok"`},
+		{"a model by name", model.Override{UpstreamModel: "large", MaxTokens: 5}, nil,
+			`done 0 {"type":"error","code":"plugin","detail":"a plugin asks for a model by name, and the agent's model is a pool: a plugin failed"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &heard{says: [][]model.Delta{text("ok")}}
+				overrides := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Tools: []tool.Tool{echoTool(t)},
+					Pools:   []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
+					Plugins: []plugin.Plugin{overrides}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{agents: agents})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				var asked []string
+				for _, r := range m.requests {
+					asked = append(asked, told(r)...)
+				}
+				if diff := cmp.Diff(tt.asked, asked); diff != "" {
+					t.Errorf("asked (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
+}
