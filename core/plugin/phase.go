@@ -192,7 +192,8 @@ func (p *phase) execute(ctx context.Context) error {
 }
 
 // waiting lists the actions that earlier phases scheduled for this one. Those
-// without a handler go on waiting: a later version of the code may have one.
+// without a handler go on waiting: a later version of the code may have one. Those that
+// a sibling call has taken are none of this one's.
 func (p *phase) waiting() error {
 	if !p.engine.actionPhases[p.moment.Phase] || !pendingActions.Has(p.moment.Snapshot) {
 		return nil
@@ -202,7 +203,7 @@ func (p *phase) waiting() error {
 		return fmt.Errorf("phase %s: %w", p.moment.Phase, err)
 	}
 	for _, a := range queue.Queue {
-		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.moment.Phase {
+		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.moment.Phase && a.ID > p.moment.Taken {
 			p.due = append(p.due, a)
 		}
 	}
@@ -224,7 +225,7 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 		command, failure = p.engine.settle(command, p.moment.Phase)
 	}
 	if failure == nil {
-		failure = p.commit(state.Combine(command, removal(a.ID)))
+		failure = p.commit(state.Combine(command, removal(a)))
 	}
 	if failure == nil {
 		return nil
@@ -233,17 +234,17 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 }
 
 // removal returns the command that takes a waiting action off the queue.
-func removal(id uint64) state.Command {
-	if id == 0 {
+func removal(a pendingAction) state.Command {
+	if a.ID == 0 {
 		return state.Command{} // it was never on it
 	}
-	return pendingActions.Update(pendingUpdate{Remove: id})
+	return pendingActions.Update(pendingUpdate{Remove: a.ID, Removed: &a.Action})
 }
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
 	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: brief(failure)})
-	return p.commit(state.Combine(removal(a.ID), failed))
+	return p.commit(state.Combine(removal(a), failed))
 }
 
 // brief bounds what a failure adds to the state.

@@ -27,6 +27,8 @@ type task struct {
 	resume    *core.Resume   // the decision that it goes on after
 	decision  string         // id of the decision
 	suspended []string       // ids of the suspensions that were decided
+	takes     bool           // it runs the actions that waited for BeforeToolExecute
+	taken     uint64         // those with ids up to this one are a sibling's
 }
 
 // admit takes call i through its checks and gates. It comes to one of three: the
@@ -133,6 +135,9 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 	if len(ready) == 0 || !r.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
+	for _, t := range ready {
+		r.share(t)
+	}
 	errs := make([]error, len(ready))
 	group, shared := r.env.Group(ctx)
 	for n, t := range ready[1:] {
@@ -153,9 +158,31 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 	return 0, nil
 }
 
+// share decides whether the actions that wait for BeforeToolExecute are this call's to
+// run. Calls that begin on the same snapshot all see them there; they are the first
+// one's, and those of any other as soon as that has been merged. Whose they were is
+// told by the result that another claim has stored, too.
+func (r *round) share(t *task) {
+	t.takes, t.taken = false, 0
+	last := r.agent.Engine.Waiting(r.draft.snapshot, core.PhaseBeforeToolExecute)
+	if last == 0 {
+		return
+	}
+	for i, c := range r.calls {
+		if i == t.index || c.merged {
+			continue
+		}
+		if c.task != nil && c.task.takes || c.entry != nil && r.agent.Engine.Took(c.entry.Hooks, last) {
+			t.taken = last
+			return
+		}
+	}
+	t.takes = true
+}
+
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
-	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
+	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken})
 	m.Snapshot = t.snapshot
 	before, err := r.agent.Engine.Phase(ctx, r.env, m)
 	if err != nil {

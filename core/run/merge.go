@@ -171,6 +171,7 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 		t = &task{index: i, call: r.turn.ToolCalls[i]}
 	}
 	t.snapshot, t.began, t.hooks = r.draft.snapshot, r.draft.snapshot.Revision(), state.Command{}
+	r.share(t)
 	if _, err := r.askGates(ctx, t); err != nil {
 		return state.Command{}, err
 	}
