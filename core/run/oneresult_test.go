@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -127,6 +128,10 @@ func TestOneResultForEachCall(t *testing.T) {
 					}
 					w.finish(t, key, nil)
 					if tt.then != nil {
+						// Nothing stands for what is missing: the call's place in the log is empty.
+						if _, found, err := w.store.Backend.Get(t.Context(), key, store.LogName(4)); err != nil || found {
+							t.Errorf("a call that waits has a record: %v, %v", found, err)
+						}
 						tt.then(t, w)
 						w.finish(t, key, nil)
 					}
