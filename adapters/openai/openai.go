@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,8 @@ func (m *Model) infer(ctx context.Context, request model.Request, yield func(mod
 	if err != nil {
 		return err
 	}
-	body := newIdleReader(response.Body, m.idle, func() { cancel(errIdle) })
+	idle := cmp.Or(request.StreamIdleTimeout, m.idle)
+	body := newIdleReader(response.Body, idle, func() { cancel(errIdle) })
 	defer body.Close()
 	if err := m.check(response, body); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (m *Model) infer(ctx context.Context, request model.Request, yield func(mod
 		if stream.turn.began {
 			kind = model.KindInterrupted
 		}
-		return &model.Error{Kind: kind, Status: response.StatusCode, Message: fmt.Sprintf("openai: nothing came for %v", m.idle)}
+		return &model.Error{Kind: kind, Status: response.StatusCode, Message: fmt.Sprintf("openai: nothing came for %v", idle)}
 	}
 	return err
 }

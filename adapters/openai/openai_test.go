@@ -185,18 +185,20 @@ func (b blocked) Read([]byte) (int, error) {
 func TestSilenceIsBounded(t *testing.T) {
 	tests := []struct {
 		name, says string
-		idle       time.Duration
+		idle       time.Duration // of the model
+		asked      time.Duration // of the request
 		want       []string
 		kind       model.ErrorKind
 		waited     time.Duration
 	}{
-		{"nothing came at all", "", 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
-		{"comments are no turn", ": PROCESSING\n\n", 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
-		{"the turn had begun", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", 5 * time.Second,
+		{"nothing came at all", "", 0, 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
+		{"as the request says", "", 5 * time.Second, 2 * time.Minute, []string{"error openai: nothing came for 2m0s"}, model.KindTimeout, 2 * time.Minute},
+		{"comments are no turn", ": PROCESSING\n\n", 0, 0, []string{"error openai: nothing came for 1m0s"}, model.KindTimeout, 60 * time.Second},
+		{"the turn had begun", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", 5 * time.Second, 0,
 			[]string{"text a", "error openai: nothing came for 5s"}, model.KindInterrupted, 5 * time.Second},
-		{"only the usage is missing", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", 0,
+		{"only the usage is missing", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n", 0, 0,
 			[]string{"text a", "stop end_turn"}, "", 60 * time.Second},
-		{"the connection stays open after the end", "data: [DONE]\n\n", 0, []string{"stop end_turn"}, "", 250 * time.Millisecond},
+		{"the connection stays open after the end", "data: [DONE]\n\n", 0, 0, []string{"stop end_turn"}, "", 250 * time.Millisecond},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -208,6 +210,8 @@ func TestSilenceIsBounded(t *testing.T) {
 				began := time.Now()
 				var got []string
 				var kind model.ErrorKind
+				request := request
+				request.StreamIdleTimeout = test.asked
 				for d, err := range m.Stream(t.Context(), request) {
 					var e *model.Error
 					if errors.As(err, &e) {

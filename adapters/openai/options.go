@@ -52,7 +52,7 @@ type Options struct {
 	// Dialect is how the token limit is spelled.
 	Dialect Dialect
 	// IdleTimeout bounds every wait for the next bytes of a response, comments
-	// included. 0: [DefaultIdleTimeout].
+	// included, of a request that has no time of its own. 0: [DefaultIdleTimeout].
 	IdleTimeout time.Duration
 	// HTTPClient makes the requests; it should have no Timeout, which would cut
 	// long turns. Nil: one of its own that waits at most 120 s for the

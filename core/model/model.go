@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -29,6 +30,11 @@ type Request struct {
 	StopSequences   []string        // texts before which the turn ends
 	ResponseFormat  *ResponseFormat // nil: free text
 	ToolChoice      ToolChoice
+
+	// StreamIdleTimeout is how long the provider may send nothing until the stream
+	// counts as interrupted, or, before its first delta, as timed out. Adapters that
+	// reach over a network keep to it. 0: the adapter's own.
+	StreamIdleTimeout time.Duration
 }
 
 // ToolDefinition describes a tool to the model; what runs is a tool.Tool.

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +26,7 @@ var FailedScheduledActions = state.Appending(state.Key[[]FailedAction, FailedAct
 
 // FailedAction is a scheduled action that will not be tried again.
 type FailedAction struct {
+	ID     uint64       `json:"id,omitempty"` // its number among the run's; 0: it never waited, since its own phase scheduled it
 	Action state.Action `json:"action"`
 	Error  string       `json:"error"`
 }
@@ -45,19 +48,65 @@ type pendingAction struct {
 	Action state.Action `json:"action"`
 }
 
-// pendingUpdate schedules actions and removes one (0: none).
+// pendingUpdate schedules actions and removes one (0: none). Removed is what that one
+// was: calls that run side by side do not see each other and count on from the same
+// id, so that an action which a call has scheduled and run may have another id by the
+// time when the call is merged.
 type pendingUpdate struct {
-	Add    []state.Action `json:"add,omitempty"`
-	Remove uint64         `json:"remove,omitempty"`
+	Add     []state.Action `json:"add,omitempty"`
+	Remove  uint64         `json:"remove,omitempty"`
+	Removed *state.Action  `json:"removed,omitempty"`
 }
 
 func (p pending) apply(u pendingUpdate) pending {
-	p.Queue = slices.DeleteFunc(p.Queue, func(a pendingAction) bool { return a.ID == u.Remove })
+	if i := p.find(u); i >= 0 {
+		p.Queue = slices.Delete(p.Queue, i, i+1)
+	}
 	for _, a := range u.Add {
 		p.Last++
 		p.Queue = append(p.Queue, pendingAction{ID: p.Last, Action: a})
 	}
 	return p
+}
+
+// find returns the index of what an update removes: by its id, else the newest that is
+// the same, since that of the call which is being merged was added last.
+func (p pending) find(u pendingUpdate) int {
+	newest := -1
+	for i, a := range p.Queue {
+		switch same := u.Removed == nil || a.Action.Phase == u.Removed.Phase && a.Action.Key == u.Removed.Key && bytes.Equal(a.Action.Payload, u.Removed.Payload); {
+		case same && a.ID == u.Remove:
+			return i
+		case same && u.Removed != nil:
+			newest = i
+		}
+	}
+	return newest
+}
+
+// Waiting returns the id of the newest action of the run if any waits for the phase;
+// 0: none does.
+func (e *Engine) Waiting(s state.Snapshot, phase core.Phase) uint64 {
+	if !e.actionPhases[phase] || !pendingActions.Has(s) {
+		return 0
+	}
+	queue, err := pendingActions.Read(s)
+	if err != nil || !slices.ContainsFunc(queue.Queue, func(a pendingAction) bool { return a.Action.Phase == phase }) {
+		return 0 // of an error the phase itself says more
+	}
+	return queue.Last
+}
+
+// Took reports whether a command of a call has come to the end of an action that
+// waited before, with an id up to last.
+func (e *Engine) Took(c *state.Command, last uint64) bool {
+	if c == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.Batch.Mutations, func(m state.Mutation) bool {
+		var u pendingUpdate
+		return m.Key == pendingActions.Name && json.Unmarshal(m.Update, &u) == nil && u.Remove != 0 && u.Remove <= last
+	})
 }
 
 // Submit commits a command of the tool call with the given index in its turn: a

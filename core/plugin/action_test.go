@@ -34,6 +34,16 @@ func actor(sent *[]string) part {
 				return state.Combine(tally.Update("x"), state.Command{Err: errUnmade}), nil
 			case "stray":
 				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "nobody"}}}}, nil
+			case "unknown":
+				return state.Combine(tally.Update("x"), plugin.Action[int]{Phase: core.PhaseStepEnd, Name: "nobody"}.Schedule(1)), nil
+			case "strange":
+				return state.Combine(tally.Update("x"), plugin.Effect[int]{Name: "nobody"}.Emit(1)), nil
+			case "bad":
+				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "tally", Update: json.RawMessage("1")}}}}, nil
+			case "stale":
+				c := tally.Update("x")
+				c.Batch.Base = new(uint64(99))
+				return c, nil
 			}
 			return tally.Update(text), nil
 		})
@@ -62,54 +72,96 @@ func notes(texts ...string) (c state.Command) {
 	return c
 }
 
-func TestActionsWaitForTheirPhase(t *testing.T) {
-	e := engine(t, actor(nil), on("asks", core.PhaseAfterToolExecute, func(context.Context, plugin.Context) (state.Command, error) {
-		return notes("one", "two"), nil
-	}))
-	first := run(t, e, at(core.PhaseAfterToolExecute, state.Snapshot{}))
-	between := run(t, e, at(core.PhaseStepEnd, first.Snapshot.BeginStep()))
-	if got := read(t, tally, between.Snapshot); got != nil {
-		t.Errorf("ran early: %v", got)
+// A phase runs what was scheduled for it before: in the order of the ids, which count
+// from 1 through the run, each action on the state that the one before it left, and
+// each once. What is scheduled for another phase goes on waiting.
+func TestScheduledActionsOfAPhase(t *testing.T) {
+	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "later"}
+	see := plugin.Action[string]{Phase: core.PhaseBeforeInference, Name: "see"}
+	gone := func(r *plugin.Registrar) error { return nil }
+	laters := func(r *plugin.Registrar) error {
+		later.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
+			return tally.Update("later"), nil
+		})
+		see.Handle(r, func(_ context.Context, c plugin.HandlerContext, name string) (state.Command, error) {
+			v, err := tally.Read(c.Snapshot)
+			return state.Combine(tally.Update(fmt.Sprintf("%s saw %d", name, len(v))), later.Schedule(name)), err
+		})
+		return nil
 	}
-	second := run(t, e, at(core.PhaseBeforeInference, between.Snapshot))
-	if diff := cmp.Diff([]string{"one", "two"}, read(t, tally, second.Snapshot)); diff != "" {
-		t.Error(diff)
+	entry := func(id, phase, key, payload string) string {
+		return `{"action":{"key":"` + key + `","payload":"` + payload + `","phase":"` + phase + `"},"id":` + id + `}`
 	}
-	third := run(t, e, at(core.PhaseBeforeInference, second.Snapshot))
-	if !third.Command.IsZero() {
-		t.Errorf("ran again: %v", third.Command)
+	tests := []struct {
+		name    string
+		waits   state.Command // scheduled before, while its plugin was there
+		plugin  func(r *plugin.Registrar) error
+		hook    state.Command // of the phase itself
+		then    func(s state.Snapshot) state.Snapshot
+		want    []string
+		pending string // the queue behind the phase
+	}{
+		{name: "nothing", plugin: laters, pending: ""},
+		{
+			name: "in the order of the ids, and then the phase's own", plugin: laters,
+			waits: state.Combine(see.Schedule("a"), see.Schedule("b")), hook: see.Schedule("c"),
+			want:    []string{"a saw 0", "b saw 1", "c saw 2"},
+			pending: `{"last":5,"queue":[` + entry("3", "step_end", "later", "a") + `,` + entry("4", "step_end", "later", "b") + `,` + entry("5", "step_end", "later", "c") + `]}`,
+		},
+		{
+			name: "for another phase", plugin: laters, waits: state.Combine(later.Schedule("x"), see.Schedule("a")),
+			want:    []string{"a saw 0"},
+			pending: `{"last":3,"queue":[` + entry("1", "step_end", "later", "x") + `,` + entry("3", "step_end", "later", "a") + `]}`,
+		},
+		{
+			name: "behind a hook of the phase that has changed the state", plugin: laters, waits: see.Schedule("a"), hook: tally.Update("hook"),
+			want: []string{"hook", "a saw 1"}, pending: `{"last":2,"queue":[` + entry("2", "step_end", "later", "a") + `]}`,
+		},
+		{
+			name: "of a plugin that is gone", plugin: gone, waits: see.Schedule("a"),
+			pending: `{"last":1,"queue":[` + entry("1", "before_inference", "see", "a") + `]}`,
+		},
+		{
+			name: "over the end of a step", plugin: laters, waits: see.Schedule("a"), then: state.Snapshot.BeginStep,
+			want: []string{"a saw 0"}, pending: `{"last":2,"queue":[` + entry("2", "step_end", "later", "a") + `]}`,
+		},
+		{name: "not over the end of a run", plugin: laters, waits: see.Schedule("a"), then: state.Snapshot.BeginRun, pending: ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			waiting, err := engine(t, part{"laters", laters}).Submit(state.Snapshot{}, 0, test.waits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := waiting.Snapshot
+			if test.then != nil {
+				s = test.then(s)
+			}
+			e := engine(t, part{"laters", test.plugin}, on("hook", core.PhaseBeforeInference, returns(test.hook)))
+			between := run(t, e, at(core.PhaseAfterInference, s)) // at another phase nothing happens
+			got := run(t, e, at(core.PhaseBeforeInference, between.Snapshot))
+			if diff := cmp.Diff(test.want, read(t, tally, got.Snapshot)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.pending, values(got.Snapshot)["/run/reveille.pending_actions"]); diff != "" {
+				t.Errorf("the queue (-want +got):\n%s", diff)
+			}
+			if len(test.hook.Actions) > 0 {
+				return // they are the hook's own, and come with it again
+			}
+			again := run(t, e, at(core.PhaseBeforeInference, got.Snapshot))
+			if diff := cmp.Diff(values(got.Snapshot)["/run/reveille.pending_actions"], values(again.Snapshot)["/run/reveille.pending_actions"]); diff != "" {
+				t.Errorf("the phase ran an action twice: %s", diff)
+			}
+		})
 	}
 }
 
-func TestWaitingActionsRunBeforeThoseOfThePhaseItself(t *testing.T) {
-	e := engine(t, actor(nil), on("asks", core.PhaseBeforeInference, func(context.Context, plugin.Context) (state.Command, error) {
-		return notes("own"), nil
-	}))
-	waiting, err := e.Submit(state.Snapshot{}, 0, notes("waiting"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot))
-	if diff := cmp.Diff([]string{"waiting", "own"}, read(t, tally, got.Snapshot)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestWaitingActionsEndWithTheirRun(t *testing.T) {
+// An action whose handler fails, or whose command cannot be applied, is put aside with
+// its id: the phase goes on, and nothing of it is committed or tried again.
+func TestFailedScheduledActions(t *testing.T) {
 	e := engine(t, actor(nil))
-	waiting, err := e.Submit(state.Snapshot{}, 0, notes("one"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot.BeginRun()))
-	if !got.Command.IsZero() {
-		t.Errorf("ran in the next run: %v", got.Command)
-	}
-}
-
-func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
-	e := engine(t, actor(nil))
-	c := notes("fail", "one", "panic", "stray", "unmade")
+	c := notes("fail", "one", "panic", "stray", "unknown", "strange", "bad", "stale", "unmade")
 	c.Actions = append(c.Actions, state.Action{Phase: core.PhaseBeforeInference, Key: "note", Payload: json.RawMessage("1")})
 	waiting, err := e.Submit(state.Snapshot{}, 0, c)
 	if err != nil {
@@ -127,11 +179,15 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 		return state.Action{Phase: "before_inference", Key: "note", Payload: json.RawMessage(payload)}
 	}
 	want := []plugin.FailedAction{
-		{Action: action(`"fail"`), Error: "no paper"},
-		{Action: action(`"panic"`), Error: "panic: oh"},
-		{Action: action(`"stray"`), Error: `unknown state key "nobody"`},
-		{Action: action(`"unmade"`), Error: "no number"},
-		{Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
+		{ID: 1, Action: action(`"fail"`), Error: "no paper"},
+		{ID: 3, Action: action(`"panic"`), Error: "panic: oh"},
+		{ID: 4, Action: action(`"stray"`), Error: `unknown state key "nobody"`},
+		{ID: 5, Action: action(`"unknown"`), Error: `no handler for scheduled action "nobody" at phase "step_end"`},
+		{ID: 6, Action: action(`"strange"`), Error: `no handler for effect "nobody"`},
+		{ID: 7, Action: action(`"bad"`), Error: `committing state: decoding the update of state key "tally": json: cannot unmarshal number into Go value of type string`},
+		{ID: 8, Action: action(`"stale"`), Error: "committing state: the batch is for revision 99, the state is at revision 8"},
+		{ID: 9, Action: action(`"unmade"`), Error: "no number"},
+		{ID: 10, Action: action(`1`), Error: "decoding the payload: json: cannot unmarshal number into Go value of type string"},
 	}
 	if diff := cmp.Diff(want, failed); diff != "" {
 		t.Error(diff)
@@ -141,7 +197,8 @@ func TestFailedActionsAreRecordedAndNotRetried(t *testing.T) {
 	}
 }
 
-func TestActionsMayTakeSixteenRounds(t *testing.T) {
+// Sixteen rounds that do something pass; that a seventeenth is due is the error.
+func TestScheduledActionsOfSixteenRounds(t *testing.T) {
 	tests := []struct {
 		rounds int
 		want   string
@@ -193,7 +250,7 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	}
 }
 
-func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
+func TestEffectsAllRunAndEachFailureIsReturned(t *testing.T) {
 	var sent []string
 	e := engine(t, actor(&sent), on("mails", core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
 		return state.Combine(mail.Emit("a"), mail.Emit("fail"), mail.Emit("b")), nil
@@ -202,9 +259,11 @@ func TestEffectsAllRunAndTheirErrorsAreJoined(t *testing.T) {
 	if sent != nil {
 		t.Errorf("sent before the commit: %v", sent)
 	}
-	err := e.RunEffects(t.Context(), at("", got.Snapshot), append(got.Command.Effects, state.Effect{Key: "nobody"}))
-	want := "effect \"mail\" of plugin \"actor\": no stamp\nno handler for effect \"nobody\""
-	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+	var failed []string
+	for _, err := range e.RunEffects(t.Context(), at("", got.Snapshot), append(got.Command.Effects, state.Effect{Key: "nobody"})) {
+		failed = append(failed, err.Error())
+	}
+	if diff := cmp.Diff([]string{`effect "mail" of plugin "actor": no stamp`, `no handler for effect "nobody"`}, failed); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"a", "b"}, sent); diff != "" {

@@ -129,8 +129,8 @@ func TestAKeyThatIsNotRegisteredCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff(`gate of plugin "looks": `+want, fmt.Sprint(err)); diff != "" {
 		t.Error(diff)
 	}
-	err = handled.RunEffects(t.Context(), at("", state.Snapshot{}), mail.Emit("hi").Effects)
-	if diff := cmp.Diff(`effect "mail" of plugin "looks": `+want, fmt.Sprint(err)); diff != "" {
+	errs := handled.RunEffects(t.Context(), at("", state.Snapshot{}), mail.Emit("hi").Effects)
+	if diff := cmp.Diff(`[effect "mail" of plugin "looks": `+want+`]`, fmt.Sprint(errs)); diff != "" {
 		t.Error(diff)
 	}
 	waiting, err := handled.Submit(state.Snapshot{}, 0, notes("one"))

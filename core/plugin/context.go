@@ -142,6 +142,9 @@ type Moment struct {
 	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
+	// Taken: actions that waited for the phase, with ids up to this one, are run by another
+	// call of the round, on the same snapshot; 0: this call runs them.
+	Taken uint64
 }
 
 // bind makes the moment as the engine's plugins see it: with its agent, and its

@@ -105,7 +105,8 @@ func (e *Engine) Listens(phase core.Phase) bool {
 // Gate asks every gate about m.Call, one after the other in registration order,
 // each on the snapshot that the commands of those before it make. The highest
 // verdict wins, the first of equals; its Command is that of all gates together,
-// fit for [Engine.Submit]. The result of a VerdictSetResult carries the call's
+// fit for [Engine.Submit], and for the revision of m's snapshot only if that of any
+// gate had a base. The result of a VerdictSetResult carries the call's
 // id and name, a VerdictSuspend has an id. A gate's error or panic is an error
 // that names its plugin.
 func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
@@ -113,6 +114,7 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 		return Allow, nil
 	}
 	e.bind(&m)
+	began, based := m.Snapshot, false
 	var best Verdict
 	var together state.Command
 	for _, g := range e.gates {
@@ -120,12 +122,16 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 		if err != nil {
 			return Verdict{}, fmt.Errorf("gate of plugin %q: %w", g.plugin, err)
 		}
+		based = based || v.Command.Batch.Base != nil
+		v.Command.Batch.Base = nil // ask has kept to it
 		together.Append(v.Command)
 		if v.Kind > best.Kind {
 			best = v
 		}
 	}
-	best.Command = together
+	if best.Command = together; based {
+		best.Command.Batch = together.Batch.On(began)
+	}
 	if best.Kind == VerdictSetResult {
 		result := *best.Result
 		result.CallID, result.Name = m.Call.ID, m.Call.Name
@@ -163,21 +169,20 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 	return v, core.CheckName("suspension id", suspend.ID)
 }
 
-// RunEffects runs the effects of a committed command in order, each of them
-// even if an earlier one fails, and joins their errors, which name plugin and
-// effect.
-func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effect) error {
+// RunEffects runs the effects of a committed command in order, each of them even if an
+// earlier one fails, and returns what went wrong: an error for each that failed, which
+// names plugin and effect.
+func (e *Engine) RunEffects(ctx context.Context, m Moment, effects []state.Effect) (failed []error) {
 	e.bind(&m)
-	var errs []error
 	for _, effect := range effects {
 		h, ok := e.effects[effect.Key]
-		if !ok {
-			errs = append(errs, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
+		if !ok { // of a plugin that is gone since the effect was asked for
+			failed = append(failed, fmt.Errorf("%w %q", ErrUnknownEffect, effect.Key))
 			continue
 		}
 		if err := env.Protect(func() error { return h.run(ctx, m.handler(h.plugin, effect.Key), effect.Payload) }); err != nil {
-			errs = append(errs, fmt.Errorf("effect %q of plugin %q: %w", effect.Key, h.plugin, err))
+			failed = append(failed, fmt.Errorf("effect %q of plugin %q: %w", effect.Key, h.plugin, err))
 		}
 	}
-	return errors.Join(errs...)
+	return failed
 }

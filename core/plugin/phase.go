@@ -29,7 +29,8 @@ type PhaseResult struct {
 	// commits: mutations, among them the queue of scheduled actions, and the
 	// effects for [Engine.RunEffects], whatever the phase. [Engine.Submit] can
 	// apply it to another snapshot: tool calls that ran side by side are merged
-	// so.
+	// so. When a hook's batch had a base, so has this one: the revision that the phase
+	// began with.
 	Command state.Command
 }
 
@@ -57,6 +58,9 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 	}
 	p.result.Snapshot = p.moment.Snapshot.Unbound()
 	p.result.Patch = state.Join(p.patches...)
+	if p.based {
+		p.result.Command.Batch = p.result.Command.Batch.On(m.Snapshot)
+	}
 	return p.result, nil
 }
 
@@ -67,14 +71,16 @@ type phase struct {
 	result  PhaseResult
 	patches []state.Patch   // one for each commit
 	due     []pendingAction // scheduled for this phase and not yet run
+	based   bool            // a batch that was committed was for one revision only
 
 	room [3]state.Command // of the hooks, when there are no more
 }
 
 // gather runs the hooks on the frozen snapshot and commits what they return, in
-// registration order; those that collided with an earlier one run again, each on
-// what is there then. Each command is a commit of its own, so that one that
-// fails only behind another is known by its plugin.
+// registration order. Those that collided with an earlier one, or were for a
+// revision that an earlier one has ended, run again, each on what is there then.
+// Each command is a commit of its own, so that one that fails only behind another is
+// known by its plugin.
 func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) error {
 	commands, err := p.ask(ctx, outside, hooks)
 	if err != nil {
@@ -90,10 +96,15 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 			again = append(again, hooks[i])
 			continue
 		}
-		together.Mutations = append(together.Mutations, command.Batch.Mutations...)
-		if err := p.commit(command); err != nil {
+		err := p.commit(command)
+		if _, stale := errors.AsType[*state.RevisionError](err); stale {
+			again = append(again, hooks[i])
+			continue
+		}
+		if err != nil {
 			return p.fail(hooks[i].plugin, err)
 		}
+		together.Mutations = append(together.Mutations, command.Batch.Mutations...)
 	}
 	for _, h := range again {
 		command, err := p.call(ctx, h)
@@ -148,7 +159,10 @@ func (p *phase) commit(c state.Command) error {
 	if len(patch) > 0 {
 		p.patches = append(p.patches, patch)
 	}
-	p.result.Command.Append(state.Command{Batch: c.Batch, Effects: c.Effects})
+	// The base was kept here. What the phase comes to is one batch, for which the
+	// revisions between its commits mean nothing.
+	p.based = p.based || c.Batch.Base != nil
+	p.result.Command.Append(state.Command{Batch: state.Batch{Mutations: c.Batch.Mutations}, Effects: c.Effects})
 	for _, a := range c.Actions {
 		p.due = append(p.due, pendingAction{Action: a})
 	}
@@ -178,7 +192,8 @@ func (p *phase) execute(ctx context.Context) error {
 }
 
 // waiting lists the actions that earlier phases scheduled for this one. Those
-// without a handler go on waiting: a later version of the code may have one.
+// without a handler go on waiting: a later version of the code may have one. Those that
+// a sibling call has taken are none of this one's.
 func (p *phase) waiting() error {
 	if !p.engine.actionPhases[p.moment.Phase] || !pendingActions.Has(p.moment.Snapshot) {
 		return nil
@@ -188,7 +203,7 @@ func (p *phase) waiting() error {
 		return fmt.Errorf("phase %s: %w", p.moment.Phase, err)
 	}
 	for _, a := range queue.Queue {
-		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.moment.Phase {
+		if _, ok := p.engine.actions[duty{a.Action.Phase, a.Action.Key}]; ok && a.Action.Phase == p.moment.Phase && a.ID > p.moment.Taken {
 			p.due = append(p.due, a)
 		}
 	}
@@ -210,7 +225,7 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 		command, failure = p.engine.settle(command, p.moment.Phase)
 	}
 	if failure == nil {
-		failure = p.commit(state.Combine(command, removal(a.ID)))
+		failure = p.commit(state.Combine(command, removal(a)))
 	}
 	if failure == nil {
 		return nil
@@ -219,17 +234,17 @@ func (p *phase) perform(ctx context.Context, a pendingAction) error {
 }
 
 // removal returns the command that takes a waiting action off the queue.
-func removal(id uint64) state.Command {
-	if id == 0 {
+func removal(a pendingAction) state.Command {
+	if a.ID == 0 {
 		return state.Command{} // it was never on it
 	}
-	return pendingActions.Update(pendingUpdate{Remove: id})
+	return pendingActions.Update(pendingUpdate{Remove: a.ID, Removed: &a.Action})
 }
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
-	failed := FailedScheduledActions.Update(FailedAction{Action: a.Action, Error: brief(failure)})
-	return p.commit(state.Combine(removal(a.ID), failed))
+	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: brief(failure)})
+	return p.commit(state.Combine(removal(a), failed))
 }
 
 // brief bounds what a failure adds to the state.

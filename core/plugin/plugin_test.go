@@ -162,7 +162,7 @@ func TestHooksCommitInRegistrationOrder(t *testing.T) {
 	}
 }
 
-func TestCollidingHooksRunAgainOnWhatIsThereThen(t *testing.T) {
+func TestExclusiveConflictsRunAgainInEveryPhase(t *testing.T) {
 	phases := []core.Phase{core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
 		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd}
 	for _, phase := range phases {

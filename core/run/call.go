@@ -45,6 +45,14 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 	if err := r.agent.Engine.Check(result.Command); err != nil { // it names an unregistered key, action or effect, or cannot be stored
 		result = tool.Failed("execution failed: " + err.Error())
 	}
+	if base := result.Command.Batch.Base; base != nil {
+		if *base != t.snapshot.Revision() {
+			err := &state.RevisionError{Expected: *base, Actual: t.snapshot.Revision()}
+			result = tool.Failed("execution failed: " + err.Error())
+		} else { // what its own hooks changed is not in its way: see mergeResult
+			result.Command.Batch.Base = new(t.began)
+		}
+	}
 	return r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision})
 }
 

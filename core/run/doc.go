@@ -64,8 +64,10 @@
 //
 // How the calls of a round run is the agent's mode. Side by side each sees the
 // state as it was when the round began, or went on; hooks that changed the same
-// exclusive key are asked again when their calls are merged. One after the other,
-// each call is merged before the next one's gate is asked.
+// exclusive key, or whose change was for one revision only, are asked again when their
+// calls are merged. Actions that waited for BeforeToolExecute are run by the first
+// call that comes to it. One after the other, each call is merged before the next
+// one's gate is asked.
 //
 // # State
 //
@@ -79,7 +81,8 @@
 // for the phases before it; for a call the write that moves it to done,
 // whichever that is (a nack, the close of a cancelled run, commit B of the claim
 // that adopted it); commit B for StepEnd; the close for RunEnd. A crash may lose
-// them, nothing runs them twice.
+// them, nothing runs them twice. One that fails is logged and counted, and what it came
+// with stands.
 //
 // # Model calls
 //

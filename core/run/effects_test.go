@@ -81,7 +81,8 @@ var tells = toolFunc{name: "tells", run: func(_ context.Context, c tool.Call) (t
 	return result, nil
 }}
 
-func TestEffectsRunOnceAfterTheWriteThatMakesThemVisible(t *testing.T) {
+// Each effect runs once, after the write that makes visible what it came with.
+func TestEffectsAfterTheCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var did []string
 		w := &world{}

@@ -23,10 +23,13 @@ type task struct {
 	call      core.ToolCall  // with the arguments that it runs with
 	tool      tool.Tool      // once it was found
 	snapshot  state.Snapshot // as the gates and BeforeToolExecute leave it, for this call alone
+	began     uint64         // revision of the round's state that the call goes on from
 	hooks     state.Command  // what these asked for
 	resume    *core.Resume   // the decision that it goes on after
 	decision  string         // id of the decision
 	suspended []string       // ids of the suspensions that were decided
+	takes     bool           // it runs the actions that waited for BeforeToolExecute
+	taken     uint64         // those with ids up to this one are a sibling's
 }
 
 // admit takes call i through its checks and gates. It comes to one of three: the
@@ -38,7 +41,7 @@ type task struct {
 // merge, and need not be safe for concurrent use.
 func (r *round) admit(ctx context.Context, i int) error {
 	call := r.turn.ToolCalls[i]
-	t := &task{index: i, at: r.askedAt(i, 0), call: call, snapshot: r.draft.snapshot}
+	t := &task{index: i, at: r.askedAt(i, 0), call: call, snapshot: r.draft.snapshot, began: r.draft.snapshot.Revision()}
 	switch r.head.Run.Calls[i] {
 	case thread.CallRunning:
 		// An earlier claim has marked it: this one asks only about calls without a
@@ -133,6 +136,9 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 	if len(ready) == 0 || !r.agent.Engine.Listens(core.PhaseBeforeToolExecute) {
 		return 0, nil
 	}
+	for _, t := range ready {
+		r.share(t)
+	}
 	errs := make([]error, len(ready))
 	group, shared := r.env.Group(ctx)
 	for n, t := range ready[1:] {
@@ -153,15 +159,42 @@ func (r *round) beforeTools(ctx context.Context, ready []*task) (index int, err 
 	return 0, nil
 }
 
+// share decides whether the actions that wait for BeforeToolExecute are this call's to
+// run. Calls that begin on the same snapshot all see them there; they are the first
+// one's, and those of any other as soon as that has been merged. Whose they were is
+// told by the result that another claim has stored, too.
+func (r *round) share(t *task) {
+	t.takes, t.taken = false, 0
+	last := r.agent.Engine.Waiting(r.draft.snapshot, core.PhaseBeforeToolExecute)
+	if last == 0 {
+		return
+	}
+	for i, c := range r.calls {
+		if i == t.index || c.merged {
+			continue
+		}
+		if c.task != nil && c.task.takes || c.entry != nil && r.agent.Engine.Took(c.entry.Hooks, last) {
+			t.taken = last
+			return
+		}
+	}
+	t.takes = true
+}
+
 // beforeTool runs BeforeToolExecute for one call.
 func (r *round) beforeTool(ctx context.Context, t *task) error {
-	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume})
+	m := r.moment(core.PhaseBeforeToolExecute, plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Taken: t.taken})
 	m.Snapshot, m.Now = t.snapshot, clock(t.at)
 	before, err := r.agent.Engine.Phase(ctx, r.env, m)
 	if err != nil {
 		return r.phaseError(ctx, "phase before_tool_execute", t.call, err)
 	}
 	t.snapshot = before.Snapshot
+	// The phase has kept to a base; from here on it is that of the call as a whole,
+	// since what gates and hooks asked for is applied as one: see collides.
+	if before.Command.Batch.Base != nil {
+		before.Command.Batch.Base = new(t.began)
+	}
 	t.hooks.Append(before.Command)
 	return nil
 }

@@ -68,12 +68,19 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 		return
 	}
 	// In the order in which they were asked for: the tool knew what its hooks had
-	// changed, and may have changed it on.
+	// changed, and may have changed it on. A base of either is the revision that the
+	// call went on from. Hooks were asked again where that is gone; a tool is not, and
+	// what it asked for is refused.
+	now := r.draft.snapshot.Revision()
 	for _, command := range []*state.Command{hooks, entry.Intents} {
 		if command == nil {
 			continue
 		}
-		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, *command)
+		asked := *command
+		if base := asked.Batch.Base; base != nil && (command == hooks || *base == now) {
+			asked.Batch.Base = nil
+		}
+		applied, err := r.agent.Engine.Submit(r.draft.snapshot, i, asked)
 		if err != nil {
 			r.complain(ctx, "what a call asked for could not be applied", slices.Concat([]any{"call", call.ID, "tool", call.Name}, failure(err))...)
 			continue
@@ -120,13 +127,17 @@ func (r *round) showResults() {
 }
 
 // collides reports whether hooks of a call changed what another call of the round
-// has changed since, and what does not merge: one of the two would be lost. A
-// sequential round chains its snapshots, so nothing can collide there. What was
-// merged before a wait is not among the others: a call that went on since was asked
-// on a snapshot that has it, and the command of one that did not is applied as it is.
+// has changed since, and what does not merge: one of the two would be lost. What was
+// for one revision only collides with whatever was merged since. A sequential round
+// chains its snapshots, so nothing can collide there. What was merged before a wait is
+// not among the others: a call that went on since was asked on a snapshot that has it,
+// and the command of one that did not is applied as it is.
 func (r *round) collides(hooks *state.Command) bool {
 	if hooks == nil || r.mode == agent.Sequential {
 		return false
+	}
+	if base := hooks.Batch.Base; base != nil && *base != r.draft.snapshot.Revision() {
+		return true
 	}
 	_, conflict := r.agent.Engine.Registry().Conflict(hooks.Batch, r.other)
 	return conflict
@@ -160,7 +171,8 @@ func (r *round) hookAgain(ctx context.Context, i int) (state.Command, error) {
 		t = &task{index: i, call: r.turn.ToolCalls[i]}
 	}
 	t.at = r.calls[i].entry.At // which an earlier claim may have stored
-	t.snapshot, t.hooks = r.draft.snapshot, state.Command{}
+	t.snapshot, t.began, t.hooks = r.draft.snapshot, r.draft.snapshot.Revision(), state.Command{}
+	r.share(t)
 	if _, err := r.askGates(ctx, t); err != nil {
 		return state.Command{}, err
 	}

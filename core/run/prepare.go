@@ -28,6 +28,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 	}
+	if spec.Retry.StreamIdleTimeoutMS != nil { // else what the model was made with counts
+		request.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
+	}
 	asked, err := d.agent.Engine.Adjustments(d.snapshot)
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)

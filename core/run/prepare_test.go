@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -233,14 +234,15 @@ func TestRequestOfAStep(t *testing.T) {
 }
 
 // A turn that has reached its limit of tokens goes on as one turn, with the same
-// tools, parameters and context as the call before.
-func TestContinuationBehindATokenLimit(t *testing.T) {
+// tools, parameters, context messages and transforms as the call before: a message that
+// is shown once in five steps is part of both, a tool that is hidden of neither.
+func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 	limit := model.Delta{Type: model.DeltaStop, Stop: core.StopMaxTokens}
 	usage := func(n int) model.Delta { return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Output: n}} }
 	const note = "user " + model.LimitNote
 	shown := func(said ...string) []string {
-		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "user hi"}, said...)
-		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5}`)
+		lines := append([]string{"model large", `prompt "Be kind.\n\ncontext"`, "system once", "user hi"}, said...)
+		return append(lines, "system suffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
 	}
 	tests := []struct {
 		name  string
@@ -298,8 +300,16 @@ func TestContinuationBehindATokenLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &heard{says: tt.says}
-				w := newWorld(t, options{env: drawing(0), agents: demo(t, m, agent.Spec{SystemPrompt: "Be kind.", MaxContinuations: tt.most}, before(func(int) state.Command {
+				ends := pluginFunc{"ends", func(r *plugin.Registrar) {
+					r.Transform(func(_ context.Context, _ plugin.BeforeInference, request *model.Request) error {
+						request.StopSequences = append(slices.Clone(request.StopSequences), "END")
+						return nil
+					})
+				}}
+				w := newWorld(t, options{env: drawing(0), agents: demo(t, m, agent.Spec{SystemPrompt: "Be kind.", MaxContinuations: tt.most}, ends, before(func(int) state.Command {
 					return state.Combine(
+						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "c", Text: "once", Target: plugin.TargetSession, CooldownTurns: 5}),
+						plugin.IncludeOnlyTools.Schedule([]string{"echo", "look"}),
 						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "a", Text: "context"}),
 						plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "b", Text: "suffix", Target: plugin.TargetSuffix}),
 						plugin.SetInferenceOverride.Schedule(model.Override{UpstreamModel: "large", MaxTokens: 5}), plugin.ExcludeTool.Schedule("look"),
@@ -359,4 +369,47 @@ func TestFailedTransformEndsTheRun(t *testing.T) {
 			t.Errorf("after %d requests the run is %s\nwant %s", len(m.requests), got, want)
 		}
 	})
+}
+
+// Which member's provider would a model by name be of? Parameters have no such doubt.
+func TestInferenceOverrideOnAPool(t *testing.T) {
+	tests := []struct {
+		name     string
+		override model.Override
+		asked    []string
+		end      string
+	}{
+		{"parameters", model.Override{MaxTokens: 5}, []string{"model small", "user hi", "tools echo", `{"MaxTokens":5}`}, `done 1 {"type":"natural_end"} "ok"`},
+		{"a model by name", model.Override{UpstreamModel: "large", MaxTokens: 5}, nil,
+			`done 0 {"type":"error","code":"plugin","detail":"a plugin asks for a model by name, and the agent's model is a pool: a plugin failed"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &heard{says: [][]model.Delta{text("ok")}}
+				overrides := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Tools: []tool.Tool{echoTool(t)},
+					Pools:   []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
+					Plugins: []plugin.Plugin{overrides}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{agents: agents})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				var asked []string
+				for _, r := range m.requests {
+					asked = append(asked, told(r)...)
+				}
+				if diff := cmp.Diff(tt.asked, asked); diff != "" {
+					t.Errorf("asked (-want +got):\n%s", diff)
+				}
+				if got := w.end(t, key, receipt); got != tt.end {
+					t.Errorf("the run is %s\nwant %s", got, tt.end)
+				}
+			})
+		})
+	}
 }

@@ -97,8 +97,11 @@ var (
 
 func listener(core.Event) error { return nil }
 
-// The pause is waited for where it costs least; the calls are the same.
-func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
+// A call that failed is made again so often, and after such pauses, as the agent says:
+// full jitter under a limit that doubles up to 30 s, or what the provider asks for, up
+// to 5 minutes. The pause is waited for where it costs least; the calls are the same,
+// and so is the policy of a stream that breaks off in the middle.
+func TestRetryPolicy(t *testing.T) {
 	failure := func(kind model.ErrorKind, asked time.Duration) error {
 		return &model.Error{Kind: kind, Message: "no", RetryAfter: asked}
 	}
@@ -108,6 +111,8 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 		name    string
 		failure error
 		retries *int
+		base    *int          // of the pauses, in ms
+		said    []model.Delta // by each call before it fails
 		draw    time.Duration
 		silent  bool          // nobody listens
 		leaves  bool          // the listener leaves with the first failure
@@ -141,6 +146,16 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 			want: "claim 1 at 0s", end: exhausted},
 		{name: "no model error, with the code of a stream that was cut", failure: core.Errorf(core.CodeUnavailable, "no"),
 			want: "claim 1 at 0s", end: exhausted},
+		{name: "a draw of nothing", failure: failure(model.KindProvider, 0),
+			want: "claim 1 at 0s, claim 1 at 0s, claim 1 at 0s", end: exhausted},
+		{name: "limits that double up to 30 s", failure: failure(model.KindProvider, 0), retries: new(8), draw: 29 * s,
+			want: "claim 1 at 0s, claim 1 at 0s, claim 1 at 0s, claim 1 at 1s, claim 1 at 2s, claim 2 at 7s, claim 3 at 20s, claim 4 at 49s, claim 5 at 1m18s", end: exhausted},
+		{name: "in the middle of a stream", failure: failure(model.KindInterrupted, 0), draw: 400 * ms, said: []model.Delta{say("a")},
+			want: "claim 1 at 0s, claim 1 at 400ms, claim 1 at 800ms", end: exhausted},
+		{name: "in the middle of a stream, as the agent says", failure: failure(model.KindInterrupted, 0), retries: new(1), base: new(1000), draw: 900 * ms, said: []model.Delta{say("a")},
+			want: "claim 1 at 0s, claim 1 at 900ms", end: exhausted},
+		{name: "in the middle of a stream, no retries", failure: failure(model.KindInterrupted, 0), retries: new(0), said: []model.Delta{say("a")},
+			want: "claim 1 at 0s", end: exhausted},
 		{name: "time enough behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10400 * ms,
 			want: "claim 1 at 0s, claim 1 at 400ms", end: exhausted},
 		{name: "too little time behind the pause", failure: failure(model.KindProvider, 0), retries: new(1), draw: 400 * ms, limit: 10399 * ms,
@@ -149,8 +164,8 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &cutting{calls: [][]model.Delta{{}}, failure: tt.failure, began: time.Now()}
-				w := newWorld(t, options{env: drawing(tt.draw), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: tt.retries}})})
+				m := &cutting{calls: [][]model.Delta{tt.said}, failure: tt.failure, began: time.Now()}
+				w := newWorld(t, options{env: drawing(tt.draw), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: tt.retries, BackoffBaseMS: tt.base}})})
 				m.world = w
 				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 				var sink run.Sink
@@ -180,6 +195,30 @@ func TestWhereAndWhenAModelIsCalledAgain(t *testing.T) {
 					t.Errorf("the run is %s\nwant %s", got, tt.end)
 				}
 			})
+		})
+	}
+}
+
+// How long a stream may be silent is the agent's to say, and every call of a step is
+// told: the first, one that goes on behind what was shown, and one of another delivery.
+func TestRetryPolicyOfSilentStreams(t *testing.T) {
+	for _, tt := range []struct {
+		agents *int // ms
+		want   time.Duration
+	}{{nil, 0}, {new(5000), 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
+			w := newWorld(t, options{env: drawing(3 * time.Second), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents}})})
+			m.world = w
+			w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.finish(t, key, listener)
+			var got []time.Duration
+			for _, r := range m.requests {
+				got = append(got, r.StreamIdleTimeout)
+			}
+			if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
+				t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
+			}
 		})
 	}
 }

@@ -99,6 +99,7 @@ type Stepper struct {
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
+	failedEffects atomic.Int64 // since the Stepper was made
 }
 
 // New returns a Stepper.
@@ -137,6 +138,11 @@ func New(o Options) (*Stepper, error) {
 // their context does, and still run. Whoever owns the process decides how many
 // are too many.
 func (s *Stepper) Abandoned() int { return int(s.abandoned.Load()) }
+
+// EffectFailures is how many effects have failed in this process, in all runs: their
+// handler returned an error or panicked. What they came with stands, and each has its
+// line in the log.
+func (s *Stepper) EffectFailures() int64 { return s.failedEffects.Load() }
 
 // Sink takes the events of a run as they happen, in the step's goroutine, which
 // waits for it: it returns at once. An error means that nobody listens any more.

@@ -109,15 +109,16 @@ func (d *draft) remember() {
 }
 
 // runEffects acts after a commit. Neither a lost claim nor a cancel stops it:
-// what was committed stands, and nobody else will act on it. A failure is logged
-// and goes nowhere, for the same reason.
+// what was committed stands, and nobody else will act on it. Failures are logged, one
+// line each, and counted; they go nowhere else, for the same reason.
 func (d *draft) runEffects(ctx context.Context, m plugin.Moment, effects []state.Effect) {
 	if len(effects) == 0 || d.agent == nil || d.history != nil { // of a replay they have happened
 		return
 	}
 	ctx, cancel := d.undisturbed(ctx)
 	defer cancel()
-	if err := d.agent.Engine.RunEffects(ctx, m, effects); err != nil {
-		d.complain(ctx, "effects failed; what was committed stands", failure(err)...)
+	for _, err := range d.agent.Engine.RunEffects(ctx, m, effects) {
+		d.failedEffects.Add(1)
+		d.complain(ctx, "an effect failed; what was committed stands", failure(err)...)
 	}
 }

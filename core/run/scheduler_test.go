@@ -71,6 +71,19 @@ func listing(point string, asked *[]string) plugin.Plugin {
 			r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
 				return adds(c.Snapshot, name(c.CallIndex))
 			})
+		case "mixed": // the gate of one call, BeforeToolExecute of the next, and the gate of the last
+			r.Gate(func(_ context.Context, c plugin.GateCall) (v plugin.Verdict, err error) {
+				if c.CallIndex != 1 {
+					v.Command, err = adds(c.Snapshot, name(c.CallIndex))
+				}
+				return v, err
+			})
+			r.OnBeforeTool(func(_ context.Context, c plugin.BeforeTool) (state.Command, error) {
+				if c.CallIndex != 1 {
+					return state.Command{}, nil
+				}
+				return adds(c.Snapshot, name(c.CallIndex))
+			})
 		case "after":
 			r.OnAfterTool(func(_ context.Context, c plugin.AfterTool) (state.Command, error) {
 				return adds(c.Snapshot, name(c.CallIndex))
@@ -94,7 +107,7 @@ func listing(point string, asked *[]string) plugin.Plugin {
 // Hooks of calls that change one exclusive key keep all their changes: those that
 // ran side by side run again, one after the other. In a sequential round each sees
 // what the one before it changed.
-func TestHooksOfSiblingsKeepAllTheirChanges(t *testing.T) {
+func TestExclusiveConflictsRunAgainInARound(t *testing.T) {
 	tests := []struct {
 		mode  agent.ExecutionMode
 		point string
@@ -103,11 +116,17 @@ func TestHooksOfSiblingsKeepAllTheirChanges(t *testing.T) {
 		{agent.Sequential, "gate", []string{"gate0", "gate1", "gate2"}},
 		{agent.Sequential, "before", []string{"before0", "before1", "before2"}},
 		{agent.Sequential, "after", []string{"after0", "after1", "after2"}},
+		{agent.Sequential, "mixed", []string{"mixed0", "mixed1", "mixed2"}},
 		{agent.ParallelStreaming, "gate", []string{"gate0", "gate1", "gate2", "gate1", "gate2"}},
 		{agent.ParallelStreaming, "before", []string{"before0", "before1", "before1", "before2", "before2"}},
 		{agent.ParallelStreaming, "after", []string{"after0", "after1", "after2"}},
 		{agent.ParallelStreaming, "own", []string{"own0", "own1", "own2"}},
+		{agent.ParallelStreaming, "mixed", []string{"mixed0", "mixed2", "mixed1", "mixed1", "mixed2"}},
 		{agent.ParallelBatchApproval, "gate", []string{"gate0", "gate1", "gate2", "gate1", "gate2"}},
+		{agent.ParallelBatchApproval, "before", []string{"before0", "before1", "before1", "before2", "before2"}},
+		{agent.ParallelBatchApproval, "after", []string{"after0", "after1", "after2"}},
+		{agent.ParallelBatchApproval, "own", []string{"own0", "own1", "own2"}},
+		{agent.ParallelBatchApproval, "mixed", []string{"mixed0", "mixed2", "mixed1", "mixed1", "mixed2"}},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%s/%s", tt.mode, tt.point), func(t *testing.T) {

@@ -174,6 +174,10 @@ const MaxAbandoned = 16
 // their context did, and still run in this process.
 func (r *Runtime) Abandoned() int { return r.stepper.Abandoned() }
 
+// EffectFailures is how many effects have failed since this process began: nothing
+// rolls back what they came with, so that nobody else is told but the log.
+func (r *Runtime) EffectFailures() int64 { return r.stepper.EffectFailures() }
+
 // Healthy returns nil, or why the process should be replaced, with code
 // unavailable: tools that were left behind hold their goroutines and whatever they
 // use until they end, and nothing but the end of the process can stop them.
