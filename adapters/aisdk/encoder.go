@@ -245,7 +245,7 @@ func (e *Encoder) toolDone(event core.Event) {
 	}
 	e.forget(event.CallID)
 	switch {
-	case event.Status == core.ResultDenied:
+	case event.Status == string(core.ResultDenied):
 		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
 	case event.IsError:
 		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -94,9 +95,18 @@ func (d *draft) addStep() {
 	if len(d.patches) == 0 {
 		return
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at}
 	d.movePatches(&entry)
 	d.add(entry)
+}
+
+// addClose is addStep for what the run's end changed, which belongs to no step.
+func (d *draft) addClose() {
+	before := len(d.entries)
+	d.addStep()
+	if len(d.entries) > before {
+		d.entries[before].Closing = true
+	}
 }
 
 // merge takes over what a phase came to. Its effects wait for the commit that
@@ -134,8 +144,8 @@ func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn.
-func (d *draft) addTurn(turn *core.Message) {
+// run from its newest turn. took is how long the calls of the model took.
+func (d *draft) addTurn(turn *core.Message, took time.Duration) {
 	d.totals.Steps = d.events.step
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
@@ -143,7 +153,7 @@ func (d *draft) addTurn(turn *core.Message) {
 	for _, call := range turn.ToolCalls {
 		d.totals.Note(call)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, Message: turn, Attempt: d.events.fence}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Duration: took.Milliseconds()}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -67,6 +67,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
+		m.events.state(m.snapshot) // as the run finds it, before a hook changes it
 		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}
@@ -74,7 +75,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// The turn has its id before the model is called, from its place alone: a client
 	// that saw it begin finds the committed turn under the same id.
 	id := turnID(m.id, number)
-	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
 			return Stepped{}, err
@@ -87,7 +88,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	m.addTurn(turn)
+	m.addTurn(turn, m.unsaid.took)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
@@ -129,6 +130,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, err
 	}
 	// A new round, with the places that the head has reserved for it.
+	m.announceChanges()
 	m.committed(ctx)
 	m.round = m.newRound(*turn, m.head.Run.Base)
 	if !m.claims() { // the commit stands, and another worker runs its calls
@@ -185,10 +187,24 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 // finishStep ends the step: its last phase, its remaining records, commit B. StepEnd
 // runs once for a step, when its round has closed, and sees all results.
 func (m *machine) finishStep(ctx context.Context, end ending) (Stepped, error) {
+	m.at = m.lastSaid()
 	if err := m.phase(ctx, core.PhaseStepEnd, plugin.Moment{}); err != nil {
 		return Stepped{}, err
 	}
 	return m.commitStep(ctx, end)
+}
+
+// lastSaid is when the last of the step was said: its turn, or the latest result. It
+// follows from what is stored, so that every claim that closes the step shows
+// StepEnd the same time.
+func (m *machine) lastSaid() (at int64) {
+	if m.round == nil {
+		return m.entries[len(m.entries)-1].Message.CreatedAt
+	}
+	for _, c := range m.round.calls {
+		at = max(at, c.entry.Message.CreatedAt)
+	}
+	return at
 }
 
 // commitStep is commit B. What the head makes of it counts, see
@@ -253,9 +269,11 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 		m.round.allStored()
 		m.round = nil
 	}
-	m.events.emit(core.Event{Type: core.EventStepEnd})
+	m.announceChanges()
+	m.announceState()
+	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
 	if result.Outcome == thread.Done {
-		m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.record.ID, Response: m.record.Response, Termination: m.record.Termination})
+		m.events.finish(m.record.Run)
 		m.report(ctx, m.record.Run)
 	}
 	m.committed(ctx)

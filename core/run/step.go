@@ -34,6 +34,12 @@ type step struct {
 	hold   hold // shared with the watch; it has the fence of the claim
 	news   news // what reaches a round from beside the step's goroutine
 	moved  bool // the step made a commit: it is progress, however the step goes on
+
+	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
+	// have clocks of their own: when the step began, then when its last word was said,
+	// and when the run ended. It is stored with what the hooks came to, see
+	// thread.Entry.At: nothing of a step asks for the time again.
+	at int64
 }
 
 // fence is that of the step's claim. It is the fence for which records are

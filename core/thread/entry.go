@@ -13,8 +13,14 @@ import (
 // Turn and step records hold values: folding their patches needs no plugin. The
 // intents of a result are not folded; the step record has what they came to.
 type Entry struct {
-	Run     core.ID       `json:"run"`
-	Step    int           `json:"step,omitempty"` // 0: the run's input, before its first step
+	Run  core.ID `json:"run"`
+	Step int     `json:"step,omitempty"` // 0: the run's input, before its first step
+	// At is the clock that hooks and tools were shown, unix milliseconds. Of a turn:
+	// when the claim that said it began the step. Of a result: when the claim that
+	// came to it began the round. Of a step record: what the phase that closed the
+	// step, or the run, was shown. Whoever runs hooks of the record again shows them
+	// the same.
+	At      int64         `json:"at,omitempty"`
 	Message *core.Message `json:"message,omitempty"`
 	Input   core.ID       `json:"input,omitzero"` // of a user's message: the dispatch or inbox entry that brought it
 
@@ -31,6 +37,8 @@ type Entry struct {
 	Revision uint64      `json:"revision,omitempty"` // of the state after Patch; 0: there is none
 	Totals   *Totals     `json:"totals,omitempty"`   // of turn and step records: the run's so far
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn: fence that its inference ran under
+	Duration int64       `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
+	Closing  bool        `json:"closing,omitempty"`  // of a step record: it is of the run's end, behind the last step's
 
 	// Of a result: what the call asks for. Hooks is the gates' and
 	// BeforeToolExecute's part, which runs again where it conflicts with what
