@@ -51,7 +51,7 @@ func (e *emitter) change(entry *thread.Entry) {
 
 // state emits the state, without a place: it is what stands now. A thread that never had
 // any is not told of.
-func (e *emitter) state(s state.Snapshot) {
+func (e *emitter) state(s state.Snapshot, revision uint64) {
 	if e.sink == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (e *emitter) state(s state.Snapshot) {
 		return
 	}
 	e.changed = false
-	e.emitUnplaced(core.Event{Type: core.EventStateSnapshot, Snapshot: document, Revision: s.Revision()})
+	e.emitUnplaced(core.Event{Type: core.EventStateSnapshot, Snapshot: document, Revision: revision})
 }
 
 // announceChanges emits what the draft's records have changed, once they are
@@ -74,6 +74,6 @@ func (d *draft) announceChanges() {
 // announceState emits the state that the step leaves, if it has announced a change.
 func (d *draft) announceState() {
 	if d.events.changed {
-		d.events.state(d.snapshot)
+		d.events.state(d.snapshot, d.snapshot.Revision())
 	}
 }

@@ -98,8 +98,8 @@ func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
 
 // State emits the state of the thread after the last record that was added, without a
 // position. The error is as for Add.
-func (r *Replayer) State(s state.Snapshot) error {
-	r.events.state(s)
+func (r *Replayer) State(s state.Snapshot, revision uint64) error {
+	r.events.state(s, revision)
 	return r.events.err
 }
 

@@ -70,7 +70,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if err != nil {
 		return a.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: key, run: a.run, audience: r.newAudience(listener)}
 	// Where the run can go on, its hint is held back for this stream to go on with
 	// it. So nothing here may depend on the client then: neither how fast it reads
 	// nor whether it is still there. Otherwise all that follows is for the client.
@@ -223,7 +223,7 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	f.begin(record)
 	f.replayer.Pass(entries[0])
 	f.next, f.early = turn+1, progress{base: turn + 1, results: len(before.results), tickets: before.tickets}
-	if err := f.replay(ctx, a.head.Seq); err != nil { // what has come since, before a step adds to it
+	if err := f.replay(ctx, a.head); err != nil { // what has come since, before a step adds to it
 		return err
 	}
 	return f.showEarly(ctx, a.head)

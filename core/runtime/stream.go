@@ -42,7 +42,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if err != nil {
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: r.newAudience(listener)}
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -150,6 +150,6 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: r.newAudience(listener)}
 	return f.follow(ctx)
 }
