@@ -145,7 +145,7 @@ func TestSuspendedCallsAreStreamed(t *testing.T) {
 	suspended := ticket()
 	events := []core.Event{
 		at("1.3.0-0-a", core.Event{Type: core.EventRunStart, RunID: runID, ThreadID: "t1", AgentID: "demo", Step: 1}),
-		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, CallID: "c0", Name: "ask", Result: json.RawMessage(`1`), Status: core.ResultOK}),
+		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, CallID: "c0", Name: "ask", Result: json.RawMessage(`1`), Status: "ok"}),
 		{Type: core.EventToolCallSuspended, Step: 1, CallID: "c1", Name: "ask", Ticket: &suspended},
 		at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, RunID: runID, Step: 1, Termination: &core.Termination{Type: core.TerminationSuspended}}),
 	}

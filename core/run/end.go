@@ -392,5 +392,5 @@ func (m *machine) announceEnd() {
 	}
 	m.announceChanges()
 	m.announceState()
-	m.events.finish(m.record.Run)
+	m.events.finish(&m.record.Run)
 }

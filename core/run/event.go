@@ -33,7 +33,7 @@ type emitter struct {
 
 // start emits the run's first event, once: the step may begin the run and end it. Its
 // time is when the run was accepted, which a stream knows that waits for it to begin.
-func (e *emitter) start(run core.Run, thread string) {
+func (e *emitter) start(run *core.Run, thread string) {
 	if !e.begun {
 		e.begun = true
 		e.emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID})
@@ -42,14 +42,14 @@ func (e *emitter) start(run core.Run, thread string) {
 
 // finish emits the run's last events: the error that it ends with, if it does, and its
 // end, or that it waits.
-func (e *emitter) finish(run core.Run) {
+func (e *emitter) finish(run *core.Run) {
 	if e.sink == nil {
 		return
 	}
 	if t := run.Termination; t != nil && t.Type == core.TerminationError && run.Status == core.RunDone {
 		e.emit(errorEvent(t, run.FinishedAt))
 	}
-	e.emit(finishEvent(&run))
+	e.emit(finishEvent(run))
 }
 
 // emit emits an event about the run or step as a whole.

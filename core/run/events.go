@@ -71,7 +71,8 @@ func finishEvent(run *core.Run) core.Event {
 		Response: run.Response, Termination: run.Termination,
 	}
 	if run.Usage != (core.Usage{}) {
-		e.Usage = &run.Usage
+		usage := run.Usage // a listener may keep it
+		e.Usage = &usage
 	}
 	if run.Status == core.RunWaiting {
 		e.Time, e.Response, e.Termination = 0, "", &core.Termination{Type: core.TerminationSuspended}

@@ -273,7 +273,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	m.announceState()
 	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
 	if result.Outcome == thread.Done {
-		m.events.finish(m.record.Run)
+		m.events.finish(&m.record.Run)
 		m.report(ctx, m.record.Run)
 	}
 	m.committed(ctx)

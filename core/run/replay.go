@@ -26,7 +26,7 @@ type Replayer struct {
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
 	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}}
-	r.events.start(run, run.ThreadID)
+	r.events.start(&run, run.ThreadID)
 	return r
 }
 
@@ -181,9 +181,9 @@ func (r *Replayer) Finish(run core.Run) error {
 	switch run.Status {
 	case core.RunDone: // of the last step that counts, which last words are not
 		r.events.step = max(1, run.Steps)
-		r.events.finish(run)
+		r.events.finish(&run)
 	case core.RunWaiting:
-		r.events.finish(run)
+		r.events.finish(&run)
 	default:
 		r.events.emit(core.Event{Type: core.EventRunYield})
 	}

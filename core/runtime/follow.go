@@ -25,7 +25,7 @@ type follower struct {
 	replayer      *run.Replayer
 	early         progress // of the open round, before the log comes to it
 	shown         shownState
-	hurry         bool     // a run waits until the follower has come this far: it does not wait for its reader
+	hurry         bool // a run waits until the follower has come this far: it does not wait for its reader
 
 	seen   thread.Head // of the last show
 	record core.Run    // as seen has it; no ID before the first show

@@ -51,7 +51,7 @@ func (ListenerFunc) Ready(context.Context) error { return nil }
 // returned before the follower goes on.
 type audience struct {
 	listener Listener
-	now      func() int64   // unix milliseconds
+	env      *env.Env
 	earlier  []core.Message // for messages_snapshot, behind run_start
 	sequence uint64         // of the last event
 	step     int            // of the last event of one
@@ -62,7 +62,7 @@ type audience struct {
 }
 
 func (r *Runtime) newAudience(listener Listener) audience {
-	return audience{listener: listener, now: r.env.Millis}
+	return audience{listener: listener, env: r.env}
 }
 
 // errOver is the error of an audience that has had the stream's last event.
@@ -94,7 +94,7 @@ func (a *audience) tell(e core.Event) error {
 	a.sequence++
 	e.Sequence = a.sequence
 	if e.Time == 0 {
-		e.Time = core.Millis(a.now())
+		e.Time = core.Millis(a.env.Millis())
 	}
 	if e.Step > 0 {
 		a.step = e.Step

@@ -21,10 +21,16 @@ func (p Patch) Only(keep func(KeyPath) bool) Patch {
 	return slices.DeleteFunc(slices.Clone(p), refused)
 }
 
+// nothing is the document of no value, shared and never written.
+var nothing = json.RawMessage(`{"thread":{},"run":{}}`)
+
 // Document returns the stored values of keys that keep accepts as one JSON object,
 // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, keys sorted; values of single calls
-// are left out. empty reports that it has no value. Patches on those keys fit it.
+// are left out. It must not be changed. empty reports that it has no value. Patches on those keys fit it.
 func (s Snapshot) Document(keep func(KeyPath) bool) (document json.RawMessage, empty bool) {
+	if len(s.values) == 0 { // as in most threads: it costs nothing
+		return nothing, true
+	}
 	b, empty := []byte(nil), true
 	for _, scope := range []Scope{ScopeThread, ScopeRun} {
 		if scope == ScopeThread {

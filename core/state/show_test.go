@@ -40,7 +40,9 @@ func TestDocumentHasTheAcceptedValuesOfThreadAndRun(t *testing.T) {
 }
 
 func TestOnlyKeepsTheOperationsOnAcceptedKeys(t *testing.T) {
-	add := func(path string) state.Operation { return state.Operation{Op: state.OpAdd, Path: path, Value: []byte("1")} }
+	add := func(path string) state.Operation {
+		return state.Operation{Op: state.OpAdd, Path: path, Value: []byte("1")}
+	}
 	patch := state.Patch{add("/thread/a"), add("/run/hidden/x"), add("/call/0/a"), add("/run/b/0"), add("nonsense")}
 	want := state.Patch{add("/thread/a"), add("/run/b/0")}
 	if diff := cmp.Diff(want, patch.Only(visible)); diff != "" {
