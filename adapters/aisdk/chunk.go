@@ -20,6 +20,8 @@ type chunk struct {
 	Output         json.RawMessage `json:"output,omitempty"`
 	ErrorText      string          `json:"errorText,omitempty"`
 	FinishReason   string          `json:"finishReason,omitempty"`
+	Data           json.RawMessage `json:"data,omitempty"`
+	Transient      bool            `json:"transient,omitempty"`
 }
 
 // done ends a stream. It is not JSON.

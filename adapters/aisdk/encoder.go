@@ -87,6 +87,10 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolDone(event)
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
+	case core.EventStateSnapshot:
+		e.data("data-state-snapshot", event.Snapshot)
+	case core.EventStateDelta:
+		e.data("data-state-delta", event.Patch)
 	case core.EventRunYield:
 		e.fail(interrupted)
 	case core.EventRunFinish:
@@ -139,6 +143,12 @@ func (e *Encoder) closeStep() {
 		e.inStep = false
 		e.emit(chunk{Type: "finish-step"})
 	}
+}
+
+// data emits a part of the application's own. It is transient: a client hands it on and
+// keeps it in no message, so that a replay repeats nothing there.
+func (e *Encoder) data(name string, value json.RawMessage) {
+	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
 func (e *Encoder) closeBlocks() {
