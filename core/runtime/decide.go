@@ -79,6 +79,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if f.hurry {
 		reading = work
 	}
+	f.greet(reading, id, true)
 	if err := f.resume(reading, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err

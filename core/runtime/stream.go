@@ -43,6 +43,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 		return receipt, err
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: r.newAudience(listener)}
+	f.greet(work, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -151,5 +152,6 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 		return err
 	}
 	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: r.newAudience(listener)}
+	f.greet(ctx, id, false)
 	return f.follow(ctx)
 }
