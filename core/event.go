@@ -76,8 +76,9 @@ type Event struct {
 	// 1. Each stream counts for itself: the same event may have another number in the
 	// next one.
 	Sequence uint64 `json:"sequence,omitempty"`
-	// Time is when what the event says happened: of a placed event that is no delta it
-	// is the time of the record that holds it, the same in every stream.
+	// Time is when what the event says happened. Of a placed event it is the time of the
+	// record that holds it, the same in every stream, but for what a model says piece by
+	// piece: live that is the moment, and in a replay the time of the turn.
 	Time  Millis `json:"time,omitzero"`
 	RunID ID     `json:"run_id,omitzero"`
 	Step  int    `json:"step,omitempty"` // from 1
