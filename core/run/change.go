@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -49,18 +50,22 @@ func (e *emitter) change(entry *thread.Entry) {
 	}
 }
 
-// state emits the state, without a place: it is what stands now. A thread that never had
-// any is not told of.
-func (e *emitter) state(s state.Snapshot, revision uint64) {
-	if e.sink == nil {
+// state emits the state, without a place: it is what stands now.
+func (e *emitter) state(document json.RawMessage, revision uint64) {
+	if e.sink != nil {
+		e.changed = false
+		e.emitUnplaced(core.Event{Type: core.EventStateSnapshot, Snapshot: document, Revision: revision})
+	}
+}
+
+// announceFound emits the state in which a run finds the thread, if there is any.
+func (d *draft) announceFound() {
+	if d.events.sink == nil {
 		return
 	}
-	document, empty := s.Document(Visible)
-	if empty && !e.changed {
-		return
+	if document, empty := d.snapshot.Document(Visible); !empty {
+		d.events.state(document, d.snapshot.Revision())
 	}
-	e.changed = false
-	e.emitUnplaced(core.Event{Type: core.EventStateSnapshot, Snapshot: document, Revision: revision})
 }
 
 // announceChanges emits what the draft's records have changed, once they are
@@ -74,6 +79,7 @@ func (d *draft) announceChanges() {
 // announceState emits the state that the step leaves, if it has announced a change.
 func (d *draft) announceState() {
 	if d.events.changed {
-		d.events.state(d.snapshot, d.snapshot.Revision())
+		document, _ := d.snapshot.Document(Visible)
+		d.events.state(document, d.snapshot.Revision())
 	}
 }

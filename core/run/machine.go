@@ -67,7 +67,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
-		m.events.state(m.snapshot, m.snapshot.Revision()) // as the run finds it, before a hook changes it
+		m.announceFound() // before a hook changes it
 		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}

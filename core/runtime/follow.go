@@ -20,6 +20,7 @@ type follower struct {
 	key           core.ThreadKey
 	run, dispatch core.ID
 	audience      audience
+	first         uint64 // sequence of the run's first record; 0: not known, or it has none
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
@@ -114,8 +115,9 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 
 // begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
+	f.first = record.FirstSeq
 	if f.replayer == nil {
-		f.shown.owed = !f.audience.started
+		f.shown.owed = !f.audience.started || f.shown.again
 		f.replayer = run.NewReplayer(record, f.audience.emit)
 	}
 }
@@ -175,9 +177,16 @@ func (f *follower) replay(ctx context.Context, head thread.Head) error {
 	if err := f.pass(ctx); err != nil {
 		return err
 	}
-	if f.next == 0 || f.next > head.Seq {
+	if f.next == 0 {
 		return nil
 	}
+	if f.next > head.Seq {
+		if !f.shown.owed || f.first == 0 || f.next == f.first { // it comes with the first record
+			return nil
+		}
+		return f.showState(ctx, head)
+	}
+	found := false
 	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, head.Seq) {
 		if err != nil {
 			return err
@@ -188,7 +197,14 @@ func (f *follower) replay(ctx context.Context, head thread.Head) error {
 		if err := f.ready(ctx); err != nil {
 			return err
 		}
-		if err := f.showRecord(ctx, head, entry); err != nil {
+		// A run that takes the log's tail back begins on the state before that.
+		if f.shown.owed && !found && entry.Superseded == nil {
+			found = true
+			if err := f.showState(ctx, head); err != nil {
+				return err
+			}
+		}
+		if err := f.showRecord(entry); err != nil {
 			return err
 		}
 	}
@@ -198,14 +214,8 @@ func (f *follower) replay(ctx context.Context, head thread.Head) error {
 	return f.replayer.Settle()
 }
 
-// showRecord emits the next record, and before the first one the state that it was made
-// on. A run that takes the log's tail back begins on the state before that.
-func (f *follower) showRecord(ctx context.Context, head thread.Head, entry store.LogEntry) error {
-	if f.shown.owed && entry.Superseded == nil {
-		if err := f.showState(ctx, head); err != nil {
-			return err
-		}
-	}
+// showRecord emits the next record.
+func (f *follower) showRecord(entry store.LogEntry) error {
 	if err := f.shown.pass(entry); err != nil {
 		return err
 	}

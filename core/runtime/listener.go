@@ -129,8 +129,12 @@ func (a *audience) news(e core.Event) bool {
 			return false
 		}
 		a.started = true
-	case core.EventStepEnd: // it comes behind the commit
-		a.partial = false
+	case core.EventStepEnd: // told again by whoever goes on behind a step that failed after it
+		a.partial = true
+		return a.first(endMark(e.Step))
+	case core.EventStateDelta:
+		a.partial = true
+		return a.first(changeMark(e.Revision))
 	case core.EventStepRestarted: // the listener forgets the step, results and all
 		clear(a.shown)
 	case core.EventToolCallDone: // its step has begun before it, or its turn stands
@@ -162,9 +166,18 @@ func (a *audience) ready(ctx context.Context) error {
 	return a.gone
 }
 
-// mark names a result, by its message id, a ticket, by its suspension id, or a decision
-// that the run went on after, by its own id and its call's.
-type mark struct{ result, ticket, decision string }
+// mark names a result, by its message id, a ticket, by its suspension id, a decision that
+// the run went on after, by its own id and its call's, a change of the state, by its
+// revision, or the end of a step.
+type mark struct {
+	result, ticket, decision string
+	number                   uint64
+	end                      bool
+}
+
+func changeMark(revision uint64) mark { return mark{number: revision} }
+
+func endMark(step int) mark { return mark{number: uint64(step), end: true} }
 
 func decisionMark(call, decision string) mark {
 	return mark{ticket: call, decision: decision}
@@ -188,11 +201,13 @@ func (a *audience) first(m mark) bool {
 // stored notes that what was shown of a step stands.
 func (a *audience) stored() { a.partial = false }
 
-// restart tells that the step which was shown in part comes again.
-func (a *audience) restart(run core.ID) {
-	if a.partial {
+// restart tells that the step which was shown in part comes again, if there is one.
+func (a *audience) restart(run core.ID) (again bool) {
+	again = a.partial
+	if again {
 		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: a.step}) // it remembers who is gone
 	}
+	return again
 }
 
 // yield emits run_yield, which ends the stream and not the run.

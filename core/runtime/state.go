@@ -18,12 +18,14 @@ type shownState struct {
 	revision uint64      // of the whole state: the fold knows of the values that are shown
 	next     uint64      // sequence of the record that comes next
 	owed     bool        // the reader has not been shown any, and is to be
+	again    bool        // it was told that a step is void, and may have been shown what that changed
 }
 
 // pass takes a record in that the follower comes to. Only what readers are shown is
 // folded: values of calls, which end with their step, are none of it.
 func (s *shownState) pass(entry store.LogEntry) error {
-	if s.fold == nil {
+	if s.fold == nil || entry.Seq != s.next { // steps of this process have come further: they have shown the state
+		s.fold = nil
 		return nil
 	}
 	s.next, s.revision = entry.Seq+1, max(s.revision, entry.Revision)
@@ -43,7 +45,7 @@ func (f *follower) stateAt(ctx context.Context, head thread.Head) {
 		return
 	}
 	s.fold = nil
-	now, ok, err := f.stepper.StateAt(ctx, f.key, head, f.next-1)
+	now, of, ok, err := f.stepper.StateAt(ctx, f.key, head, f.next-1)
 	if err != nil {
 		f.log.WarnContext(ctx, "the state of a stream cannot be read, it shows changes alone",
 			"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
@@ -51,7 +53,7 @@ func (f *follower) stateAt(ctx context.Context, head thread.Head) {
 	if err != nil || !ok {
 		return
 	}
-	if f.next == f.record.FirstSeq {
+	if of != f.run {
 		now = now.BeginRun()
 	}
 	s.fold, s.next, s.revision = state.NewFold(now), f.next, now.Revision()
@@ -64,8 +66,15 @@ func (f *follower) showState(ctx context.Context, head thread.Head) error {
 		return nil
 	}
 	f.stateAt(ctx, head)
-	if f.shown.owed = false; f.shown.fold == nil {
+	s := &f.shown
+	if s.fold == nil {
+		return nil // it is still owed, and may be known where the reader has caught up
+	}
+	begins := s.owed && !s.again
+	s.owed, s.again = false, false
+	document, empty := s.fold.Snapshot().Document(run.Visible)
+	if empty && begins {
 		return nil
 	}
-	return f.replayer.State(f.shown.fold.Snapshot(), f.shown.revision)
+	return f.replayer.State(document, s.revision)
 }

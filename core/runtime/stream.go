@@ -103,7 +103,7 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
-			f.audience.restart(f.run)
+			f.shown.again = f.audience.restart(f.run)
 			return
 		}
 		head = stepped.Head

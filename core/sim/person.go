@@ -165,10 +165,12 @@ func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID,
 }
 
 // heard returns what a client does with the events of a stream: a ticket that it
-// hears of can be decided.
+// hears of can be decided, and the rest is what the stream type checks.
 func (th *threadState) heard() func(core.Event) {
 	var run core.ID
+	shown := stream{th: th}
 	return func(e core.Event) {
+		shown.take(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
 		}

@@ -19,6 +19,7 @@ type Stats struct {
 	Suspensions, Undecided             int // tickets, and those that nobody means to decide
 	Decides, Decisions, Denies         int // requests, and what was accepted
 	Expired, LeftBehind                int
+	States, Blind                      int // shown whole in streams; patches on a state that could not be read
 
 	// Worlds in which it happened at least once.
 	With struct {
@@ -39,7 +40,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded},
 		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
-		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind},
+		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.States, &o.States}, {&s.Blind, &o.Blind},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
@@ -99,6 +100,6 @@ func (s *Stats) Print(out io.Writer) {
 		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d\n",
-		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded)
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d, states shown %d, patches on an unknown one %d\n",
+		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.States, s.Blind)
 }
