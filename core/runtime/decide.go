@@ -86,9 +86,28 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	}
 	f.hurry = false
 	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
+		f.overtaken(work, head)
 		f.inline(work, head, turn)
 	}
 	return a.decided, f.follow(ctx)
+}
+
+// overtaken shows what somebody else has committed of the run between the head that the
+// stream has shown and the one that it has claimed. The run does not wait for the reader,
+// who comes back when that cannot be read.
+func (f *follower) overtaken(ctx context.Context, head thread.Head) {
+	if f.audience.over() || f.next == 0 || f.next > head.Seq {
+		return
+	}
+	f.hurry = true
+	defer func() { f.hurry = false }()
+	err := f.replay(ctx, head)
+	if err == nil {
+		err = f.showEarly(ctx, head)
+	}
+	if err != nil && !f.audience.over() {
+		f.audience.yield(f.run)
+	}
 }
 
 // decisions are those of one request, when they are taken. Of the two heads, last

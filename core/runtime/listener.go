@@ -57,6 +57,7 @@ type audience struct {
 	step     int            // of the last event of one
 	gone     error          // why nobody is emitted to any more; nil: somebody is
 	started  bool           // run_start was emitted
+	changed  bool           // the state was shown to change
 	partial  bool           // part of a step was shown that may come to nothing
 	shown    map[mark]bool  // what was shown that may come again
 }
@@ -133,7 +134,7 @@ func (a *audience) news(e core.Event) bool {
 		a.partial = true
 		return a.first(endMark(e.Step))
 	case core.EventStateDelta:
-		a.partial = true
+		a.partial, a.changed = true, true
 		return a.first(changeMark(e.Revision))
 	case core.EventStepRestarted: // the listener forgets the step, results and all
 		clear(a.shown)
@@ -202,12 +203,12 @@ func (a *audience) first(m mark) bool {
 func (a *audience) stored() { a.partial = false }
 
 // restart tells that the step which was shown in part comes again, if there is one.
-func (a *audience) restart(run core.ID) (again bool) {
-	again = a.partial
-	if again {
+// state says that the reader's is to be shown anew: what the step changed may be void.
+func (a *audience) restart(run core.ID) (state bool) {
+	if a.partial {
 		_ = a.emit(core.Event{Type: core.EventStepRestarted, RunID: run, Step: a.step}) // it remembers who is gone
 	}
-	return again
+	return a.partial && a.changed
 }
 
 // yield emits run_yield, which ends the stream and not the run.
