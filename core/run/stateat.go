@@ -17,8 +17,8 @@ const maxStateTail = 512
 // StateAt returns the state of a thread after a sequence that the head covers, for
 // readers: what a stream shows, and the run that it is of, whose values end with it. It is in memory where this process has stepped the
 // thread last, else it is read from the stored snapshot and the log behind it. ok is
-// false when that has gone past the sequence, as of a run that is long over, or lies
-// too far before it.
+// false when more of the log would have to be read than is reasonable, as for a run that
+// is long over in a long thread: the stored snapshot has gone past it.
 func (s *Stepper) StateAt(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64) (now state.Snapshot, of core.ID, ok bool, err error) {
 	if seq == 0 {
 		return now, of, true, nil

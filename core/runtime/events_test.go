@@ -124,8 +124,9 @@ func TestAListenerChoosesWhatItIsShownOfTheThread(t *testing.T) {
 	}
 }
 
-// The stored state has gone past a run that is long over: its patches are shown alone.
-func TestARunThatIsOverHasPatchesAlone(t *testing.T) {
+// A replay of a run that is over begins with the state that the run found, although the
+// stored state has gone past it.
+func TestAReplayBeginsWithTheStateThatTheRunFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		process := r.process("w", r.store, withCount)
@@ -141,7 +142,7 @@ func TestARunThatIsOverHasPatchesAlone(t *testing.T) {
 		if err := process.Follow(t.Context(), local, ids[1], runtime.ListenerFunc(c.Emit)); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"run_start", `2 patch [{"op":"replace","path":"/thread/runs","value":2}]`, "step_end"}
+		want := []string{"run_start", `1 snapshot {"thread":{"runs":1},"run":{}}`, `2 patch [{"op":"replace","path":"/thread/runs","value":2}]`, `2 snapshot {"thread":{"runs":2},"run":{}}`, "step_end"}
 		if diff := cmp.Diff(want, about(c.events)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
