@@ -15,7 +15,8 @@ import (
 //
 // The fence is that of the inference: it tells an attempt that was lost from the
 // one that was committed, although both say things at the same places. Events that
-// exist live only (tickets, retries, dropped calls) have no position.
+// exist live only (tickets, decisions that the run goes on with, retries, dropped calls)
+// have no position, nor has the state as a whole, which is what stands now.
 
 // emitter hands the events of one claim to its sink, each with its position. It is
 // the step's goroutine's alone, as the events' order is the order in which that
