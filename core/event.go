@@ -5,38 +5,69 @@ import "encoding/json"
 // EventType names what an event says.
 type EventType string
 
-// The event types, in the order in which a run emits them.
+// The event types, in the order in which a run emits them. A placed event has a
+// [Position]: it follows from what is committed, and whoever comes back is shown
+// it exactly once. The others are told again, or exist live only. Where the books
+// have another name it stands in brackets.
 const (
-	EventRunStart          EventType = "run_start"
-	EventStepStart         EventType = "step_start"
-	EventStepRestarted     EventType = "step_restarted" // what the client saw of this step is void; it starts again
-	EventReasoningDelta    EventType = "reasoning_delta"
-	EventTextDelta         EventType = "text_delta"
-	EventToolCallStart     EventType = "tool_call_start"  // id and name are known
-	EventToolCallDelta     EventType = "tool_call_delta"  // a piece of the arguments' JSON text
-	EventToolCallReady     EventType = "tool_call_ready"  // the arguments are complete
-	EventInferenceRetry    EventType = "inference_retry"  // the model failed and is called again; unless step_restarted follows, what was shown stands
-	EventToolCallCancel    EventType = "tool_call_cancel" // the model failed before the arguments were complete: the call is void
+	// The run begins. Placed.
+	EventRunStart EventType = "run_start"
+	// The thread's messages before the run, for a listener that asks for them; behind
+	// run_start.
+	EventMessagesSnapshot EventType = "messages_snapshot"
+	// The state of thread and run, as a stream finds it where there is one, and again
+	// where a step ends, or the run, that has changed it.
+	EventStateSnapshot EventType = "state_snapshot"
+	// A step begins. Placed.
+	EventStepStart EventType = "step_start"
+	// What the reader was shown of this step is void; it starts again [stream_reset].
+	EventStepRestarted EventType = "step_restarted"
+	// A piece of what the model says. Placed, each at its last byte.
+	EventReasoningDelta EventType = "reasoning_delta"
+	EventTextDelta      EventType = "text_delta"
+	// A block of reasoning has ended that a provider takes back in an opaque form of
+	// its own. Placed.
+	EventReasoningEncrypted EventType = "reasoning_encrypted_value"
+	// A call begins, a piece of its arguments' JSON text comes, its arguments are
+	// complete, which is when the whole turn is. Placed.
+	EventToolCallStart EventType = "tool_call_start"
+	EventToolCallDelta EventType = "tool_call_delta"
+	EventToolCallReady EventType = "tool_call_ready"
+	// The model failed and is called again; unless step_restarted follows, what was
+	// shown stands.
+	EventInferenceRetry EventType = "inference_retry"
+	// The model failed before the arguments were complete: the call is void.
+	EventToolCallCancel EventType = "tool_call_cancel"
+	// The model has said its turn. Placed.
 	EventInferenceComplete EventType = "inference_complete"
-	EventInferenceFailed   EventType = "inference_failed"    // the model failed for good; the step ends without a turn, and the run goes on
-	EventToolCallSuspended EventType = "tool_call_suspended" // its ticket can be decided
-	EventToolCallResumed   EventType = "tool_call_resumed"   // a decision was taken on a suspended call, which goes on
-	EventToolCallDone      EventType = "tool_call_done"      // the result is stored
-	EventStateDelta        EventType = "state_delta"         // the committed state has changed by a patch
-	EventStateSnapshot     EventType = "state_snapshot"      // the committed state, whole
-	EventStepEnd           EventType = "step_end"            // the step is committed
-	EventError             EventType = "error"               // the run ends with an error; run_finish follows
-	EventRunYield          EventType = "run_yield"           // last event of a stream whose run goes on elsewhere: reconnect
-	EventRunFinish         EventType = "run_finish"          // last event of a run's stream
-)
-
-// The event types that a run emits whenever there is something to say.
-const (
-	EventReasoningEncrypted  EventType = "reasoning_encrypted_value" // a provider's opaque form of the reasoning block before
-	EventToolCallStreamDelta EventType = "tool_call_stream_delta"    // a piece of the output of a tool that runs; live only
-	EventActivitySnapshot    EventType = "activity_snapshot"         // what a tool shows of its work; live only
-	EventActivityDelta       EventType = "activity_delta"            // a change of that; live only
-	EventMessagesSnapshot    EventType = "messages_snapshot"         // the thread's messages, as a client that joins is to have them
+	// The model has failed for good; the step ends without a turn, and the run goes
+	// on. Placed.
+	EventInferenceFailed EventType = "inference_failed"
+	// A committed record has changed the state by a patch: that of the turn, behind
+	// inference_complete, that of a step, before step_end, or that of the run's end.
+	// Placed.
+	EventStateDelta EventType = "state_delta"
+	// A piece of the output of a tool that runs; live only.
+	EventToolCallStreamDelta EventType = "tool_call_stream_delta"
+	// What a tool shows of its work, and a change of that; live only.
+	EventActivitySnapshot EventType = "activity_snapshot"
+	EventActivityDelta    EventType = "activity_delta"
+	// The call's ticket can be decided. It is told again as long as it can.
+	EventToolCallSuspended EventType = "tool_call_suspended"
+	// A decision was taken on a suspended call, and the run goes on with it.
+	EventToolCallResumed EventType = "tool_call_resumed"
+	// The result of a call is stored. Placed, unless an earlier call of the turn has
+	// none yet: then it is told again at its place.
+	EventToolCallDone EventType = "tool_call_done"
+	// The step is committed. Placed.
+	EventStepEnd EventType = "step_end"
+	// The run ends with an error; run_finish follows. Placed. A stream that breaks off
+	// by itself ends with one, too, which has no step.
+	EventError EventType = "error"
+	// Last event of a stream whose run goes on elsewhere: reconnect.
+	EventRunYield EventType = "run_yield"
+	// Last event of a run's stream: the run is done, or waits for a decision. Placed.
+	EventRunFinish EventType = "run_finish"
 )
 
 // Event is one item of a run's stream. Fields that do not belong to the type
@@ -44,14 +75,23 @@ const (
 type Event struct {
 	Type EventType `json:"event_type"`
 
+	// Sequence is the number of the event in the stream that a listener is given, from
+	// 1. Each stream counts for itself: the same event may have another number in the
+	// next one.
+	Sequence uint64 `json:"sequence,omitempty"`
+	// Time is when what the event says happened. Of a placed event it is the time of the
+	// record that holds it, the same in every stream, but for what a model says piece by
+	// piece: live that is the moment, and in a replay the time of the turn.
+	Time  Millis `json:"time,omitzero"`
+	RunID ID     `json:"run_id,omitzero"`
+	Step  int    `json:"step,omitempty"` // from 1
+
 	// Position is the wire form of a [Position]; empty for an event that has no
 	// place of its own in the stream: whoever comes back is told again.
 	Position string `json:"-"`
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start
-	RunID    ID     `json:"run_id,omitzero"`     // run_start, run_finish
 	AgentID  string `json:"agent_id,omitempty"`  // run_start
-	Step     int    `json:"step,omitempty"`      // from 1
 
 	MessageID string `json:"message_id,omitempty"` // of the message that the event is part of
 	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta, tool_call_stream_delta
@@ -60,15 +100,21 @@ type Event struct {
 	ActivityType string          `json:"activity_type,omitempty"` // activity_*: what kind of thing is shown; "tool_progress" for one
 	Content      json.RawMessage `json:"content,omitempty"`       // activity_snapshot: any JSON
 	Replace      bool            `json:"replace,omitempty"`       // activity_snapshot: it replaces what was shown under the message id
-	Patch        json.RawMessage `json:"patch,omitempty"`         // activity_delta: a JSON Patch of the content
 
-	CallID    string          `json:"id,omitempty"`        // tool_call_*, activity_*
-	Name      string          `json:"name,omitempty"`      // tool_call_start, tool_call_ready, tool_call_stream_delta, tool_call_done
-	Arguments json.RawMessage `json:"arguments,omitempty"` // tool_call_ready
-	Result    json.RawMessage `json:"result,omitempty"`    // tool_call_done: the data, or {"error": text}
-	IsError   bool            `json:"is_error,omitempty"`  // tool_call_done
-	Status    ResultStatus    `json:"status,omitempty"`    // tool_call_done
-	Ticket    *Ticket         `json:"ticket,omitempty"`    // tool_call_suspended
+	// EncryptedValue is what the provider wants back, of any JSON type: it means
+	// nothing to anybody else. Of reasoning_encrypted_value.
+	EncryptedValue json.RawMessage `json:"encrypted_value,omitempty"`
+
+	CallID     string          `json:"id,omitempty"`          // tool_call_*, activity_*
+	Name       string          `json:"name,omitempty"`        // tool_call_start, tool_call_ready, tool_call_stream_delta, tool_call_resumed, tool_call_done
+	Arguments  json.RawMessage `json:"arguments,omitempty"`   // tool_call_ready
+	Result     json.RawMessage `json:"result,omitempty"`      // tool_call_done: the data, or {"error": text}
+	IsError    bool            `json:"is_error,omitempty"`    // tool_call_done
+	Outcome    CallOutcome     `json:"outcome,omitempty"`     // tool_call_done
+	Status     string          `json:"status,omitempty"`      // tool_call_done: a [ResultStatus]; run_finish: a [RunStatus]
+	Ticket     *Ticket         `json:"ticket,omitempty"`      // tool_call_suspended
+	DecisionID string          `json:"decision_id,omitempty"` // tool_call_resumed
+	Action     DecisionAction  `json:"action,omitempty"`      // tool_call_resumed
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
 
@@ -76,9 +122,38 @@ type Event struct {
 	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
 	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed: kind of the failure, see model.ErrorKind
 
-	Model       string       `json:"model,omitempty"`       // inference_complete
-	Usage       *Usage       `json:"usage,omitempty"`       // inference_complete
-	StopReason  StopReason   `json:"stop_reason,omitempty"` // inference_complete
+	Model      string     `json:"model,omitempty"`       // inference_complete
+	Usage      *Usage     `json:"usage,omitempty"`       // inference_complete: of the turn; run_finish: of the run
+	StopReason StopReason `json:"stop_reason,omitempty"` // inference_complete
+	// Duration is in milliseconds, absent below one. Of inference_complete: how long
+	// the calls of the model took whose words the turn has, without pauses. Of
+	// tool_call_done: how long the tool ran. Of run_finish: from the run's first step
+	// to its end.
+	Duration int64 `json:"duration_ms,omitempty"`
+
+	// Patch is a JSON Patch (RFC 6902): of state_delta on the last state_snapshot's
+	// value, and Revision is that of the state after it; of activity_delta on the
+	// activity's content.
+	Patch    json.RawMessage `json:"patch,omitempty"`
+	Revision uint64          `json:"revision,omitempty"` // state_delta, state_snapshot
+	// Snapshot is the state as {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, without
+	// the runtime's own keys and those of single calls. Of state_snapshot.
+	Snapshot json.RawMessage `json:"snapshot,omitempty"`
+	Messages []Message       `json:"messages,omitempty"` // messages_snapshot, oldest first
+
+	Steps       int          `json:"steps,omitempty"`       // run_finish
 	Response    string       `json:"response,omitempty"`    // run_finish: text of the last turn
 	Termination *Termination `json:"termination,omitempty"` // run_finish
+
+	Error string `json:"error,omitempty"` // error: for people; it quotes nothing internal
+	Code  string `json:"code,omitempty"`  // error: the code of the termination, or of what broke the stream off
 }
+
+// CallOutcome says whether a call came to what the model wanted of it.
+type CallOutcome string
+
+// The outcomes of calls that have a result. [ResultStatus] says more.
+const (
+	CallSucceeded CallOutcome = "succeeded"
+	CallFailed    CallOutcome = "failed"
+)

@@ -32,10 +32,14 @@ type PositionKind byte
 const (
 	PositionRunStart  PositionKind = 'a'
 	PositionRunFinish PositionKind = 'm'
+	PositionTurnDelta PositionKind = 'p' // a state_delta of the turn's record
+	PositionStepDelta PositionKind = 'q' // one of the step's
+	PositionEndDelta  PositionKind = 'r' // one of the run's end
 )
 
 // PositionKind returns the letter of the type; ok is false for one whose events
-// have no place of their own in what is committed.
+// have no place of their own in what is committed. A state_delta has the letter of
+// the record that it is of; the turn's is returned.
 func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 	switch t {
 	case EventRunStart:
@@ -64,6 +68,12 @@ func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 		kind = 'k'
 	case EventRunFinish: // 'l' is never used again: it was run_yield's, which has no place
 		kind = PositionRunFinish
+	case EventReasoningEncrypted:
+		kind = 'o'
+	case EventStateDelta:
+		kind = PositionTurnDelta
+	case EventError:
+		kind = 's'
 	}
 	return kind, kind != 0
 }
@@ -72,11 +82,14 @@ func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 const (
 	rankRun    = iota + 1 // run_start, which is the run's and no attempt's
 	rankStep              // step_start, step_restarted
-	rankDelta             // tool_call_start and the deltas: by block and end, the others by block
+	rankDelta             // tool_call_start, the deltas and reasoning_encrypted_value: by block and end, the others by block
 	rankReady             // in call order, when all arguments are complete
-	rankTurn              // inference_complete, inference_failed
+	rankTurn              // inference_complete or inference_failed, then what the turn changed
 	rankResult            // in call order
+	rankChange            // what the step changed
 	rankEnd
+	rankClose // from here on it is the run's end and no step's: what that changed
+	rankError
 	rankFinish
 )
 
@@ -87,16 +100,22 @@ func (k PositionKind) rank() int {
 		return rankRun
 	case 'b', 'c':
 		return rankStep
-	case 'd', 'e', 'f', 'g':
+	case 'd', 'e', 'f', 'g', 'o':
 		return rankDelta
 	case 'h':
 		return rankReady
-	case 'i', 'n':
+	case 'i', 'n', PositionTurnDelta:
 		return rankTurn
 	case 'j':
 		return rankResult
+	case PositionStepDelta:
+		return rankChange
 	case 'k':
 		return rankEnd
+	case PositionEndDelta:
+		return rankClose
+	case 's':
+		return rankError
 	case PositionRunFinish:
 		return rankFinish
 	}
@@ -106,6 +125,11 @@ func (k PositionKind) rank() int {
 // OfInference reports whether the event is part of what a model said, which
 // another attempt at the step makes void.
 func (p Position) OfInference() bool { return p.Kind.rank() >= rankStep && p.Kind.rank() <= rankTurn }
+
+// OfEnd reports whether the event belongs to the run's end, which comes behind all
+// steps, whatever step it names: a run may end behind a step that a reader was shown
+// more of than was committed.
+func (p Position) OfEnd() bool { return p.Kind.rank() >= rankClose }
 
 // AppendText implements encoding.TextAppender; the error is always nil.
 func (p Position) AppendText(b []byte) ([]byte, error) {
@@ -166,6 +190,9 @@ func number(text string, ok bool) (int, bool) {
 // whole. 0 says that who has had the one event needs not the other: they are the
 // same, or the same result under another attempt.
 func (p Position) Compare(q Position) int {
+	if p.OfEnd() || q.OfEnd() { // then the one that is not has a lower rank
+		return cmp.Compare(p.Kind.rank(), q.Kind.rank())
+	}
 	if c := cmp.Compare(p.Step, q.Step); c != 0 {
 		return c
 	}

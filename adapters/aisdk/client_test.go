@@ -3,6 +3,7 @@
 package aisdk_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 )
 
@@ -71,9 +74,25 @@ func decode(t *testing.T, text []byte) any {
 	return value
 }
 
-// echoRuntime streams echoEvents and then holds their messages.
+// echoRuntime streams echoEvents, with the state before them and a change behind each
+// turn, and then holds their messages.
 func echoRuntime() *fake {
 	f := &fake{}
+	f.stream = func(_ context.Context, _ mailbox.Submission, sink run.Sink) error {
+		for _, e := range echoEvents() {
+			err := sink(e)
+			switch e.Type {
+			case core.EventRunStart:
+				err = sink(core.Event{Type: core.EventStateSnapshot, RunID: runID, Snapshot: []byte(`{"thread":{"count":1},"run":{}}`)})
+			case core.EventInferenceComplete:
+				err = sink(core.Event{Type: core.EventStateDelta, RunID: runID, Patch: []byte(`[{"op":"replace","path":"/thread/count","value":2}]`)})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	f.messages = func(core.Identity, string, runtime.MessageQuery) (runtime.MessagePage, error) {
 		return runtime.MessagePage{Messages: echoMessages(), Total: 4}, nil
 	}

@@ -45,6 +45,10 @@
 // of the message, too. The output of a call whose result has metadata is {data,
 // metadata}.
 //
+// The state of thread and run comes as data-state-snapshot, {"thread": {}, "run": {}},
+// and each change of it as data-state-delta, a JSON Patch on that: transient parts,
+// which a client's onData is given and no message keeps.
+//
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.
 //

@@ -92,6 +92,10 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolDone(event)
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
+	case core.EventStateSnapshot:
+		e.data("data-state-snapshot", event.Snapshot)
+	case core.EventStateDelta:
+		e.data("data-state-delta", event.Patch)
 	case core.EventRunYield:
 		e.fail(interrupted)
 	case core.EventRunFinish:
@@ -144,6 +148,12 @@ func (e *Encoder) closeStep() {
 		e.inStep = false
 		e.emit(chunk{Type: "finish-step"})
 	}
+}
+
+// data emits a part of the application's own. It is transient: a client hands it on and
+// keeps it in no message, so that a replay repeats nothing there.
+func (e *Encoder) data(name string, value json.RawMessage) {
+	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
 func (e *Encoder) closeBlocks() {
@@ -251,7 +261,7 @@ func (e *Encoder) toolDone(event core.Event) {
 	e.forget(event.CallID)
 	e.endOutput(event.CallID)
 	switch {
-	case event.Status == core.ResultDenied:
+	case event.Status == string(core.ResultDenied):
 		e.emit(chunk{Type: "tool-output-denied", ToolCallID: event.CallID})
 	case event.IsError:
 		e.emit(chunk{Type: "tool-output-error", ToolCallID: event.CallID, ErrorText: errorText(event.Result)})

@@ -23,7 +23,7 @@ func laterEvents() []core.Event {
 		{Type: core.EventTextDelta, Step: 1, Delta: "May I?"},
 		{Type: core.EventToolCallReady, Step: 1, CallID: "c1", Name: "danger"},
 		{Type: core.EventInferenceComplete, Step: 1, StopReason: core.StopMaxTokens},
-		{Type: core.EventToolCallDone, Step: 1, CallID: "c1", Name: "danger", IsError: true, Status: core.ResultCancelled},
+		{Type: core.EventToolCallDone, Step: 1, CallID: "c1", Name: "danger", IsError: true, Status: string(core.ResultCancelled)},
 		{Type: core.EventStepEnd, Step: 1},
 		{Type: core.EventStepStart, Step: 2},
 		{Type: core.EventTextDelta, Step: 2, Delta: "Fine."},

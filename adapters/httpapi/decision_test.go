@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,21 +146,23 @@ func TestSuspendedCallsAreStreamed(t *testing.T) {
 	suspended := ticket()
 	events := []core.Event{
 		at("1.3.0-0-a", core.Event{Type: core.EventRunStart, RunID: runID, ThreadID: "t1", AgentID: "demo", Step: 1}),
-		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, CallID: "c0", Name: "ask", Result: json.RawMessage(`1`), Status: core.ResultOK}),
+		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, CallID: "c0", Name: "ask", Result: json.RawMessage(`1`), Status: "ok"}),
 		{Type: core.EventToolCallSuspended, Step: 1, CallID: "c1", Name: "ask", Ticket: &suspended},
 		at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, RunID: runID, Step: 1, Termination: &core.Termination{Type: core.TerminationSuspended}}),
 	}
 	f := &fake{follow: func(_ core.Identity, sink run.Sink) error { return play(sink, events) }}
 	const last = "id: " + runText + ".1.3.1-0-j\n"
-	rest := last + `data: {"event_type":"tool_call_suspended","step":1,"id":"c1","name":"ask","ticket":` + ticketText + "}\n\n" +
-		last + `data: {"event_type":"run_finish","run_id":"` + runText + `","step":1,"termination":{"type":"suspended"}}` + "\n\n"
-	want := "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_start","thread_id":"t1","run_id":"` + runText + `","agent_id":"demo","step":1}` + "\n\n" +
-		last + `data: {"event_type":"tool_call_done","step":1,"id":"c0","name":"ask","result":1,"status":"ok"}` + "\n\n" + rest
+	rest := func(sequence int) string { // each stream numbers its own events
+		return fmt.Sprintf(last+`data: {"event_type":"tool_call_suspended","sequence":%d,"step":1,"id":"c1","name":"ask","ticket":`+ticketText+"}\n\n"+
+			last+`data: {"event_type":"run_finish","sequence":%d,"run_id":"`+runText+`","step":1,"termination":{"type":"suspended"}}`+"\n\n", sequence, sequence+1)
+	}
+	want := "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_start","sequence":1,"run_id":"` + runText + `","step":1,"thread_id":"t1","agent_id":"demo"}` + "\n\n" +
+		last + `data: {"event_type":"tool_call_done","sequence":2,"step":1,"id":"c0","name":"ask","result":1,"status":"ok"}` + "\n\n" + rest(3)
 	if diff := cmp.Diff(want, do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "").Body.String()); diff != "" {
 		t.Errorf("stream (-want +got):\n%s", diff)
 	}
 	again := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", runText+".1.3.1-0-j").Body.String()
-	if diff := cmp.Diff(rest, again); diff != "" {
+	if diff := cmp.Diff(rest(1), again); diff != "" {
 		t.Errorf("after reconnecting (-want +got):\n%s", diff)
 	}
 }

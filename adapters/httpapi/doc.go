@@ -19,6 +19,10 @@
 // otherwise its last event has the type "error". Closing a connection never
 // cancels a run.
 //
+// Each event says its number in the response, when it happened, its run and its step.
+// A state_snapshot and the patches behind it are the committed state of thread and run:
+// a client that goes on behind a Last-Event-ID is shown no snapshot of before.
+//
 // A client that reconnects with Last-Event-ID gets what comes strictly after
 // that event: a replayed delta is cut where the client stopped. When its part
 // of an inference is void, because a later attempt repeated it, step_restarted

@@ -4,27 +4,50 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 )
 
 // encoder is the native protocol: each event that the client has not seen is a
 // frame, its JSON the data, its position the id. The position comes with the event:
 // package run gives it to a delta where it is made, and nothing here counts.
+//
+// The frames of a response are numbered here: they are all that a client has of a
+// stream that resume has cut.
 type encoder struct {
-	from   resume
-	last   string // id of the last frame
-	ended  bool
-	event  core.Event   // being encoded
-	buffer bytes.Buffer // of the JSON of all frames of one event
-	json   *json.Encoder
-	frames []protocol.Frame
+	from     resume
+	last     string // id of the last frame
+	sequence uint64 // of the last frame
+	run      core.ID
+	env      *env.Env
+	ended    bool
+	room     [192]byte    // of an envelope
+	body     body         // being encoded
+	buffer   bytes.Buffer // of the JSON of all frames of one event
+	json     *json.Encoder
+	frames   []protocol.Frame
 }
 
+// body is an event without its envelope, which is written by hand: an encoder that
+// reflects allocates for each text that it asks a value for, and every event has two.
+type body struct {
+	core.Event
+	Type     struct{} `json:"event_type,omitzero"`
+	Sequence struct{} `json:"sequence,omitzero"`
+	Time     struct{} `json:"time,omitzero"`
+	RunID    struct{} `json:"run_id,omitzero"`
+}
+
+// usual is room for the frames of nearly every event, in bytes.
+const usual = 512
+
 // newEncoder returns the encoder of a stream from a client's Last-Event-ID on.
-func newEncoder(from resume, last string) *encoder {
-	e := &encoder{from: from, last: last}
+func newEncoder(from resume, last string, env *env.Env) *encoder {
+	e := &encoder{from: from, last: last, env: env}
+	e.buffer.Grow(usual)
 	e.json = json.NewEncoder(&e.buffer)
 	e.json.SetEscapeHTML(false) // see core.EncodeJSON
 	return e
@@ -63,23 +86,46 @@ func (e *encoder) add(event core.Event) error {
 		e.last = event.Position
 	}
 	begin := e.buffer.Len()
-	e.event = event // it lies here, so that encoding it allocates nothing
-	if err := e.json.Encode(&e.event); err != nil {
+	e.envelope(event)
+	middle := e.buffer.Len()
+	e.body.Event = event // it lies here, so that encoding it allocates nothing
+	if err := e.json.Encode(&e.body); err != nil {
 		return err
 	}
 	data := e.buffer.Bytes()[begin : e.buffer.Len()-1] // without the line end; a buffer that grows leaves it as it is
+	if rest := data[middle-begin:]; len(rest) > len("{}") {
+		rest[0] = ','
+	} else {
+		data = append(data[:middle-begin], '}')
+	}
 	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: data})
 	return nil
 }
 
-// failure is the last event of a stream that ends before its run.
-type failure struct {
-	Type string `json:"event_type"`
-	protocol.Problem
+// envelope writes what every event has, without the closing brace.
+func (e *encoder) envelope(event core.Event) {
+	e.sequence++
+	b := append(e.room[:0], `{"event_type":"`...)
+	b = append(b, event.Type...)
+	b = strconv.AppendUint(append(b, `","sequence":`...), e.sequence, 10)
+	if event.Time != 0 {
+		b, _ = event.Time.AppendText(append(b, `,"time":"`...)) // which cannot fail
+		b = append(b, '"')
+	}
+	if !event.RunID.IsZero() {
+		e.run = event.RunID
+		b = append(event.RunID.AppendTo(append(b, `,"run_id":"`...)), '"')
+	}
+	_, _ = e.buffer.Write(b) // nor this
 }
 
-// Fail implements protocol.Encoder.
+// Fail implements protocol.Encoder. What ends a stream before its run is an error that no
+// run_finish follows.
 func (e *encoder) Fail(err error) []protocol.Frame {
-	data, _ := json.Marshal(failure{Type: "error", Problem: protocol.Public(err)}) // strings always marshal
-	return []protocol.Frame{{Data: data}}
+	problem := protocol.Public(err)
+	e.last = "" // whoever comes back names the last event of the run
+	e.buffer.Reset()
+	e.frames = e.frames[:0]
+	_ = e.add(core.Event{Type: core.EventError, Time: core.Millis(e.env.Millis()), RunID: e.run, Error: problem.Error, Code: string(problem.Code)}) // strings always encode
+	return e.frames
 }

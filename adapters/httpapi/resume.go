@@ -8,6 +8,7 @@ type resume struct {
 	last      core.Position // of the client's Last-Event-ID
 	active    bool
 	restarted bool // step_restarted was sent
+	passed    bool // something came that the client does not have
 }
 
 // resumeFrom reads a Last-Event-ID.
@@ -31,19 +32,20 @@ func (r *resume) rest(e core.Event) []core.Event {
 	}
 	at, err := core.ParsePosition(e.Position)
 	switch {
+	case err != nil && !r.passed && (e.Type == core.EventStateSnapshot || e.Type == core.EventMessagesSnapshot):
+		return nil // of before what the client has, which has led it past it
 	case err != nil: // it has no place, so nobody can have it
-		return []core.Event{e}
-	case at.Kind == core.PositionRunFinish && r.last.Kind != core.PositionRunFinish:
-		// A cancelled run may end behind a step that the client saw more of than
-		// was committed.
 		return []core.Event{e}
 	case at.Compare(r.last) <= 0:
 		return nil
+	}
+	r.passed = true
+	switch {
 	case at.Step != r.last.Step:
 		return []core.Event{e}
 	case at.OfInference() && r.last.OfInference() && at.Attempt != r.last.Attempt && !r.restarted:
 		r.restarted = true
-		return []core.Event{{Type: core.EventStepRestarted, Step: at.Step}, e}
+		return []core.Event{{Type: core.EventStepRestarted, Time: e.Time, RunID: e.RunID, Step: at.Step}, e}
 	}
 	return []core.Event{r.cut(at, e)}
 }

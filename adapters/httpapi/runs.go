@@ -19,7 +19,7 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 	if a.Buffered {
 		return protocol.Hide(a.Queue(w, r, s, eventsPath), "thread", s.Thread.Thread)
 	}
-	return a.Serve(w, r, newEncoder(resume{}, ""), func(l runtime.Listener) error {
+	return a.Serve(w, r, newEncoder(resume{}, "", a.Env), func(l runtime.Listener) error {
 		_, err := a.Runtime.Stream(r.Context(), s, l)
 		return protocol.Hide(err, "thread", s.Thread.Thread)
 	})
@@ -73,7 +73,7 @@ func (a *api) followRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if a.Buffered {
 		return protocol.ErrBuffered
 	}
-	return a.Serve(w, r, newEncoder(from, last), func(l runtime.Listener) error {
+	return a.Serve(w, r, newEncoder(from, last, a.Env), func(l runtime.Listener) error {
 		return protocol.Hide(a.Runtime.Follow(r.Context(), id, runID, l), "run", runID.String())
 	})
 }

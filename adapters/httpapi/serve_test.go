@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/core"
@@ -244,12 +245,14 @@ func TestAPanicAfterTheFirstByteCutsTheConnection(t *testing.T) {
 }
 
 func TestAPanicInAStreamIsItsLastEvent(t *testing.T) {
-	f := &fake{stream: func(_ context.Context, s run.Sink) error { _ = play(s, hello()[:1]); panic("secret") }}
-	rec := do(newServer(f), "POST", "/v1/runs", `{"messages":[{"role":"user","content":"hi"}]}`)
-	want := "id: " + runText + ".1.3.0-0-a\n" +
-		`data: {"event_type":"run_start","thread_id":"t1","run_id":"` + runText + `","agent_id":"demo"}` + "\n\n" +
-		`data: {"event_type":"error","error":"internal error","code":"internal"}` + "\n\n"
-	if rec.Code != 200 || rec.Body.String() != want {
-		t.Errorf("status %d, body\n%s\nwant\n%s", rec.Code, rec.Body, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{stream: func(_ context.Context, s run.Sink) error { _ = play(s, hello()[:1]); panic("secret") }}
+		rec := do(newServer(f), "POST", "/v1/runs", `{"messages":[{"role":"user","content":"hi"}]}`)
+		want := "id: " + runText + ".1.3.0-0-a\n" +
+			`data: {"event_type":"run_start","sequence":1,"run_id":"` + runText + `","thread_id":"t1","agent_id":"demo"}` + "\n\n" +
+			`data: {"event_type":"error","sequence":2,"time":"2000-01-01T00:00:00.000Z","run_id":"` + runText + `","error":"internal error","code":"internal"}` + "\n\n"
+		if rec.Code != 200 || rec.Body.String() != want {
+			t.Errorf("status %d, body\n%s\nwant\n%s", rec.Code, rec.Body, want)
+		}
+	})
 }

@@ -25,22 +25,22 @@ const hi = `{"threadId":"t1","messages":[{"role":"user","content":"hi"}]}`
 func TestARunIsStreamed(t *testing.T) {
 	rec := do(newServer(&fake{}), "POST", "/v1/runs", hi)
 	want := strings.ReplaceAll(`id: RUN.1.3.0-0-a
-data: {"event_type":"run_start","thread_id":"t1","run_id":"RUN","agent_id":"demo"}
+data: {"event_type":"run_start","sequence":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo"}
 
 id: RUN.1.3.0-0-b
-data: {"event_type":"step_start","step":1}
+data: {"event_type":"step_start","sequence":2,"step":1}
 
 id: RUN.1.3.0-3-f
-data: {"event_type":"text_delta","delta":"Hel"}
+data: {"event_type":"text_delta","sequence":3,"delta":"Hel"}
 
 id: RUN.1.3.0-5-f
-data: {"event_type":"text_delta","delta":"lo"}
+data: {"event_type":"text_delta","sequence":4,"delta":"lo"}
 
 id: RUN.1.3.9999-0-k
-data: {"event_type":"step_end","step":1}
+data: {"event_type":"step_end","sequence":5,"step":1}
 
 id: RUN.1.3.9999-0-m
-data: {"event_type":"run_finish","run_id":"RUN","termination":{"type":"natural_end"}}
+data: {"event_type":"run_finish","sequence":6,"run_id":"RUN","termination":{"type":"natural_end"}}
 
 `, "RUN", runText)
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
@@ -59,35 +59,35 @@ func TestWhatAToolShowsIsStreamed(t *testing.T) {
 		{Type: core.EventActivitySnapshot, Step: 1, MessageID: "m:plan", CallID: "c1", ActivityType: "plan", Content: json.RawMessage(`["a"]`), Replace: true},
 		{Type: core.EventActivityDelta, Step: 1, MessageID: "m:plan", CallID: "c1", ActivityType: "plan", Patch: json.RawMessage(`[{"op":"remove","path":"/0"}]`)},
 		at("1.3.1-0-j", core.Event{Type: core.EventToolCallDone, Step: 1, MessageID: "m", CallID: "c1", Name: "build", Result: json.RawMessage(`1`),
-			Status: core.ResultOK, Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3")}}),
+			Status: string(core.ResultOK), Metadata: map[string]json.RawMessage{"pages": json.RawMessage("3")}}),
 	}
 	f := &fake{stream: func(_ context.Context, s run.Sink) error {
 		return play(s, append(append(hello()[:2], shown...), hello()[4:]...))
 	}}
 	rec := do(newServer(f), "POST", "/v1/runs", hi)
 	want := strings.ReplaceAll(`id: RUN.1.3.0-0-a
-data: {"event_type":"run_start","thread_id":"t1","run_id":"RUN","agent_id":"demo"}
+data: {"event_type":"run_start","sequence":1,"run_id":"RUN","thread_id":"t1","agent_id":"demo"}
 
 id: RUN.1.3.0-0-b
-data: {"event_type":"step_start","step":1}
+data: {"event_type":"step_start","sequence":2,"step":1}
 
 id: RUN.1.3.0-0-b
-data: {"event_type":"tool_call_stream_delta","step":1,"message_id":"m","delta":"<a>\n","id":"c1","name":"build"}
+data: {"event_type":"tool_call_stream_delta","sequence":3,"step":1,"message_id":"m","delta":"<a>\n","id":"c1","name":"build"}
 
 id: RUN.1.3.0-0-b
-data: {"event_type":"activity_snapshot","step":1,"message_id":"m:plan","activity_type":"plan","content":["a"],"replace":true,"id":"c1"}
+data: {"event_type":"activity_snapshot","sequence":4,"step":1,"message_id":"m:plan","activity_type":"plan","content":["a"],"replace":true,"id":"c1"}
 
 id: RUN.1.3.0-0-b
-data: {"event_type":"activity_delta","step":1,"message_id":"m:plan","activity_type":"plan","patch":[{"op":"remove","path":"/0"}],"id":"c1"}
+data: {"event_type":"activity_delta","sequence":5,"step":1,"message_id":"m:plan","activity_type":"plan","id":"c1","patch":[{"op":"remove","path":"/0"}]}
 
 id: RUN.1.3.1-0-j
-data: {"event_type":"tool_call_done","step":1,"message_id":"m","id":"c1","name":"build","result":1,"status":"ok","metadata":{"pages":3}}
+data: {"event_type":"tool_call_done","sequence":6,"step":1,"message_id":"m","id":"c1","name":"build","result":1,"status":"ok","metadata":{"pages":3}}
 
 id: RUN.1.3.9999-0-k
-data: {"event_type":"step_end","step":1}
+data: {"event_type":"step_end","sequence":7,"step":1}
 
 id: RUN.1.3.9999-0-m
-data: {"event_type":"run_finish","run_id":"RUN","termination":{"type":"natural_end"}}
+data: {"event_type":"run_finish","sequence":8,"run_id":"RUN","termination":{"type":"natural_end"}}
 
 `, "RUN", runText)
 	if diff := cmp.Diff(want, rec.Body.String()); rec.Code != 200 || diff != "" {
@@ -96,7 +96,7 @@ data: {"event_type":"run_finish","run_id":"RUN","termination":{"type":"natural_e
 }
 
 func TestStreamsThatEndOtherwise(t *testing.T) {
-	start := "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_start","thread_id":"t1","run_id":"` + runText + `","agent_id":"demo"}` + "\n\n"
+	start := "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_start","sequence":1,"run_id":"` + runText + `","thread_id":"t1","agent_id":"demo"}` + "\n\n"
 	const again = `"error":"the service cannot answer now, try again","code":"unavailable"}`
 	tests := []struct {
 		name   string
@@ -107,21 +107,23 @@ func TestStreamsThatEndOtherwise(t *testing.T) {
 		{"refused", func(run.Sink) error { return core.Errorf(core.CodeFull, "t1 is full") }, 429, `{"error":"t1 is full","code":"full"}` + "\n"},
 		{"another's", func(run.Sink) error { return core.Errorf(core.CodeForbidden, "bob's") }, 404, `{"error":"thread t1 not found","code":"not_found"}` + "\n"},
 		{"nothing came", func(run.Sink) error { return nil }, 503, `{` + again + "\n"},
-		{"it just ends", func(s run.Sink) error { return play(s, hello()[:1]) }, 200, start + `data: {"event_type":"error",` + again + "\n\n"},
+		{"it just ends", func(s run.Sink) error { return play(s, hello()[:1]) }, 200, start + `data: {"event_type":"error","sequence":2,"time":"2000-01-01T00:00:00.000Z","run_id":"` + runText + `",` + again + "\n\n"},
 		{"it goes on elsewhere", func(s run.Sink) error {
 			return play(s, append(hello()[:1], at("1.3.9999-0-l", core.Event{Type: core.EventRunYield, RunID: runID})))
-		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_yield","run_id":"` + runText + `"}` + "\n\n"},
+		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_yield","sequence":2,"run_id":"` + runText + `"}` + "\n\n"},
 		{"it is suspended", func(s run.Sink) error {
 			return play(s, append(hello()[:1], at("1.3.9999-0-m", core.Event{Type: core.EventRunFinish, Termination: &core.Termination{Type: core.TerminationSuspended}})))
-		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_finish","termination":{"type":"suspended"}}` + "\n\n"},
+		}, 200, start + "id: " + runText + ".1.3.0-0-a\n" + `data: {"event_type":"run_finish","sequence":2,"termination":{"type":"suspended"}}` + "\n\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fake{stream: func(_ context.Context, s run.Sink) error { return test.stream(s) }}
-			rec := do(newServer(f), "POST", "/v1/runs", hi)
-			if diff := cmp.Diff(test.want, rec.Body.String()); rec.Code != test.status || diff != "" {
-				t.Errorf("status %d, want %d; body (-want +got):\n%s", rec.Code, test.status, diff)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{stream: func(_ context.Context, s run.Sink) error { return test.stream(s) }}
+				rec := do(newServer(f), "POST", "/v1/runs", hi)
+				if diff := cmp.Diff(test.want, rec.Body.String()); rec.Code != test.status || diff != "" {
+					t.Errorf("status %d, want %d; body (-want +got):\n%s", rec.Code, test.status, diff)
+				}
+			})
 		})
 	}
 }
@@ -133,7 +135,7 @@ func TestASlowRunIsKeptAlive(t *testing.T) {
 			return play(s, hello()[5:])
 		}}
 		rec := do(newServer(f), "POST", "/v1/runs", hi)
-		want := ": keep-alive\n\nid: " + runText + ".1.3.9999-0-m\n" + `data: {"event_type":"run_finish","run_id":"` + runText + `","termination":{"type":"natural_end"}}` + "\n\n"
+		want := ": keep-alive\n\nid: " + runText + ".1.3.9999-0-m\n" + `data: {"event_type":"run_finish","sequence":1,"run_id":"` + runText + `","termination":{"type":"natural_end"}}` + "\n\n"
 		if diff := cmp.Diff(want, rec.Body.String()); diff != "" {
 			t.Errorf("body (-want +got):\n%s", diff)
 		}

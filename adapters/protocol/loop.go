@@ -11,7 +11,7 @@ const (
 	// takes something within [Stall] is not taken for one that takes nothing.
 	portion = 32 << 10
 	// usual is room for the frames of a few events.
-	usual = 2 << 10
+	usual = 4 << 10
 	// keep is the largest buffer that a stream holds on to while it is silent.
 	keep = 64 << 10
 )

@@ -52,6 +52,17 @@ func (c *cache) get(key core.ThreadKey, head *thread.Head) *conversation {
 	return found.conversation
 }
 
+// peek returns what is kept of a thread, whatever it is of, and leaves everything as
+// it is: a reader's head may be older than what a step has put.
+func (c *cache) peek(key core.ThreadKey) *conversation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.byKey[key]; found != nil {
+		return found.conversation
+	}
+	return nil
+}
+
 // put keeps a conversation, and drops those that were not used for the longest
 // time. One that is larger than the whole cache is not kept.
 func (c *cache) put(key core.ThreadKey, v *conversation) {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -19,6 +20,7 @@ type conclusion struct {
 	hooks    state.Command // what gates and BeforeToolExecute asked for
 	decision string        // id of the decision that it follows
 	blocked  string        // why a gate ended the run over it
+	took     time.Duration // by its tool; 0: none ran
 }
 
 // synthetic is a result that no tool gave. The status says what happened; the
@@ -31,7 +33,8 @@ func synthetic(status core.ResultStatus, message string) tool.Result {
 
 // toolReturned takes what a call's tool has returned: its result, or that it
 // waits for a decision.
-func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) error {
+func (r *round) toolReturned(ctx context.Context, f finished) error {
+	t, result := f.task, f.result
 	if result.Err != nil {
 		r.warn(ctx, "tool call failed", append([]any{"call", t.call.ID, "tool", t.call.Name}, failure(result.Err)...)...)
 	}
@@ -53,7 +56,7 @@ func (r *round) toolReturned(ctx context.Context, t *task, result tool.Result) e
 			result.Command.Batch.Base = new(t.began)
 		}
 	}
-	return r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision})
+	return r.conclude(ctx, t.index, conclusion{result: result, hooks: t.hooks, decision: t.decision, took: f.took})
 }
 
 // largeResult is the size in bytes from which even the last result of a round
@@ -82,7 +85,7 @@ func (r *round) conclude(ctx context.Context, i int, end conclusion) error {
 		}
 		// What gates and hooks asked for counts with this result as with any; unless it is
 		// that which cannot be stored.
-		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision}
+		instead := conclusion{result: tool.Failed("result cannot be stored: " + what), hooks: end.hooks, decision: end.decision, took: end.took}
 		if err = r.keep(ctx, i, instead); cannotBeStored(err) {
 			instead.hooks = state.Command{}
 			err = r.keep(ctx, i, instead)
@@ -127,7 +130,7 @@ func (r *round) resultEntry(i int, end conclusion) thread.Entry {
 		}
 	}
 	began, ended := r.resultAt(i)
-	entry := thread.Entry{Run: r.id, Step: r.events.step, At: began, Decision: end.decision, Blocked: end.blocked, Message: &core.Message{
+	entry := thread.Entry{Run: r.id, Step: r.events.step, At: began, Decision: end.decision, Blocked: end.blocked, Duration: end.took.Milliseconds(), Message: &core.Message{
 		ID: resultID(r.id, r.events.step, i), Role: core.RoleTool, ToolResult: &result,
 		RunID: r.id, Step: r.events.step, CreatedAt: ended,
 	}}

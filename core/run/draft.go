@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -96,6 +97,15 @@ func (d *draft) addStep() {
 	d.add(entry)
 }
 
+// addClose is addStep for what the run's end changed, which belongs to no step.
+func (d *draft) addClose() {
+	before := len(d.entries)
+	d.addStep()
+	if len(d.entries) > before {
+		d.entries[before].Closing = true
+	}
+}
+
 // merge takes over what a phase came to. Its effects wait for the commit that
 // makes the rest visible.
 func (d *draft) merge(r plugin.PhaseResult) {
@@ -132,8 +142,9 @@ func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn. failed is how often the model has failed for it.
-func (d *draft) addTurn(turn *core.Message, failed uint8) {
+// run from its newest turn. failed is how often the model has failed for it, took how
+// long its calls took.
+func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
 	d.totals.Steps = d.events.step
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
@@ -147,7 +158,7 @@ func (d *draft) addTurn(turn *core.Message, failed uint8) {
 	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
 		d.totals.EndStep(false)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed, Duration: took.Milliseconds()}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -42,6 +42,7 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 		func() error { r.Pass(result(0)); return nil },
 		func() error { return r.Add(result(1)) },
 		func() error { return r.Add(result(2)) },
+		r.Settle,
 	}
 	for i, f := range emit {
 		if err := f(); err != nil {
@@ -50,12 +51,12 @@ func TestReplayOfAnOpenRound(t *testing.T) {
 	}
 	const done = `{"event_type":"tool_call_done","step":2,"message_id":"RUN.2.`
 	want := []string{
-		`1.0.0-0-a {"event_type":"run_start","thread_id":"t1","run_id":"RUN","step":1}`,
-		`2.3.1-0-j ` + done + `0","id":"c","name":"echo","result":1}`,
-		` ` + done + `2","id":"c","name":"echo","result":1}`,
+		`1.0.0-0-a {"event_type":"run_start","run_id":"RUN","step":1,"thread_id":"t1"}`,
+		`2.3.1-0-j ` + done + `0","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
+		` ` + done + `2","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
 		` {"event_type":"tool_call_suspended","step":2,"id":"c1","name":"echo","ticket":{"suspension":{"id":"s1","action":"tool:echo"},"pending":{"id":"c1","name":"echo","arguments":null},"resume_mode":"replay_tool_call","kind":"person"}}`,
-		`2.3.2-0-j ` + done + `1","id":"c","name":"echo","result":1}`,
-		`2.3.3-0-j ` + done + `2","id":"c","name":"echo","result":1}`,
+		`2.3.2-0-j ` + done + `1","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
+		`2.3.3-0-j ` + done + `2","id":"c","name":"echo","result":1,"outcome":"succeeded"}`,
 		`2.3.9999-0-k {"event_type":"step_end","step":2}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

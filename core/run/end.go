@@ -173,7 +173,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
-	m.announceEnd(&t)
+	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
@@ -342,7 +342,7 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 // RunEnd changed, in one commit with the run's record.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
-	d.addStep()
+	d.addClose()
 	record := m.record
 	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
 	record.InRound = record.InRound || calls > 0
@@ -368,20 +368,25 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		m.remember()
 		m.storeSnapshot(ctx)
 	}
-	m.announceEnd(t)
+	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
 }
 
-// announceEnd emits the last events of a run that was closed.
-func (m *machine) announceEnd(t *core.Termination) {
-	if m.Head.Run.Cursor == thread.CursorStart {
+// announceEnd emits the last events of a run that was closed. A run that ended before
+// its first step begins with them: its stream has no state before the end's.
+func (m *machine) announceEnd() {
+	if m.Head.Run.Cursor == thread.CursorStart && !m.events.begun {
 		m.announceStart()
+		m.events.changed = true
 	}
 	if m.round != nil {
+		at := m.lastSaid()
 		m.round.allStored()
 		m.round = nil
-		m.events.emit(core.Event{Type: core.EventStepEnd})
+		m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(at)})
 	}
-	m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.id, Response: m.record.Response, Termination: t})
+	m.announceChanges()
+	m.announceState()
+	m.events.finish(&m.record.Run)
 }

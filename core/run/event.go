@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -16,27 +15,42 @@ import (
 //
 // The fence is that of the inference: it tells an attempt that was lost from the
 // one that was committed, although both say things at the same places. Events that
-// exist live only (tickets, retries, dropped calls) have no position.
+// exist live only (tickets, decisions that the run goes on with, retries, dropped calls)
+// have no position, nor has the state as a whole, which is what stands now.
 
 // emitter hands the events of one claim to its sink, each with its position. It is
 // the step's goroutine's alone, as the events' order is the order in which that
 // does things: what tools show and come to, and what the watch sees, is emitted by the scheduler.
 type emitter struct {
-	sink  Sink
-	run   core.ID
-	fence uint64 // of the inference whose turn the events are about
-	step  int
-	begun bool            // run_start was emitted
-	err   error           // what the sink said last: it alone remembers that nobody listens
-	room  strings.Builder // of positions
+	sink    Sink
+	run     core.ID
+	fence   uint64 // of the inference whose turn the events are about
+	step    int
+	begun   bool            // run_start was emitted
+	changed bool            // a state_delta was, and no state_snapshot behind it
+	err     error           // what the sink said last: it alone remembers that nobody listens
+	room    strings.Builder // of positions
 }
 
-// start emits the run's first event, once: the step may begin the run and end it.
-func (e *emitter) start(event core.Event) {
+// start emits the run's first event, once: the step may begin the run and end it. Its
+// time is when the run was accepted, which a stream knows that waits for it to begin.
+func (e *emitter) start(run *core.Run, thread string) {
 	if !e.begun {
 		e.begun = true
-		e.emit(event)
+		e.emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID})
 	}
+}
+
+// finish emits the run's last events: the error that it ends with, if it does, and its
+// end, or that it waits.
+func (e *emitter) finish(run *core.Run) {
+	if e.sink == nil {
+		return
+	}
+	if t := run.Termination; t != nil && t.Type == core.TerminationError && run.Status == core.RunDone {
+		e.emit(errorEvent(t, run.FinishedAt))
+	}
+	e.emit(finishEvent(run))
 }
 
 // emit emits an event about the run or step as a whole.
@@ -53,8 +67,15 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 	if e.sink == nil {
 		return // most background runs have no reader: no position is made for nobody
 	}
+	kind, _ := event.Type.PositionKind()
+	e.emitPlaced(event, kind, block, end)
+}
+
+// emitPlaced is emitAt for an event whose type alone does not say where it stands; kind
+// 0: it has no place.
+func (e *emitter) emitPlaced(event core.Event, kind core.PositionKind, block, end int) {
 	position := ""
-	if kind, ok := event.Type.PositionKind(); ok {
+	if kind != 0 {
 		position = e.place(core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind})
 	}
 	e.send(event, position)
@@ -89,46 +110,43 @@ func (e *emitter) emitUnplaced(event core.Event) {
 // inferenceFailed announces that the model has failed for good in a step of a run
 // that goes on. It takes the place of inference_complete, at the step's first block.
 func (e *emitter) inferenceFailed(turn string, f *thread.Failure) {
-	e.emitAt(core.Event{Type: core.EventInferenceFailed, MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
+	e.emitAt(core.Event{Type: core.EventInferenceFailed, Time: core.Millis(f.At), MessageID: turn, Failed: f.Calls, Reason: f.Kind}, 0, 0)
 }
 
 // result announces a stored result at its place, that of a call behind the turn's
 // blocks.
-func (e *emitter) result(m *core.Message, block int) {
+func (e *emitter) result(entry *thread.Entry, block int) {
 	if e.sink != nil {
-		e.emitAt(resultEvent(m), block, 0)
+		e.emitAt(resultEvent(entry), block, 0)
 	}
 }
 
 // resultUnplaced announces a result that has overtaken one before it.
-func (e *emitter) resultUnplaced(m *core.Message) {
+func (e *emitter) resultUnplaced(entry *thread.Entry) {
 	if e.sink != nil {
-		e.emitUnplaced(resultEvent(m))
+		e.emitUnplaced(resultEvent(entry))
 	}
 }
 
-// send calls the sink, and waits for it.
+// resumed announces that the run goes on with a call whose ticket was decided. It has
+// no place: the result that follows says which decision it came after.
+func (e *emitter) resumed(t *core.Ticket) {
+	if e.sink != nil && t.Decision != nil {
+		e.emitUnplaced(core.Event{
+			Type: core.EventToolCallResumed, CallID: t.Call.ID, Name: t.Call.Name, DecisionID: t.Decision.ID, Action: t.Decision.Action,
+		})
+	}
+}
+
+// send calls the sink, and waits for it. Whoever cuts a stream from the events numbers
+// them, and gives those a time that are not of a record: they happen now.
 func (e *emitter) send(event core.Event, position string) {
-	event.Step, event.Position = e.step, position
+	event.RunID, event.Step, event.Position = e.run, e.step, position
 	e.err = e.sink(event)
 }
 
 // listened reports whether somebody takes the events, as far as is known.
 func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }
-
-// resultEvent announces a stored result. Clients read a JSON value in any case: a
-// text becomes a string, an error an object.
-func resultEvent(m *core.Message) core.Event {
-	r := m.ToolResult
-	e := core.Event{Type: core.EventToolCallDone, MessageID: m.ID, CallID: r.CallID, Name: r.Name, Result: r.Data, IsError: r.IsError, Status: r.Status, Metadata: r.Metadata}
-	if r.IsError || len(r.Data) == 0 {
-		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
-		if !r.IsError {
-			e.Result, _ = json.Marshal(r.Text())
-		}
-	}
-	return e
-}
 
 // lastText is the text of the run's newest assistant turn; empty when the window
 // has none of the run any more.

@@ -43,8 +43,8 @@ func (m *machine) void(ctx context.Context) error {
 		return err
 	}
 	m.events.fence = m.fence()
-	m.events.emitUnplaced(core.Event{Type: core.EventStepRestarted, RunID: m.id})
-	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: m.unsaid.id})
+	m.events.emitUnplaced(core.Event{Type: core.EventStepRestarted})
+	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: m.unsaid.id})
 	return nil
 }
 

@@ -86,6 +86,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 // adapter is an error like any other.
 func (t *turnBuilder) callModel(ctx context.Context) error {
 	t.draft.env.Reach(env.PointModel, env.Before)
+	began := t.draft.env.Now()
 	err := env.Protect(func() error {
 		for delta, err := range t.draft.model.Model.Stream(ctx, t.asked) {
 			if err != nil {
@@ -97,6 +98,7 @@ func (t *turnBuilder) callModel(ctx context.Context) error {
 		}
 		return nil
 	})
+	t.took += t.draft.env.Now().Sub(began)
 	t.draft.env.Reach(env.PointModel, env.After)
 	if err == nil && t.stop == "" {
 		return model.ErrTruncated

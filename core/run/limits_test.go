@@ -280,7 +280,7 @@ func TestResultEvents(t *testing.T) {
 		{core.ToolResult{Data: json.RawMessage(`{"a":1}`), IsError: true}, `{"error":"{\"a\":1}"} true`},
 	}
 	for _, tt := range tests {
-		e := resultEvent(&core.Message{ToolResult: &tt.result})
+		e := resultEvent(&thread.Entry{Message: &core.Message{ToolResult: &tt.result}})
 		if diff := cmp.Diff(tt.want, fmt.Sprintf("%s %v", e.Result, e.IsError)); diff != "" {
 			t.Error(diff)
 		}

@@ -44,7 +44,7 @@ func (e *liveEvents) sink(event core.Event) error {
 	if live := event.Type != core.EventToolCallDone; live && event.Position != "" {
 		return fmt.Errorf("%s has the position %s", event.Type, event.Position)
 	}
-	event.CallID, event.Step = "", 0
+	event.CallID, event.Step, event.RunID, event.Time = "", 0, core.ID{}, 0
 	text, err := json.Marshal(event)
 	e.lines = append(e.lines, fmt.Sprintf("%s %s", time.Since(e.began), strings.ReplaceAll(string(text), e.run.String(), "RUN")))
 	return err
@@ -70,7 +70,7 @@ func TestWhatAToolShowsIsEmittedWhileItRuns(t *testing.T) {
 		output = `{"event_type":"tool_call_stream_delta","message_id":"RUN.1.%d","delta":"line 1\n","name":"shows"}`
 		plan   = `{"event_type":"activity_snapshot","message_id":"RUN.1.%d:plan","activity_type":"plan","content":["a"],"replace":true}`
 		patch  = `{"event_type":"activity_delta","message_id":"RUN.1.%d:plan","activity_type":"plan","patch":[{"op":"add","path":"/-","value":"b"}]}`
-		done   = `{"event_type":"tool_call_done","message_id":"RUN.1.%d","name":"shows","result":"done","status":"ok","metadata":{"pages":3}}`
+		done   = `{"event_type":"tool_call_done","message_id":"RUN.1.%d","name":"shows","result":"done","outcome":"succeeded","status":"ok","metadata":{"pages":3},"duration_ms":3000}`
 	)
 	at := func(when, line string, call int) string { return when + " " + fmt.Sprintf(line, call) }
 	tests := []struct {

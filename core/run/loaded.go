@@ -313,9 +313,7 @@ func (l *loaded) listens() bool { return l.agent != nil && l.agent.Engine.Listen
 
 // announceStart emits the run's first event, once: at the end, when the run ended
 // before its first step.
-func (l *loaded) announceStart() {
-	l.events.start(core.Event{Type: core.EventRunStart, ThreadID: l.Key.Thread, RunID: l.record.ID, AgentID: l.record.AgentID})
-}
+func (l *loaded) announceStart() { l.events.start(&l.record.Run, l.Key.Thread) }
 
 // readRecord reads a record that the head names. The head is written after what it
 // names: a record that is not there is damage, and not a race.

@@ -70,6 +70,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// the same state, and nothing of the first time was stored.
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
+		m.announceFound() // before a hook changes it
 		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}
@@ -77,7 +78,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// The turn has its id before the model is called, from its place alone: a client
 	// that saw it begin finds the committed turn under the same id.
 	id := turnID(m.id, number)
-	m.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {
 			return Stepped{}, err
@@ -93,7 +94,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
-	m.addTurn(turn, m.unsaid.failures())
+	m.addTurn(turn, m.unsaid.failures(), m.unsaid.took)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}
@@ -138,6 +139,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 		return Stepped{}, err
 	}
 	// A new round, with the places that the head has reserved for it.
+	m.announceChanges()
 	m.committed(ctx)
 	m.round = m.newRound(*turn, m.head.Run.Base)
 	if !m.claims() { // the commit stands, and another worker runs its calls
@@ -289,9 +291,11 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 		m.round.allStored()
 		m.round = nil
 	}
-	m.events.emit(core.Event{Type: core.EventStepEnd})
+	m.announceChanges()
+	m.announceState()
+	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
 	if result.Outcome == thread.Done {
-		m.events.emit(core.Event{Type: core.EventRunFinish, RunID: m.record.ID, Response: m.record.Response, Termination: m.record.Termination})
+		m.events.finish(&m.record.Run)
 		m.report(ctx, m.record.Run)
 	}
 	m.committed(ctx)

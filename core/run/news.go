@@ -2,6 +2,7 @@ package run
 
 import (
 	"sync"
+	"time"
 
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -29,7 +30,8 @@ type news struct {
 type finished struct {
 	task   *task
 	result tool.Result
-	err    error // there is no result: see runTool
+	took   time.Duration // by the tool
+	err    error         // there is no result: see runTool
 }
 
 // ended hands over what a tool came to. It is called in the tool's function beside

@@ -305,10 +305,10 @@ func TestResultsAreAnnouncedOnceOverAWait(t *testing.T) {
 		if err != nil || stepped.Outcome != thread.Yield {
 			t.Fatalf("the step is %+v, %v", stepped, err)
 		}
-		if diff := cmp.Diff([]string{`tool_call_done ask "ask ran"`, "step_end"}, got.lines); diff != "" {
+		if diff := cmp.Diff([]string{"tool_call_resumed ask", `tool_call_done ask "ask ran"`, "step_end"}, got.lines); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]bool{true, true}, positions); diff != "" {
+		if diff := cmp.Diff([]bool{false, true, true}, positions); diff != "" {
 			t.Errorf("positions (-want +got):\n%s", diff)
 		}
 	})

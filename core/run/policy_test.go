@@ -379,7 +379,7 @@ func TestReaderOfAFailedInference(t *testing.T) {
 			[]string{
 				`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
 				`1.1.0-4-f {"event_type":"text_delta","step":1,"message_id":"RUN.1","delta":"I wa"}`,
-				` {"event_type":"step_restarted","run_id":"RUN","step":1}`,
+				` {"event_type":"step_restarted","step":1}`,
 				`1.2.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
 				`1.2.0-0-n {"event_type":"inference_failed","step":1,"message_id":"RUN.1","failed":1,"reason":"overloaded"}`,
 				`1.2.9999-0-k {"event_type":"step_end","step":1}`,

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"encoding/json"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -18,12 +20,14 @@ type Replayer struct {
 	events emitter
 	open   int // calls of the turn that have no result yet
 	turn   *core.Message
+	said   int64 // when the last of the step was said, see machine.lastSaid
+	due    bool  // the step is whole, and its end was not emitted: its record may come next
 }
 
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
 	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}}
-	r.events.emit(core.Event{Type: core.EventRunStart, ThreadID: run.ThreadID, RunID: run.ID, AgentID: run.AgentID})
+	r.events.start(&run, run.ThreadID)
 	return r
 }
 
@@ -32,40 +36,75 @@ func (r *Replayer) Pass(entry thread.Entry) {
 	sink := r.events.sink
 	r.events.sink = nil
 	_ = r.Add(entry) // nothing is emitted
-	r.events.sink = sink
+	r.events.sink, r.due = sink, false
 }
 
-// Add emits the events of the run's next record. An error is the sink's: nobody
-// listens any more.
+// Add emits the events of the run's next record. The end of a step waits for the next
+// one, or for [Replayer.Settle], since what the step changed comes before it. An error
+// is the sink's: nobody listens any more.
 func (r *Replayer) Add(entry thread.Entry) error {
 	m := entry.Message
-	if entry.Failed != nil && entry.Run == r.run.ID {
-		r.replayFailure(entry)
-	}
-	if m == nil || entry.Run != r.run.ID {
+	if entry.Run != r.run.ID {
 		return r.events.err
 	}
-	switch m.Role {
-	case core.RoleAssistant:
+	if m != nil || entry.Closing || entry.Failed != nil {
+		r.endStep()
+	}
+	switch {
+	case entry.Failed != nil:
+		r.replayFailure(&entry)
+		r.said, r.due = entry.Failed.At, true
+		return r.events.err
+	case m == nil:
+		if entry.Closing {
+			r.events.step = entry.Step
+		}
+		r.events.change(&entry)
+		return r.events.err
+	case m.Role == core.RoleAssistant:
 		r.events.fence = entry.Attempt
 		r.events.step = m.Step
-		r.turn, r.open = m, len(m.ToolCalls)
-		r.replayTurn(m)
-	case core.RoleTool:
+		r.turn, r.open, r.said = m, len(m.ToolCalls), 0
+		r.replayTurn(&entry)
+	case m.Role == core.RoleTool:
 		// The log has results in call order, so that the open calls say which it is.
 		index := 0
 		if r.turn != nil {
 			index = len(r.turn.Content) + len(r.turn.ToolCalls) - r.open
 		}
-		r.events.emitAt(resultEvent(m), index, 0)
+		r.events.result(&entry, index)
 		r.open--
 	default:
 		return r.events.err
 	}
-	// A turn without calls ends its step as well: there is nothing to wait for.
-	if r.open == 0 {
-		r.events.emit(core.Event{Type: core.EventStepEnd})
+	r.said = max(r.said, m.CreatedAt)
+	r.due = r.open == 0 // a turn without calls ends its step as well: there is nothing to wait for
+	return r.events.err
+}
+
+// Settle emits the end of a step whose records were all added, as when they are all
+// that a head covers: a step's records become visible together. The error is as for
+// Add.
+func (r *Replayer) Settle() error {
+	r.endStep()
+	return r.events.err
+}
+
+func (r *Replayer) endStep() {
+	if r.due {
+		r.due = false
+		r.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(r.said)})
 	}
+}
+
+// Changed reports whether patches were shown since the state was, of a step or run
+// that has come to its end: it is to be shown before the next event.
+func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
+
+// State emits the state of the thread after the last record that was added, as what
+// [state.Snapshot.Document] makes of it, without a position. The error is as for Add.
+func (r *Replayer) State(document json.RawMessage, revision uint64) error {
+	r.events.state(document, revision)
 	return r.events.err
 }
 
@@ -79,10 +118,10 @@ func (r *Replayer) Early(i int, entry thread.Entry, behind bool) error {
 		return r.events.err
 	}
 	if behind {
-		r.events.emitUnplaced(resultEvent(entry.Message))
+		r.events.resultUnplaced(&entry)
 		return r.events.err
 	}
-	r.events.emitAt(resultEvent(entry.Message), len(r.turn.Content)+i, 0)
+	r.events.result(&entry, len(r.turn.Content)+i)
 	return r.events.err
 }
 
@@ -94,9 +133,11 @@ func (r *Replayer) Suspended(t core.Ticket) error {
 	return r.events.err
 }
 
-// suspendedEvent announces a ticket.
-func suspendedEvent(t core.Ticket) core.Event {
-	return core.Event{Type: core.EventToolCallSuspended, CallID: t.Call.ID, Name: t.Call.Name, Ticket: &t}
+// Resumed emits that the run goes on with a call whose ticket was decided, without a
+// position. The error is as for Add.
+func (r *Replayer) Resumed(t core.Ticket) error {
+	r.events.resumed(&t)
+	return r.events.err
 }
 
 // ResultID is the message id of the result of a call, by its index in the turn of
@@ -105,12 +146,13 @@ func ResultID(run core.ID, step, index int) string { return resultID(run, step, 
 
 // replayTurn emits a turn as a model that says each block at once would have. All
 // calls begin before the first is ready, as in a live turn.
-func (r *Replayer) replayTurn(m *core.Message) {
+func (r *Replayer) replayTurn(entry *thread.Entry) {
+	m := entry.Message
 	at := func(e core.Event, block, end int) {
-		e.MessageID = m.ID
+		e.MessageID, e.Time = m.ID, core.Millis(m.CreatedAt)
 		r.events.emitAt(e, block, end)
 	}
-	r.events.emit(core.Event{Type: core.EventStepStart, MessageID: m.ID})
+	r.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: m.ID})
 	for i, b := range m.Content {
 		kind := core.EventTextDelta
 		if b.Type == core.BlockReasoning {
@@ -119,6 +161,9 @@ func (r *Replayer) replayTurn(m *core.Message) {
 		if b.Text != "" {
 			at(core.Event{Type: kind, Delta: b.Text}, i, len(b.Text))
 		}
+		if b.Type == core.BlockReasoning && b.Echo != nil {
+			at(core.Event{Type: core.EventReasoningEncrypted, EncryptedValue: b.Echo}, i, len(b.Text))
+		}
 	}
 	for i, c := range m.ToolCalls {
 		block := len(m.Content) + i
@@ -126,21 +171,21 @@ func (r *Replayer) replayTurn(m *core.Message) {
 		at(core.Event{Type: core.EventToolCallDelta, CallID: c.ID, Delta: string(c.Arguments)}, block, len(c.Arguments))
 	}
 	for i, c := range m.ToolCalls {
-		block := len(m.Content) + i
-		at(core.Event{Type: core.EventToolCallReady, CallID: c.ID, Name: c.Name, Arguments: c.Arguments}, block, len(c.Arguments))
+		at(readyEvent(m, i), len(m.Content)+i, len(c.Arguments))
 	}
-	at(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(m.Content)+len(m.ToolCalls), 0)
+	at(completeEvent(m, entry.Duration), len(m.Content)+len(m.ToolCalls), 0)
+	r.events.change(entry)
 }
 
 // replayFailure emits a step whose inference failed: nothing of what it had said is
 // left.
-func (r *Replayer) replayFailure(entry thread.Entry) {
+func (r *Replayer) replayFailure(entry *thread.Entry) {
 	r.events.fence, r.events.step = entry.Attempt, entry.Step
 	r.turn, r.open = nil, 0
 	id := turnID(r.run.ID, entry.Step)
-	r.events.emit(core.Event{Type: core.EventStepStart, MessageID: id})
+	r.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(entry.At), MessageID: id})
 	r.events.inferenceFailed(id, entry.Failed)
-	r.events.emit(core.Event{Type: core.EventStepEnd})
+	r.events.change(entry)
 }
 
 // Finish emits the end of the stream: of the run when it is done or waits, of
@@ -148,13 +193,15 @@ func (r *Replayer) replayFailure(entry thread.Entry) {
 // an end that came meanwhile is shown, and nothing of it is missing. The error is
 // as for Add.
 func (r *Replayer) Finish(run core.Run) error {
-	switch {
-	case run.Status == core.RunDone:
-		r.events.emit(core.Event{Type: core.EventRunFinish, RunID: run.ID, Response: run.Response, Termination: run.Termination})
-	case run.Status == core.RunWaiting:
-		r.events.emit(core.Event{Type: core.EventRunFinish, RunID: run.ID, Termination: &core.Termination{Type: core.TerminationSuspended}})
+	r.endStep()
+	switch run.Status {
+	case core.RunDone: // of the last step that counts, which last words are not
+		r.events.step = max(1, run.Steps)
+		r.events.finish(&run)
+	case core.RunWaiting:
+		r.events.finish(&run)
 	default:
-		r.events.emit(core.Event{Type: core.EventRunYield, RunID: run.ID})
+		r.events.emit(core.Event{Type: core.EventRunYield})
 	}
 	return r.events.err
 }

@@ -46,11 +46,12 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{
-			`1.0.0-0-a {"event_type":"run_start","thread_id":"t1","run_id":"RUN","agent_id":"demo","step":1}`,
+			`1.0.0-0-a {"event_type":"run_start","run_id":"RUN","step":1,"thread_id":"t1","agent_id":"demo"}`,
 			`1.1.0-0-b {"event_type":"step_start","step":1,"message_id":"RUN.1"}`,
 			`1.1.0-2-e {"event_type":"reasoning_delta","step":1,"message_id":"RUN.1","delta":"hm"}`,
 			`1.1.1-6-f {"event_type":"text_delta","step":1,"message_id":"RUN.1","delta":"I look"}`,
 			`1.1.2-2-e {"event_type":"reasoning_delta","step":1,"message_id":"RUN.1","delta":"so"}`,
+			`1.1.2-2-o {"event_type":"reasoning_encrypted_value","step":1,"message_id":"RUN.1","encrypted_value":{"signature":"x"}}`,
 			`1.1.3-0-d {"event_type":"tool_call_start","step":1,"message_id":"RUN.1","id":"c1","name":"echo"}`,
 			`1.1.3-12-g {"event_type":"tool_call_delta","step":1,"message_id":"RUN.1","delta":"{\"text\":\"a\"}","id":"c1"}`,
 			`1.1.4-0-d {"event_type":"tool_call_start","step":1,"message_id":"RUN.1","id":"c2","name":"fails"}`,
@@ -58,14 +59,14 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 			`1.1.3-12-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c1","name":"echo","arguments":{"text":"a"}}`,
 			`1.1.4-2-h {"event_type":"tool_call_ready","step":1,"message_id":"RUN.1","id":"c2","name":"fails","arguments":{}}`,
 			`1.1.5-0-i {"event_type":"inference_complete","step":1,"message_id":"RUN.1","model":"scripted","usage":{"input":3,"output":2},"stop_reason":"tool_use"}`,
-			`1.1.3-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.0","id":"c1","name":"echo","result":{"text":"a"},"status":"ok"}`,
-			`1.1.4-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.1","id":"c2","name":"fails","result":{"error":"execution failed: no such file"},"is_error":true,"status":"error"}`,
+			`1.1.3-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.0","id":"c1","name":"echo","result":{"text":"a"},"outcome":"succeeded","status":"ok"}`,
+			`1.1.4-0-j {"event_type":"tool_call_done","step":1,"message_id":"RUN.1.1","id":"c2","name":"fails","result":{"error":"execution failed: no such file"},"is_error":true,"outcome":"failed","status":"error"}`,
 			`1.1.9999-0-k {"event_type":"step_end","step":1}`,
 			`2.2.0-0-b {"event_type":"step_start","step":2,"message_id":"RUN.2"}`,
 			`2.2.0-2-f {"event_type":"text_delta","step":2,"message_id":"RUN.2","delta":"ok"}`,
 			`2.2.1-0-i {"event_type":"inference_complete","step":2,"message_id":"RUN.2","model":"scripted","stop_reason":"end_turn"}`,
 			`2.2.9999-0-k {"event_type":"step_end","step":2}`,
-			`2.2.9999-0-m {"event_type":"run_finish","run_id":"RUN","step":2,"response":"ok","termination":{"type":"natural_end"}}`,
+			`2.2.9999-0-m {"event_type":"run_finish","run_id":"RUN","step":2,"status":"done","usage":{"input":3,"output":2},"steps":2,"response":"ok","termination":{"type":"natural_end"}}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("replay (-want +got):\n%s", diff)

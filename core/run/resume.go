@@ -29,6 +29,8 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.decision = decision.ID
 	t.suspended = append(slices.Clone(ticket.Suspended), ticket.Suspension.ID)
 	t.at = r.askedAt(t.index, len(t.suspended))
+	ticket.Ticket.Decision = &decision.Decision
+	r.events.resumed(&ticket.Ticket)
 	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
 		return false, r.conclude(ctx, t.index, conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: asked(ticket), decision: t.decision})

@@ -91,7 +91,7 @@ func (t *turnBuilder) stays(wait time.Duration) bool {
 }
 
 // cutPieces takes from the turn what a failed call has left in pieces. Clients hold
-// positions of dropped calls, at which the committed turn will have something
+// positions of dropped calls and echoes, at which the committed turn will have something
 // else: what follows is emitted under the next fence, so that a client that
 // reconnects there is told that the step was restarted.
 func (t *turnBuilder) cutPieces(ctx context.Context) error {

@@ -131,10 +131,10 @@ func (r *round) tell(i int) {
 	}
 	c.told = true
 	if slices.ContainsFunc(r.calls[:i], func(c *openCall) bool { return !c.stored }) {
-		r.events.resultUnplaced(c.entry.Message)
+		r.events.resultUnplaced(c.entry)
 		return
 	}
-	r.events.result(c.entry.Message, len(r.turn.Content)+i)
+	r.events.result(c.entry, len(r.turn.Content)+i)
 }
 
 // allStored announces what a commit has made visible.

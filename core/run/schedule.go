@@ -303,7 +303,9 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 	done.task = t
 	done.err = env.Protect(func() (err error) {
 		s.env.Reach(env.PointTool, env.Before)
+		began := s.env.Now()
 		done.result, err = s.runTool(ctx, checked{t.tool}, call, kept)
+		done.took = s.env.Now().Sub(began)
 		s.env.Reach(env.PointTool, env.After)
 		return err
 	})
@@ -345,11 +347,11 @@ func (s *scheduler) toolEnded(ctx context.Context, f finished) error {
 		return f.err
 	}
 	if ctx.Err() == nil {
-		return s.toolReturned(ctx, f.task, f.result)
+		return s.toolReturned(ctx, f)
 	}
 	free, cancel := s.detached(ctx)
 	defer cancel()
-	if err := s.toolReturned(free, f.task, f.result); err != nil || f.result.Suspend == nil {
+	if err := s.toolReturned(free, f); err != nil || f.result.Suspend == nil {
 		return err
 	}
 	// It waits now, and so may be run again; an at_most_once one is marked as if it

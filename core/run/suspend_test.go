@@ -373,7 +373,7 @@ func TestDecisionBeforeTheWait(t *testing.T) {
 		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: stepped.Head}, got.sink); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"inference_complete", "tool_call_suspended ask", `tool_call_done nap "rested"`, `tool_call_done ask "ask ran"`, "step_end"}
+		want := []string{"inference_complete", "tool_call_suspended ask", `tool_call_done nap "rested"`, "tool_call_resumed ask", `tool_call_done ask "ask ran"`, "step_end"}
 		if diff := cmp.Diff(want, brief(got.lines)); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}

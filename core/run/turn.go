@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -29,9 +30,10 @@ type turnBuilder struct {
 	text    strings.Builder // of the open block
 	kind    core.BlockType  // of the open block; "": none
 	calls   []*callBuilder
-	dropped []string    // ids of calls that a failure has cut off: clients know them
-	spent   *core.Usage // of calls of the model that failed
-	usage   *core.Usage // of the one that runs
+	dropped []string      // ids of calls that a failure has cut off: clients know them
+	spent   *core.Usage   // of calls of the model that failed
+	usage   *core.Usage   // of the one that runs
+	took    time.Duration // all calls of the model together, without the pauses between them
 	stop    core.StopReason
 
 	asked     model.Request // the newest
@@ -56,6 +58,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.endBlock()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
 			t.blocks[len(t.blocks)-1].Origin = t.asked.Model
+			t.emitEcho(len(t.blocks) - 1)
 		}
 	case model.DeltaToolStart:
 		t.start(d)
@@ -91,6 +94,12 @@ func (t *turnBuilder) say(kind core.BlockType, event core.EventType, text string
 	if text != "" {
 		t.emit(core.Event{Type: event, Delta: text}, len(t.blocks), t.text.Len())
 	}
+}
+
+// emitEcho announces what a provider wants back of a block that has ended.
+func (t *turnBuilder) emitEcho(block int) {
+	b := t.blocks[block]
+	t.emit(core.Event{Type: core.EventReasoningEncrypted, EncryptedValue: b.Echo}, block, len(b.Text))
 }
 
 // endBlock ends the open block: from here on its bytes and its index are fixed.
@@ -202,7 +211,7 @@ func (t *turnBuilder) whole() bool {
 //     next call knows nothing of it, so that its own echo goes as well.
 //
 // A call whose arguments are cut off is dropped and announced as cancelled.
-// dropped reports whether there was one.
+// dropped reports whether there was one, or an echo was dropped that was shown.
 func (t *turnBuilder) cut() (dropped bool) {
 	t.spent, t.usage = sum(t.spent, t.usage), nil
 	if t.stop != "" {
@@ -236,6 +245,7 @@ func (t *turnBuilder) cut() (dropped bool) {
 	}
 	if t.said() == "" {
 		for i := range t.blocks {
+			dropped = dropped || t.blocks[i].Echo != nil
 			t.blocks[i].Echo, t.blocks[i].Origin = nil, ""
 		}
 	}
@@ -283,8 +293,8 @@ func (t *turnBuilder) complete() *core.Message {
 	for i, c := range t.calls {
 		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}
 		m.ToolCalls = append(m.ToolCalls, call)
-		t.emit(core.Event{Type: core.EventToolCallReady, CallID: call.ID, Name: call.Name, Arguments: call.Arguments}, len(t.blocks)+i, c.arguments.Len())
+		t.emit(readyEvent(m, i), len(t.blocks)+i, c.arguments.Len())
 	}
-	t.emit(core.Event{Type: core.EventInferenceComplete, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}, len(t.blocks)+len(t.calls), 0)
+	t.emit(completeEvent(m, t.took.Milliseconds()), len(t.blocks)+len(t.calls), 0)
 	return m
 }

@@ -144,7 +144,7 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			calls: [][]model.Delta{{think("hm")}, {think("so"), echo, say("yes"), stopped}},
 			events: []string{
 				"reasoning_delta 1.1.0-2-e hm", "inference_retry",
-				"reasoning_delta 1.1.1-2-e so", "text_delta 1.1.2-3-f yes", "inference_complete 1.1.3-0-i",
+				"reasoning_delta 1.1.1-2-e so", "reasoning_encrypted_value 1.1.1-2-o", "text_delta 1.1.2-3-f yes", "inference_complete 1.1.3-0-i",
 			},
 			asked: []string{"", ""},
 			turn:  `reasoning "hm" reasoning "so" echo "signed" text "yes" end_turn`,
@@ -153,7 +153,8 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			name:  "a thought alone loses the echo that the next call does not know",
 			calls: [][]model.Delta{{think("hm"), echo}, {say("yes"), stopped}},
 			events: []string{
-				"reasoning_delta 1.1.0-2-e hm", "inference_retry", "text_delta 1.1.1-3-f yes", "inference_complete 1.1.2-0-i",
+				"reasoning_delta 1.1.0-2-e hm", "reasoning_encrypted_value 1.1.0-2-o", "inference_retry",
+				"text_delta 1.2.1-3-f yes", "inference_complete 1.2.2-0-i", // behind a void echo, as behind a void call
 			},
 			asked: []string{"", ""},
 			turn:  `reasoning "hm" text "yes" end_turn`,
@@ -162,7 +163,7 @@ func TestARetryGoesOnFromWhatWasShown(t *testing.T) {
 			name:  "a whole thought before text goes back, half a one behind it does not",
 			calls: [][]model.Delta{{think("hm"), echo, say("y"), think("or")}, {say("es"), stopped}},
 			events: []string{
-				"reasoning_delta 1.1.0-2-e hm", "text_delta 1.1.1-1-f y", "reasoning_delta 1.1.2-2-e or", "inference_retry",
+				"reasoning_delta 1.1.0-2-e hm", "reasoning_encrypted_value 1.1.0-2-o", "text_delta 1.1.1-1-f y", "reasoning_delta 1.1.2-2-e or", "inference_retry",
 				"text_delta 1.1.3-2-f es", "inference_complete 1.1.4-0-i",
 			},
 			asked: []string{"", `assistant: (hm "signed") y|` + note},

@@ -70,7 +70,7 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if err != nil {
 		return a.decided, err
 	}
-	f := follower{Runtime: r, key: key, run: a.run, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: key, run: a.run, audience: r.newAudience(listener)}
 	// Where the run can go on, its hint is held back for this stream to go on with
 	// it. So nothing here may depend on the client then: neither how fast it reads
 	// nor whether it is still there. Otherwise all that follows is for the client.
@@ -79,15 +79,35 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	if f.hurry {
 		reading = work
 	}
+	f.greet(reading, id, true)
 	if err := f.resume(reading, a); err != nil && !f.audience.over() {
 		r.wakeNow(work, key, a.head)
 		return a.decided, err
 	}
 	f.hurry = false
 	if head, turn := r.claimInline(work, key, a.head, a.run); turn != nil {
+		f.overtaken(work, head)
 		f.inline(work, head, turn)
 	}
 	return a.decided, f.follow(ctx)
+}
+
+// overtaken shows what somebody else has committed of the run between the head that the
+// stream has shown and the one that it has claimed. The run does not wait for the reader,
+// who comes back when that cannot be read.
+func (f *follower) overtaken(ctx context.Context, head thread.Head) {
+	if f.audience.over() || f.next == 0 || f.next > head.Seq {
+		return
+	}
+	f.hurry = true
+	defer func() { f.hurry = false }()
+	err := f.replay(ctx, head)
+	if err == nil {
+		err = f.showEarly(ctx, head)
+	}
+	if err != nil && !f.audience.over() {
+		f.audience.yield(f.run)
+	}
 }
 
 // decisions are those of one request, when they are taken. Of the two heads, last
@@ -223,7 +243,7 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	f.begin(record)
 	f.replayer.Pass(entries[0])
 	f.next, f.early = turn+1, progress{base: turn + 1, results: len(before.results), tickets: before.tickets}
-	if err := f.replay(ctx, a.head.Seq); err != nil { // what has come since, before a step adds to it
+	if err := f.replay(ctx, a.head); err != nil { // what has come since, before a step adds to it
 		return err
 	}
 	return f.showEarly(ctx, a.head)

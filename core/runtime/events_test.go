@@ -22,11 +22,11 @@ func TestEventsAreYieldedInOrder(t *testing.T) {
 	}{
 		{"a tool", "demo", "echo: hi", []string{
 			"run_start", "step_start", "tool_call_start", "tool_call_delta", "tool_call_delta", "tool_call_ready", "inference_complete",
-			"tool_call_done", "step_end", "step_start", "text_delta", "text_delta", "inference_complete", "step_end", "run_finish natural_end",
+			"state_delta", "tool_call_done", "state_snapshot", "step_end", "step_start", "text_delta", "text_delta", "inference_complete", "step_end", "run_finish natural_end",
 		}},
 		{"a wait", "demo", "approve: it", []string{
 			"run_start", "step_start", "tool_call_start", "tool_call_delta", "tool_call_delta", "tool_call_ready", "inference_complete",
-			"tool_call_suspended", "run_finish suspended",
+			"state_delta", "tool_call_suspended", "run_finish suspended",
 		}},
 		{"no text", "demo", "", []string{`error: the text for agent "demo" is empty`}},
 		{"no such agent", "other", "hi", []string{`error: agent "other" not found, known are: demo`}},

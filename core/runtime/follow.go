@@ -20,11 +20,13 @@ type follower struct {
 	key           core.ThreadKey
 	run, dispatch core.ID
 	audience      audience
+	first         uint64 // sequence of the run's first record; 0: not known, or it has none
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
 	early         progress // of the open round, before the log comes to it
-	hurry         bool     // a run waits until the follower has come this far: it does not wait for its reader
+	shown         shownState
+	hurry         bool // a run waits until the follower has come this far: it does not wait for its reader
 
 	seen   thread.Head // of the last show
 	record core.Run    // as seen has it; no ID before the first show
@@ -126,7 +128,9 @@ func (f *follower) patient(ctx context.Context) (context.Context, context.Cancel
 
 // begin emits run_start, unless the audience has had it.
 func (f *follower) begin(record core.Run) {
+	f.first = record.FirstSeq
 	if f.replayer == nil {
+		f.shown.owed = !f.audience.started || f.shown.again
 		f.replayer = run.NewReplayer(record, f.audience.emit)
 	}
 }
@@ -155,7 +159,7 @@ func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run,
 	if f.next == 0 {
 		f.next = record.FirstSeq // 0 until the first step has committed
 	}
-	if err := f.replay(ctx, head.Seq); err != nil {
+	if err := f.replay(ctx, head); err != nil {
 		return record, false, err
 	}
 	if err := f.showEarly(ctx, head); err != nil {
@@ -178,30 +182,60 @@ func (f *follower) unchanged(head thread.Head) bool {
 	return head.Version == f.seen.Version || known && status == core.RunCreated && f.record.Status == core.RunCreated
 }
 
-// replay emits the run's records up to seq, one read at a time. next says how far it
-// has come, also when it is interrupted: no record is shown twice.
-func (f *follower) replay(ctx context.Context, seq uint64) error {
+// replay emits the run's records that a head covers, one read at a time. next says how
+// far it has come, also when it is interrupted: no record is shown twice. The state
+// comes where the reader has caught up, and not with each step that it was not there
+// for.
+func (f *follower) replay(ctx context.Context, head thread.Head) error {
 	if err := f.pass(ctx); err != nil {
 		return err
 	}
-	if f.next == 0 || f.next > seq {
+	if f.next == 0 {
 		return nil
 	}
-	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, seq) {
+	if f.next > head.Seq {
+		if !f.shown.owed || f.first == 0 || f.next == f.first { // it comes with the first record
+			return nil
+		}
+		return f.showState(ctx, head)
+	}
+	found := false
+	for entry, err := range store.Entries(ctx, f.store, f.records, f.key, f.next, head.Seq) {
 		if err != nil {
 			return err
 		}
 		if entry.Run != f.run {
-			return nil // the next run has begun: this one has written its last record, which was shown
+			break // the next run has begun: this one has written its last record, which was shown
 		}
 		if err := f.ready(ctx); err != nil {
 			return err
 		}
-		if err := f.replayer.Add(entry.Entry); err != nil {
+		// A run that takes the log's tail back begins on the state before that.
+		if f.shown.owed && !found && entry.Superseded == nil {
+			found = true
+			if err := f.showState(ctx, head); err != nil {
+				return err
+			}
+		}
+		if err := f.showRecord(entry); err != nil {
 			return err
 		}
-		f.next++
 	}
+	if err := f.showState(ctx, head); err != nil {
+		return err
+	}
+	return f.replayer.Settle()
+}
+
+// showRecord emits the next record.
+func (f *follower) showRecord(entry store.LogEntry) error {
+	if err := f.shown.pass(entry); err != nil {
+		return err
+	}
+	if err := f.replayer.Add(entry.Entry); err != nil {
+		return err
+	}
+	f.next++
 	return nil
 }
 

@@ -93,8 +93,8 @@ func TestFollowReadsWhatMayHaveChanged(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if got := counting.take(); got["log"] != 1 || got["Q"] > 1 {
-			t.Errorf("read %v until the end, want the log once and the input at most once more", got)
+		if got := counting.take(); got["log"] != 2 || got["Q"] > 1 {
+			t.Errorf("read %v until the end, want the log twice, once for the state that the run begins with, and the input at most once more", got)
 		}
 	})
 }

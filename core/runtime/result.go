@@ -171,7 +171,7 @@ func (r *Runtime) play(ctx context.Context, s mailbox.Submission, listener Liste
 
 // follower returns one that has shown nothing.
 func (r *Runtime) follower(key core.ThreadKey, run core.ID, listener Listener) *follower {
-	return &follower{Runtime: r, key: key, run: run, audience: audience{listener: listener}}
+	return &follower{Runtime: r, key: key, run: run, audience: r.newAudience(listener)}
 }
 
 // end follows the run to its end and reads what it came to.

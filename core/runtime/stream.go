@@ -42,7 +42,8 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if err != nil {
 		return receipt, err
 	}
-	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: r.newAudience(listener)}
+	f.greet(work, core.Identity{Tenant: s.Thread.Tenant, User: s.User}, false)
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
@@ -102,7 +103,7 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 			f.log.ErrorContext(ctx, "inline run stopped, its stream goes on from commits", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 		}
 		if !whole || stepped.Outcome != thread.Continue {
-			f.audience.restart(f.run)
+			f.shown.again = f.audience.restart(f.run)
 			return
 		}
 		head = stepped.Head
@@ -150,6 +151,7 @@ func (r *Runtime) Follow(ctx context.Context, id core.Identity, runID core.ID, l
 	if err != nil {
 		return err
 	}
-	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: audience{listener: listener}}
+	f := follower{Runtime: r, key: key, run: runID, dispatch: dispatch, audience: r.newAudience(listener)}
+	f.greet(ctx, id, false)
 	return f.follow(ctx)
 }

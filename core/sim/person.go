@@ -165,12 +165,13 @@ func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID,
 }
 
 // heard returns what a client does with the events of a stream: a ticket that it
-// hears of can be decided.
+// hears of can be decided, and the rest is what the stream type checks.
 func (th *threadState) heard() func(core.Event) {
 	var run core.ID
-	calls := listening{th, map[string]listened{}}
+	calls, shown := listening{th, map[string]listened{}}, stream{th: th}
 	return func(e core.Event) {
 		calls.hear(e)
+		shown.take(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
 		}

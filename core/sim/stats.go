@@ -21,6 +21,7 @@ type Stats struct {
 	Expired, LeftBehind                int
 	Replayed, Unreplayed               int // runs, and those that could not be
 	Reports                            int // of running tools, that readers heard
+	States, Blind                      int // shown whole in streams; patches on a state that could not be read
 
 	// Worlds in which it happened at least once.
 	With struct {
@@ -43,6 +44,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
 		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
+		{&s.States, &o.States}, {&s.Blind, &o.Blind},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
@@ -105,4 +107,5 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d, inferences failed for good %d\n",
 		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.FailedSteps)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
+	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }

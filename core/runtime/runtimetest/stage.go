@@ -261,7 +261,8 @@ func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, 
 	}
 }
 
-// events writes events down, one line each; "-" marks those without a position.
+// events writes events down, one line each; "-" marks those without a position. What is
+// shown live only is left out: it depends on who steps the run.
 type events struct {
 	mu    sync.Mutex
 	lines []string
@@ -269,6 +270,9 @@ type events struct {
 }
 
 func (e *events) sink(event core.Event) error {
+	if event.Type == core.EventToolCallResumed {
+		return nil
+	}
 	line := string(event.Type)
 	if event.CallID != "" {
 		line += " " + event.CallID

@@ -95,10 +95,10 @@ func (d *director) compareLengths(present []thread.Entry) *Difference {
 	return nil
 }
 
-// plain is an entry without what says who wrote it, after how many failures, and in
-// which versions of the head.
+// plain is an entry without what says who wrote it, after how many failures, in which
+// versions of the head, and how long things took: a replay takes no time.
 func plain(e thread.Entry) thread.Entry {
-	e.Attempt, e.Retried, e.Round = 0, 0, 0
+	e.Attempt, e.Retried, e.Round, e.Duration = 0, 0, 0, 0
 	if e.Failed != nil {
 		failed := *e.Failed
 		failed.Calls = 0

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Events that a live stream and a replay make of the same values. Each is made here,
+// once, so that the two say the same, byte for byte.
+
+// readyEvent says that the arguments of call i of a turn are complete.
+func readyEvent(turn *core.Message, i int) core.Event {
+	call := &turn.ToolCalls[i]
+	return core.Event{
+		Type: core.EventToolCallReady, Time: core.Millis(turn.CreatedAt), MessageID: turn.ID,
+		CallID: call.ID, Name: call.Name, Arguments: call.Arguments,
+	}
+}
+
+// completeEvent says that the model has said its turn, and how long it took, in
+// milliseconds.
+func completeEvent(turn *core.Message, took int64) core.Event {
+	return core.Event{
+		Type: core.EventInferenceComplete, Time: core.Millis(turn.CreatedAt), MessageID: turn.ID,
+		Model: turn.Model, Usage: turn.Usage, StopReason: turn.StopReason, Duration: took,
+	}
+}
+
+// resultEvent announces a stored result. Clients read a JSON value in any case: a
+// text becomes a string, an error an object.
+func resultEvent(entry *thread.Entry) core.Event {
+	m := entry.Message
+	r := m.ToolResult
+	e := core.Event{
+		Type: core.EventToolCallDone, Time: core.Millis(m.CreatedAt), MessageID: m.ID, CallID: r.CallID, Name: r.Name,
+		Result: r.Data, IsError: r.IsError, Outcome: core.CallSucceeded, Status: string(r.Status), Metadata: r.Metadata, Duration: entry.Duration,
+	}
+	if r.IsError {
+		e.Outcome = core.CallFailed
+	}
+	if r.IsError || len(r.Data) == 0 {
+		e.Result, _ = json.Marshal(map[string]string{"error": r.Text()})
+		if !r.IsError {
+			e.Result, _ = json.Marshal(r.Text())
+		}
+	}
+	return e
+}
+
+// suspendedEvent announces a ticket.
+func suspendedEvent(t core.Ticket) core.Event {
+	return core.Event{Type: core.EventToolCallSuspended, CallID: t.Call.ID, Name: t.Call.Name, Ticket: &t}
+}
+
+// errorEvent says what a run ends with. A termination's detail is for clients already.
+func errorEvent(t *core.Termination, at int64) core.Event {
+	text := t.Detail
+	if text == "" {
+		text = "the run ended with an error"
+	}
+	return core.Event{Type: core.EventError, Time: core.Millis(at), Code: t.Code, Error: text}
+}
+
+// finishEvent is the last event of a run that is done, or of a stream whose run waits:
+// no record has the time of that.
+func finishEvent(run *core.Run) core.Event {
+	e := core.Event{
+		Type: core.EventRunFinish, Status: string(run.Status), Time: core.Millis(run.FinishedAt), Steps: run.Steps,
+		Response: run.Response, Termination: run.Termination,
+	}
+	if run.Usage != (core.Usage{}) {
+		usage := run.Usage // a listener may keep it
+		e.Usage = &usage
+	}
+	if run.Status == core.RunWaiting {
+		e.Time, e.Response, e.Termination = 0, "", &core.Termination{Type: core.TerminationSuspended}
+	} else if run.StartedAt > 0 && run.FinishedAt > run.StartedAt {
+		e.Duration = run.FinishedAt - run.StartedAt
+	}
+	return e
+}

@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// stream is what a client has of one stream. It checks what holds for every stream,
+// whoever made its events: a step, or a follower from commits.
+type stream struct {
+	th    *threadState
+	run   core.ID
+	count uint64
+	last  core.Position // of the last event that has one; zero: none, or the step starts again
+	fold  *state.Fold   // the state that the client has; nil: none was shown
+	blind bool          // it was shown none to begin with: there was none, or it could not be read
+}
+
+// take checks the next event: its number, its run, and that it stands behind everything
+// that was shown, so that a client may reconnect there.
+func (s *stream) take(e core.Event) {
+	s.count++
+	if s.count == 1 {
+		s.run = e.RunID
+	}
+	if e.Sequence != s.count || e.RunID != s.run || s.run.IsZero() || e.Time == 0 || e.Step < 1 && e.Type != core.EventRunYield {
+		s.th.fail("event %d of the stream of run %s has another envelope: %+v", s.count, s.run, e)
+	}
+	switch e.Type {
+	case core.EventStepRestarted: // what follows stands where the void part stood, or before
+		s.last, s.fold = core.Position{}, nil // what it had changed may be void
+	case core.EventStateSnapshot:
+		s.takeState(e)
+	case core.EventStateDelta:
+		s.takePatch(e)
+	}
+	if e.Position == "" {
+		return
+	}
+	at, err := core.ParsePosition(e.Position)
+	switch {
+	case err != nil || at.Run != s.run:
+		s.th.fail("%s of run %s stands at %q", e.Type, s.run, e.Position)
+	case s.last != core.Position{} && at.Compare(s.last) <= 0:
+		s.th.fail("%s of run %s stands at %s, behind %s", e.Type, s.run, e.Position, s.last)
+	}
+	s.last = at
+}
+
+// takeState: the whole is what the client has come to with the patches, and a state that
+// the log has.
+func (s *stream) takeState(e core.Event) {
+	if s.fold != nil && !s.blind {
+		if now, _ := s.fold.Snapshot().Document(run.Visible); string(now) != string(e.Snapshot) {
+			s.th.fail("run %s shows the state %s, its patches come to %s", s.run, e.Snapshot, now)
+		}
+	}
+	var document struct {
+		Thread map[string]json.RawMessage `json:"thread"`
+		Run    map[string]json.RawMessage `json:"run"`
+	}
+	if err := json.Unmarshal(e.Snapshot, &document); err != nil {
+		s.th.fail("run %s shows the state %s: %v", s.run, e.Snapshot, err)
+		return
+	}
+	values := map[state.KeyPath]json.RawMessage{}
+	for name, value := range document.Thread {
+		values[state.KeyPath{Scope: state.ScopeThread, Name: name}] = value
+	}
+	for name, value := range document.Run {
+		values[state.KeyPath{Scope: state.ScopeRun, Name: name}] = value
+	}
+	s.fold, s.blind = state.NewFold(state.Restore(e.Revision, values)), false
+	s.th.checkStreamed(e, s.last.Kind == core.PositionRunStart)
+}
+
+// takePatch: what is shown fits what was.
+func (s *stream) takePatch(e core.Event) {
+	if s.fold == nil {
+		s.fold, s.blind = state.NewFold(state.Snapshot{}), true
+	}
+	var patch state.Patch
+	err := json.Unmarshal(e.Patch, &patch)
+	if err == nil {
+		err = s.fold.Apply(patch, e.Revision)
+	}
+	if err != nil && s.blind {
+		s.th.w.Stats.Blind++
+		return
+	}
+	if err != nil {
+		s.th.fail("run %s shows the patch %s to revision %d: %v", s.run, e.Patch, e.Revision, err)
+	}
+}
+
+// checkStreamed: the log has had the state that is shown. What a run finds may be of a
+// revision that the log does not have yet: it takes the log back to an earlier state.
+func (th *threadState) checkStreamed(e core.Event, found bool) {
+	for _, said := range append([]state.Snapshot{{}}, th.states...) {
+		if said.Revision() != e.Revision && !found {
+			continue
+		}
+		for _, s := range []state.Snapshot{said, said.BeginRun()} {
+			if document, _ := s.Document(run.Visible); string(document) == string(e.Snapshot) {
+				th.w.Stats.States++
+				return
+			}
+		}
+	}
+	th.fail("run %s shows the state %s at revision %d, the log has had none such", e.RunID, e.Snapshot, e.Revision)
+}
