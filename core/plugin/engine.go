@@ -57,11 +57,11 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		toolOwners:   map[string]string{},
 		keys:         map[string]string{},
 	}
-	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true})
+	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true, builtin: true})
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
-		id := p.ID()
-		if err := core.CheckName("plugin id", id); err != nil {
+		id, err := IDOf(p)
+		if err != nil {
 			return nil, err
 		}
 		if slices.Contains(ids, id) {
@@ -69,7 +69,7 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		}
 		ids = append(ids, id)
 		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id), sections: o.Sections}
-		err := env.Protect(func() error { return p.Register(r) })
+		err = env.Protect(func() error { return p.Register(r) })
 		if err := errors.Join(err, r.err()); err != nil {
 			return nil, fmt.Errorf("registering plugin %q: %w", id, err)
 		}

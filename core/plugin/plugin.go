@@ -3,7 +3,11 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -18,9 +22,29 @@ type Plugin interface {
 	Register(r *Registrar) error
 }
 
+// IDOf returns a plugin's id. A nil plugin, an id that is no name, and a panic of ID
+// are errors.
+func IDOf(p Plugin) (id string, err error) {
+	if p == nil {
+		return "", errors.New("plugin is nil")
+	}
+	err = env.Protect(func() error {
+		id = p.ID()
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("id of a plugin of type %T: %w", p, err)
+	}
+	return id, core.CheckName("plugin id", id)
+}
+
 // Hook runs at a phase and returns what is to change. C is the phase's context. It
 // may run twice, when another hook changed the same exclusive key: it must not act
 // on the world but through effects. An error ends the run.
+//
+// Like gates, transforms and handlers it must come to an end soon after ctx has:
+// the step waits for it, and whoever waits for the run does so too. Only a tool is
+// left behind.
 type Hook[C any] func(ctx context.Context, c C) (state.Command, error)
 
 // Gate decides about a tool call whose arguments are valid, before it runs, and

@@ -32,6 +32,10 @@ type Section[C any] struct {
 // for. An unknown member, one of another type, and what a method Check() error of C
 // or *C refuses are errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
+	if s.Name == "" {
+		r.refuse("section has no name")
+		return s.Default, nil
+	}
 	value, err := s.decode(r.sections[s.Name])
 	if err != nil {
 		return value, fmt.Errorf("section %q: %w", s.Name, err)
