@@ -62,7 +62,8 @@ type Gate func(ctx context.Context, c GateCall) (Verdict, error)
 type Transform func(ctx context.Context, c BeforeInference, request *model.Request) error
 
 // ActionHandler runs an action at the phase for which it was scheduled. An
-// error is recorded under [FailedScheduledActions]; the action is not retried.
+// error is recorded under [FailedScheduledActions] and logged; the action is not
+// retried, and the run goes on.
 type ActionHandler func(ctx context.Context, c HandlerContext, payload json.RawMessage) (state.Command, error)
 
 // EffectHandler acts on the world after the commit, at most once. An error is
