@@ -42,9 +42,10 @@ func IDOf(p Plugin) (id string, err error) {
 // may run twice, when another hook changed the same exclusive key: it must not act
 // on the world but through effects. An error ends the run.
 //
-// Like gates, transforms and handlers it must come to an end soon after ctx has:
-// the step waits for it, and whoever waits for the run does so too. Only a tool is
-// left behind.
+// Two things hold for hooks, gates, transforms and handlers alike. What they are shown,
+// turns and results included, is shared with the run and must not be changed. And they
+// must come to an end soon after ctx has: the step waits for them, and whoever waits
+// for the run does so too; only a tool is left behind.
 type Hook[C any] func(ctx context.Context, c C) (state.Command, error)
 
 // Gate decides about a tool call whose arguments are valid, before it runs, and

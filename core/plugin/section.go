@@ -25,7 +25,7 @@ import (
 //		l, err := limits.Read(r)
 type Section[C any] struct {
 	Name    string // key in the spec's sections
-	Default C      // of agents without the section, and of members that it leaves out
+	Default C      // of agents without the section, and of members that it leaves out; copied as JSON
 }
 
 // Read returns what the section says for the agent that the plugin is registered
