@@ -17,8 +17,9 @@ import (
 type Plugin interface {
 	// ID names the plugin in agent specs; see [core.CheckName].
 	ID() string
-	// Register declares everything at once; r must not be kept. What it reads of the
-	// agent's sections (see [Section]) holds for this agent alone.
+	// Register declares everything at once; r must not be kept, and what it is given
+	// later counts for nothing. What it reads of the agent's sections (see [Section])
+	// holds for this agent alone.
 	Register(r *Registrar) error
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -299,6 +300,19 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 				t.Errorf("verdict %d, %v, want %d", verdict.Kind, err, test.gate)
 			}
 		})
+	}
+}
+
+func TestARegistrarThatIsKeptChangesNothing(t *testing.T) {
+	var kept *plugin.Registrar
+	e, err := plugin.New([]plugin.Plugin{part{"keeps", func(r *plugin.Registrar) error { kept = r; return nil }}}, plugin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { panic("it ran") })
+	kept.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { panic("it ran") })
+	if e.Listens(core.PhaseStepEnd) || e.Transforms() {
+		t.Error("what was registered after New is part of the engine")
 	}
 }
 
