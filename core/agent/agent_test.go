@@ -215,10 +215,11 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		{"a plugin's tool in the way", with(func(s *agent.Spec) { s.Plugins = []string{"clash"} }), `resolving agent "a": tool "read" of a plugin has the name of a tool of the registry`},
 		{"a filter without plugin", with(func(s *agent.Spec) { s.ActiveHookFilter = []string{"search"} }), `resolving agent "a": active hook filter names plugin "search", which the agent does not have`},
 		{"a tool twice", also(func(p *agent.Parts) { p.Tools = append(p.Tools, named{Name: "read"}) }), `tool "read" is given twice`},
-		{"a nil tool", also(func(p *agent.Parts) { p.Tools = []tool.Tool{nil} }), `tool 0 is nil`},
-		{"a tool without a name", also(func(p *agent.Parts) { p.Tools = []tool.Tool{named{}} }), `tool name is empty`},
+		{"a nil tool", also(func(p *agent.Parts) { p.Tools = []tool.Tool{nil} }), `Parts.Tools[0]: tool is nil`},
+		{"a tool without a name", also(func(p *agent.Parts) { p.Tools = []tool.Tool{named{}} }), `Parts.Tools[0]: tool name is empty`},
 		{"a plugin twice", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}, bringer{"search", "y"}) }), `plugin "search" is given twice`},
-		{"a nil plugin", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{nil} }), `plugin 0 is nil`},
+		{"a nil plugin", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{nil} }), `Parts.Plugins[0]: plugin is nil`},
+		{"a plugin that is a nil pointer", also(func(p *agent.Parts) { p.Plugins = []plugin.Plugin{(*pointer)(nil)} }), `Parts.Plugins[0]: id of a plugin of type *agent_test.pointer: panic: runtime error: invalid memory address or nil pointer dereference`},
 		{"a plugin that no agent names", also(func(p *agent.Parts) { p.Plugins = append(p.Plugins, bringer{"search", "x"}) }), `plugin "search" is named by no agent`},
 		{"no such delegate", with(func(s *agent.Spec) { s.Delegates = []string{"a", "x"} }), `resolving agent "a": delegate agent "x" not found, known are: a`},
 		{"a pattern for a name", with(func(s *agent.Spec) { s.ExcludedTools = []string{"d*"} }), `resolving agent "a": tool "d*" not found, known are: drop, read, write; patterns belong into excluded_tool_patterns`},
@@ -237,3 +238,9 @@ func TestNewRegistryFindsBrokenParts(t *testing.T) {
 		})
 	}
 }
+
+// pointer is a plugin that cannot be asked when it is nil.
+type pointer struct{ id string }
+
+func (p *pointer) ID() string                     { return p.id }
+func (*pointer) Register(*plugin.Registrar) error { return nil }

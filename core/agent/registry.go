@@ -69,7 +69,7 @@ func NewRegistry(parts Parts) (*Registry, error) {
 		}
 	}
 	r.ids = slices.Sorted(maps.Keys(r.resolved))
-	if err := r.checkNames(parts); err != nil {
+	if err := r.checkNames(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -102,7 +102,7 @@ func wrap(id string, err error) error {
 }
 
 // checkNames looks at what names agents, and at plugins that none of them names.
-func (r *Registry) checkNames(parts Parts) error {
+func (r *Registry) checkNames() error {
 	if r.preset != "" && !r.Has(r.preset) {
 		return notFound("default agent", r.preset, r.ids)
 	}
@@ -118,8 +118,8 @@ func (r *Registry) checkNames(parts Parts) error {
 			named[p] = true
 		}
 	}
-	for _, p := range parts.Plugins {
-		if id := p.ID(); len(r.ids) > 0 && !named[id] {
+	for _, id := range slices.Sorted(maps.Keys(r.code.plugins)) {
+		if len(r.ids) > 0 && !named[id] {
 			return core.Errorf(core.CodeInvalid, "plugin %q is named by no agent", id)
 		}
 	}

@@ -51,26 +51,25 @@ func newCode(parts Parts) (*code, error) {
 		return nil, err
 	}
 	for i, t := range parts.Tools {
-		if t == nil {
-			return nil, fmt.Errorf("tool %d is nil", i)
+		admitted, err := tool.Admit(t)
+		if err != nil {
+			return nil, fmt.Errorf("Parts.Tools[%d]: %w", i, err)
 		}
-		spec := t.Spec()
-		if err := spec.Check(); err != nil {
-			return nil, err
+		name := admitted.Spec().Name
+		if _, exists := c.tools[name]; exists {
+			return nil, fmt.Errorf("tool %q is given twice", name)
 		}
-		if _, exists := c.tools[spec.Name]; exists {
-			return nil, fmt.Errorf("tool %q is given twice", spec.Name)
-		}
-		c.tools[spec.Name] = t
+		c.tools[name] = admitted
 	}
 	for i, p := range parts.Plugins {
-		if p == nil {
-			return nil, fmt.Errorf("plugin %d is nil", i)
+		id, err := plugin.IDOf(p)
+		if err != nil {
+			return nil, fmt.Errorf("Parts.Plugins[%d]: %w", i, err)
 		}
-		if _, exists := c.plugins[p.ID()]; exists {
-			return nil, fmt.Errorf("plugin %q is given twice", p.ID())
+		if _, exists := c.plugins[id]; exists {
+			return nil, fmt.Errorf("plugin %q is given twice", id)
 		}
-		c.plugins[p.ID()] = p
+		c.plugins[id] = p
 	}
 	return c, nil
 }

@@ -16,7 +16,7 @@ type Model interface {
 	Stream(ctx context.Context, request Request) iter.Seq2[Delta, error]
 }
 
-// Request is one inference.
+// Request is one inference. Its slices are shared with the run and must not be changed.
 type Request struct {
 	Model       string           // the provider's name of the model
 	System      string           // the agent's system prompt, and what plugins add to it

@@ -43,13 +43,9 @@ type Options struct {
 	Sections map[string]json.RawMessage // of its spec: see [Section]
 }
 
-// New registers the plugins in order. Two plugins with one id or one key, a filter
-// that names none of the plugins, and whatever Register refuses are errors that name
-// the plugin.
-func New(plugins []Plugin, o Options) (*Engine, error) {
-	filter := o.Filter
-	e := &Engine{
-		agent:        o.Agent,
+func empty(agent Agent) *Engine {
+	return &Engine{
+		agent:        agent,
 		hooks:        map[core.Phase][]hook{},
 		actions:      map[duty]actionHandler{},
 		effects:      map[string]effectHandler{},
@@ -57,11 +53,18 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		toolOwners:   map[string]string{},
 		keys:         map[string]string{},
 	}
-	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true})
+}
+
+// New registers the plugins in order. Two plugins with one id or one key, a filter
+// that names none of the plugins, and whatever Register refuses are errors that name
+// the plugin.
+func New(plugins []Plugin, o Options) (*Engine, error) {
+	filter, e := o.Filter, empty(o.Agent)
+	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true, builtin: true})
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
-		id := p.ID()
-		if err := core.CheckName("plugin id", id); err != nil {
+		id, err := IDOf(p)
+		if err != nil {
 			return nil, err
 		}
 		if slices.Contains(ids, id) {
@@ -69,7 +72,8 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		}
 		ids = append(ids, id)
 		r := &Registrar{engine: e, plugin: id, active: len(filter) == 0 || slices.Contains(filter, id), sections: o.Sections}
-		err := env.Protect(func() error { return p.Register(r) })
+		err = env.Protect(func() error { return p.Register(r) })
+		r.engine = empty(Agent{}) // a plugin that keeps r cannot change what runs already share
 		if err := errors.Join(err, r.err()); err != nil {
 			return nil, fmt.Errorf("registering plugin %q: %w", id, err)
 		}

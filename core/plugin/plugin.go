@@ -3,7 +3,11 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -13,14 +17,36 @@ import (
 type Plugin interface {
 	// ID names the plugin in agent specs; see [core.CheckName].
 	ID() string
-	// Register declares everything at once; r must not be kept. What it reads of the
-	// agent's sections (see [Section]) holds for this agent alone.
+	// Register declares everything at once; r must not be kept, and what it is given
+	// later counts for nothing. What it reads of the agent's sections (see [Section])
+	// holds for this agent alone.
 	Register(r *Registrar) error
+}
+
+// IDOf returns a plugin's id. A nil plugin, an id that is no name, and a panic of ID
+// are errors.
+func IDOf(p Plugin) (id string, err error) {
+	if p == nil {
+		return "", errors.New("plugin is nil")
+	}
+	err = env.Protect(func() error {
+		id = p.ID()
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("id of a plugin of type %T: %w", p, err)
+	}
+	return id, core.CheckName("plugin id", id)
 }
 
 // Hook runs at a phase and returns what is to change. C is the phase's context. It
 // may run twice, when another hook changed the same exclusive key: it must not act
 // on the world but through effects. An error ends the run.
+//
+// Two things hold for hooks, gates, transforms and handlers alike. What they are shown,
+// turns and results included, is shared with the run and must not be changed. And they
+// must come to an end soon after ctx has: the step waits for them, and whoever waits
+// for the run does so too; only a tool is left behind.
 type Hook[C any] func(ctx context.Context, c C) (state.Command, error)
 
 // Gate decides about a tool call whose arguments are valid, before it runs, and
@@ -38,7 +64,8 @@ type Gate func(ctx context.Context, c GateCall) (Verdict, error)
 type Transform func(ctx context.Context, c BeforeInference, request *model.Request) error
 
 // ActionHandler runs an action at the phase for which it was scheduled. An
-// error is recorded under [FailedScheduledActions]; the action is not retried.
+// error is recorded under [FailedScheduledActions] and logged; the action is not
+// retried, and the run goes on.
 type ActionHandler func(ctx context.Context, c HandlerContext, payload json.RawMessage) (state.Command, error)
 
 // EffectHandler acts on the world after the commit, at most once. An error is

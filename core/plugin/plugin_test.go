@@ -11,6 +11,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
@@ -302,6 +303,19 @@ func TestFilterTurnsOffHooksGatesAndToolsOnly(t *testing.T) {
 	}
 }
 
+func TestARegistrarThatIsKeptChangesNothing(t *testing.T) {
+	var kept *plugin.Registrar
+	e, err := plugin.New([]plugin.Plugin{part{"keeps", func(r *plugin.Registrar) error { kept = r; return nil }}}, plugin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.OnStepEnd(func(context.Context, plugin.StepEnd) (state.Command, error) { panic("it ran") })
+	kept.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { panic("it ran") })
+	if e.Listens(core.PhaseStepEnd) || e.Transforms() {
+		t.Error("what was registered after New is part of the engine")
+	}
+}
+
 func TestNewNamesWhatIsWrong(t *testing.T) {
 	register := func(f func(r *plugin.Registrar)) plugin.Plugin {
 		return part{"bad", func(r *plugin.Registrar) error { f(r); return nil }}
@@ -320,11 +334,21 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"one id twice", []plugin.Plugin{part{id: "a"}, part{id: "a"}}, nil, `plugin "a" is given twice`},
 		{"filter without plugin", []plugin.Plugin{part{id: "a"}}, []string{"b"}, `active hook filter names plugin "b", which the agent does not have`},
 		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
-		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions" is already registered by plugin "runtime"`},
+		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions": names that begin with "reveille." are the runtime's`},
 		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}) })}, nil, `state key "x" has no Apply`},
 		{"a nil hook", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook(core.PhaseStepEnd, nil) })}, nil, `registering plugin "bad": hook of phase "step_end" is nil`},
 		{"no such phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Hook("later", write(log, "x")) })}, nil, `registering plugin "bad": hook of phase "later", which does not exist`},
 		{"a nil hook of a phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.OnRunEnd(nil) })}, nil, `registering plugin "bad": hook of phase "run_end" is nil`},
+		{"a key of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Counter("reveille.mine", state.ScopeRun)) })}, nil, `registering plugin "bad": state key "reveille.mine": names that begin with "reveille." are the runtime's`},
+		{"an action of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) {
+			r.Action(core.PhaseStepEnd, "reveille.mine", func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
+				return state.Command{}, nil
+			})
+		})}, nil, `registering plugin "bad": action "reveille.mine": names that begin with "reveille." are the runtime's`},
+		{"an effect of the runtime's", []plugin.Plugin{register(func(r *plugin.Registrar) {
+			r.Effect("reveille.mine", func(context.Context, plugin.HandlerContext, json.RawMessage) error { return nil })
+		})}, nil, `registering plugin "bad": effect "reveille.mine": names that begin with "reveille." are the runtime's`},
+		{"a section without a name", []plugin.Plugin{register(func(r *plugin.Registrar) { _, _ = plugin.Section[int]{}.Read(r) })}, nil, `registering plugin "bad": section has no name`},
 		{"a nil key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(nil) })}, nil, `registering plugin "bad": state key is nil`},
 		{"a nil transform", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Transform(nil) })}, nil, `registering plugin "bad": transform is nil`},
 		{"a nil gate", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Gate(nil) })}, nil, `registering plugin "bad": gate is nil`},

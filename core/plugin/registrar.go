@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -12,12 +13,13 @@ import (
 )
 
 // Registrar takes what one plugin adds. What is wrong with it (a phase that
-// does not exist, a nil function, a key that another plugin has) comes back
-// from [New].
+// does not exist, a nil function, a key that another plugin has, a name that begins
+// with "reveille.") comes back from [New].
 type Registrar struct {
 	engine   *Engine
 	plugin   string
 	active   bool // passes the hook filter
+	builtin  bool // it is the runtime itself that registers
 	sections map[string]json.RawMessage
 	errs     []error
 }
@@ -57,6 +59,9 @@ func (r *Registrar) Key(k interface{ Definition() state.Definition }) {
 		return
 	}
 	d := k.Definition()
+	if r.reserved("state key", d.Name()) {
+		return
+	}
 	if owner, exists := r.engine.keys[d.Name()]; exists {
 		r.refuse("state key %q is already registered by plugin %q", d.Name(), owner)
 		return
@@ -166,22 +171,19 @@ func (r *Registrar) Gate(g Gate) {
 
 // Tool adds a tool.
 func (r *Registrar) Tool(t tool.Tool) {
-	if t == nil {
-		r.refuse("tool is nil")
-		return
-	}
-	spec := t.Spec()
-	if err := spec.Check(); err != nil {
+	admitted, err := tool.Admit(t)
+	if err != nil {
 		r.refuse("%w", err)
 		return
 	}
-	if owner, exists := r.engine.toolOwners[spec.Name]; exists {
-		r.refuse("tool %q is already registered by plugin %q", spec.Name, owner)
+	name := admitted.Spec().Name
+	if owner, exists := r.engine.toolOwners[name]; exists {
+		r.refuse("tool %q is already registered by plugin %q", name, owner)
 		return
 	}
-	r.engine.toolOwners[spec.Name] = r.plugin
+	r.engine.toolOwners[name] = r.plugin
 	if r.active {
-		r.engine.tools = append(r.engine.tools, t)
+		r.engine.tools = append(r.engine.tools, admitted)
 	}
 }
 
@@ -190,6 +192,9 @@ func (r *Registrar) Tool(t tool.Tool) {
 // side by side on one state, so an action that an earlier phase scheduled for a
 // tool phase runs once for each of them.
 func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
+	if r.reserved("action", key) {
+		return
+	}
 	at := duty{phase, key}
 	owner, exists := r.engine.actions[at]
 	switch {
@@ -208,6 +213,9 @@ func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
 // Effect adds the handler of effects under key. It holds even when the
 // plugin's hooks are filtered out.
 func (r *Registrar) Effect(key string, h EffectHandler) {
+	if r.reserved("effect", key) {
+		return
+	}
 	owner, exists := r.engine.effects[key]
 	switch {
 	case h == nil || key == "":
@@ -217,6 +225,19 @@ func (r *Registrar) Effect(key string, h EffectHandler) {
 	default:
 		r.engine.effects[key] = effectHandler{r.plugin, h}
 	}
+}
+
+// runtimePrefix begins the names of the runtime's own keys, actions and effects: a
+// later version may have more of them.
+const runtimePrefix = "reveille."
+
+// reserved refuses a name that is the runtime's.
+func (r *Registrar) reserved(what, name string) bool {
+	if r.builtin || !strings.HasPrefix(name, runtimePrefix) {
+		return false
+	}
+	r.refuse("%s %q: names that begin with %q are the runtime's", what, name, runtimePrefix)
+	return true
 }
 
 func (r *Registrar) refuse(format string, args ...any) {

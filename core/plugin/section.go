@@ -25,13 +25,17 @@ import (
 //		l, err := limits.Read(r)
 type Section[C any] struct {
 	Name    string // key in the spec's sections
-	Default C      // of agents without the section, and of members that it leaves out
+	Default C      // of agents without the section, and of members that it leaves out; copied as JSON
 }
 
 // Read returns what the section says for the agent that the plugin is registered
 // for. An unknown member, one of another type, and what a method Check() error of C
 // or *C refuses are errors that name the section.
 func (s Section[C]) Read(r *Registrar) (C, error) {
+	if s.Name == "" {
+		r.refuse("section has no name")
+		return s.Default, nil
+	}
 	value, err := s.decode(r.sections[s.Name])
 	if err != nil {
 		return value, fmt.Errorf("section %q: %w", s.Name, err)

@@ -10,7 +10,8 @@ import (
 )
 
 // Action declares a kind of scheduled work, with a payload of type P that is stored
-// as JSON. Each time that it is scheduled, a [state.Action] results.
+// as JSON. Each time that it is scheduled, a [state.Action] results. One that is
+// scheduled behind the last time that the run comes to its phase is dropped with the run.
 type Action[P any] struct {
 	Phase core.Phase // at which it runs
 	Name  string     // unique for the phase

@@ -34,16 +34,19 @@ type Verdict struct {
 // Allow is the verdict of a gate that has nothing to object.
 var Allow = Verdict{}
 
-// Block returns the verdict that ends the run; the reason is for people.
+// Block returns the verdict that ends the run; the reason is for people, who are
+// shown its first 4 KiB.
 func Block(reason string) Verdict { return Verdict{Kind: VerdictBlock, Reason: reason} }
 
-// Suspend returns the verdict that makes the call wait for a decision.
+// Suspend returns the verdict that makes the call wait for a decision. A request that
+// [tool.CheckTicketRequest] refuses becomes the call's error result.
 func Suspend(request core.TicketRequest) Verdict {
 	return Verdict{Kind: VerdictSuspend, Suspend: &request}
 }
 
 // SetResult returns the verdict that gives the call its result; its tool does not
-// run. CallID and Name are filled in.
+// run. CallID and Name are filled in. One that [tool.CheckResult] refuses becomes an
+// error result that says so.
 func SetResult(result core.ToolResult) Verdict {
 	return Verdict{Kind: VerdictSetResult, Result: &result}
 }

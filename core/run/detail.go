@@ -33,6 +33,8 @@ func detail(code, where string, cause error) string {
 		return where + " panicked"
 	case errors.As(cause, &panicked) && code == "model":
 		return "the model adapter panicked"
+	case errors.As(cause, &panicked) && where != "":
+		return where + ": code of the agent panicked"
 	case errors.As(cause, &panicked):
 		return "code of the agent panicked"
 	case where != "" && general != "":

@@ -22,7 +22,7 @@ func TestWhatClientsReadOfAFailure(t *testing.T) {
 		{"a model that does", "model", "", fmt.Errorf("call: %w", public), "the quota is used up"},
 		{"what a model says, of something else", "plugin", "", public, "a plugin failed"},
 		{"a model adapter that panicked", "model", "", fmt.Errorf("call: %w", panicked), "the model adapter panicked"},
-		{"a hook that panicked", "plugin", "phase run_start", panicked, "code of the agent panicked"},
+		{"a hook that panicked", "plugin", "phase run_start", panicked, "phase run_start: code of the agent panicked"},
 		{"a hook", "plugin", "phase run_start", secret, "phase run_start: a plugin failed"},
 		{"a record", "encoding", "", secret, "what the run made cannot be stored"},
 		{"a record's size", "too_large", "", secret, "what the run made is too large to be stored"},

@@ -93,10 +93,14 @@ func (r *round) gate(ctx context.Context, t *task) error {
 	end := conclusion{hooks: t.hooks, decision: t.decision}
 	switch verdict.Kind {
 	case plugin.VerdictBlock:
-		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+verdict.Reason), verdict.Reason
+		reason := bounded(verdict.Reason)
+		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
 	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
 		end.result = tool.Result{ToolResult: *verdict.Result}
 		end.result.Status = core.ResultSet
+		if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
+			end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
+		}
 	case plugin.VerdictSuspend:
 		return r.suspend(ctx, t, *verdict.Suspend, false)
 	default: // its tool starts when the gates of its siblings have been asked, too

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -60,12 +61,32 @@ func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
 	if err := env.Protect(func() error { end = p.Check(view); return nil }); err != nil {
 		return nil, endAt("stop_policy", fmt.Sprintf("stop policy %q", stop.Name(p)), err)
 	}
-	if end != nil && end.Type == "" {
-		typed := *end
-		typed.Type = core.TerminationStopped
-		end = &typed
+	if end == nil {
+		return nil, nil
 	}
-	return end, nil
+	settled := *end // it may be one that the policy keeps
+	switch settled.Type {
+	case "":
+		settled.Type = core.TerminationStopped
+	case core.TerminationStopped, core.TerminationBehavior, core.TerminationNatural, core.TerminationBlocked, core.TerminationError:
+	default: // what only the runtime can say, or nothing at all
+		what := fmt.Sprintf("stop policy %q ends the run as %q, which no policy can", stop.Name(p), core.Excerpt(string(settled.Type)))
+		return nil, endAt("stop_policy", what, errors.New("no end that a policy may give"))
+	}
+	settled.Code = core.Excerpt(settled.Code)
+	settled.Detail = bounded(settled.Detail)
+	return &settled, nil
+}
+
+// maxDetail bounds, in bytes, what a policy or a gate says for people: it is stored
+// with the run's record, and every reader of the run is shown it.
+const maxDetail = 4 << 10
+
+func bounded(text string) string {
+	if len(text) <= maxDetail {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDetail], "") + "..."
 }
 
 // ofRun returns the messages at the end that are the run's.

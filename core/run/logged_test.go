@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
@@ -124,6 +126,38 @@ func TestADeadLetterIsLogged(t *testing.T) {
 		const want = `level=WARN msg="run ends with an error"`
 		if n := strings.Count(log.String(), want); n != 1 || !strings.Contains(log.String(), "code=dead_letter") {
 			t.Errorf("the log says %s\nwant one line %s with its code", log.String(), want)
+		}
+	})
+}
+
+// A scheduled action that fails ends nothing and changes nothing, so the log alone can
+// say that it did: once for each, by the commit that keeps it.
+func TestAFailedActionIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		asks := pluginFunc{"asks", func(r *plugin.Registrar) {
+			r.OnBeforeInference(func(_ context.Context, c plugin.BeforeInference) (state.Command, error) {
+				wrong := plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "k", Text: "t", Target: "systm"})
+				return state.Combine(wrong, plugin.AddContextMessage.Schedule(plugin.ContextMessage{Text: "t"})), nil
+			})
+		}}
+		w := newWorld(t, options{
+			logger: slog.New(slog.NewTextHandler(&log, nil)), plugins: []plugin.Plugin{asks},
+			model: replies(calls("echo", `{"text":"a"}`), text("ok")),
+		})
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			if _, failed, found := strings.Cut(line, `msg="scheduled action failed" `); found {
+				_, failed, _ = strings.Cut(failed, "action=")
+				got = append(got, strings.TrimSpace(failed))
+			}
+		}
+		wrong := `reveille.add_context_message phase=before_inference error="context message \"k\" has the target \"systm\", allowed are [\"system\" \"session\" \"conversation\" \"suffix_system\"]"`
+		missing := `reveille.add_context_message phase=before_inference error="the context message has no key"`
+		if diff := cmp.Diff([]string{wrong, missing, wrong, missing}, got); diff != "" {
+			t.Errorf("failed actions in the log (-want +got):\n%s", diff)
 		}
 	})
 }

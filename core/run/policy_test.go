@@ -312,6 +312,42 @@ func TestWhichPolicyIsAskedFirst(t *testing.T) {
 	}
 }
 
+// What a policy gives is stored with the run and shown to clients: it is an end that a
+// policy can give, and its texts are bounded.
+func TestWhatAPolicyMayGive(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	tests := []struct {
+		name string
+		give core.Termination
+		want core.Termination
+	}{
+		{"no type", core.Termination{Code: "mine"}, core.Termination{Type: "stopped", Code: "mine"}},
+		{"behaviour", core.Termination{Type: core.TerminationBehavior, Code: "mine"}, core.Termination{Type: "behavior_requested", Code: "mine"}},
+		{"long texts", core.Termination{Code: long, Detail: long}, core.Termination{Type: "stopped", Code: long[:61] + "...", Detail: long[:4096] + "..."}},
+		{
+			"a type that does not exist", core.Termination{Type: "bored"},
+			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "stop.Func" ends the run as "bored", which no policy can`},
+		},
+		{
+			"a type that is the runtime's", core.Termination{Type: core.TerminationSuspended},
+			core.Termination{Type: "error", Code: "stop_policy", Detail: `stop policy "stop.Func" ends the run as "suspended", which no policy can`},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gives := stop.Func(func(stop.View) *core.Termination { return &tt.give })
+				w := newWorld(t, options{model: replies(text("done")), stop: []stop.Policy{gives}})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if diff := cmp.Diff(&tt.want, w.runRecord(t, receipt.RunID).Termination); diff != "" {
+					t.Errorf("the run ended (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 // A policy that panics ends its run, in whatever step it does.
 func TestPolicyThatPanics(t *testing.T) {
 	const end = ` {"type":"error","code":"stop_policy","detail":"stop policy \"stop.Func\" panicked"} ""`

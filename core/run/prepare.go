@@ -45,6 +45,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
 		}
 	}
+	if len(request.Tools) == 0 { // providers refuse a choice of nothing
+		request.ToolChoice = model.ToolChoice{}
+	}
 	request.Messages = d.arrange(&request, asked.Messages, said)
 	if d.agent.Engine.Transforms() {
 		return d.transform(ctx, request)

@@ -61,7 +61,7 @@ func told(r model.Request) []string {
 	for _, t := range r.Tools {
 		tools = append(tools, t.Name)
 	}
-	lines = append(lines, "tools "+strings.Join(tools, " "))
+	lines = append(lines, strings.TrimSpace("tools "+strings.Join(tools, " ")))
 	parameters, _ := json.Marshal(struct {
 		MaxTokens     int                   `json:",omitzero"`
 		Temperature   *float64              `json:",omitzero"`
@@ -169,6 +169,13 @@ func TestRequestOfAStep(t *testing.T) {
 			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.ExcludeTool.Schedule("echo") })},
 			first:   []string{"model small", "user hi", "tools look", "{}"},
 			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
+			name:    "where all tools are hidden nothing is chosen",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolRequired}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.IncludeOnlyTools.Schedule([]string{}) })},
+			first:   []string{"model small", "user hi", "tools", "{}"},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools", "{}"},
 		},
 		{
 			name: "a prompt of context alone, and what a tool of the step before has asked for",
@@ -365,7 +372,7 @@ func TestFailedTransformEndsTheRun(t *testing.T) {
 		}})})
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, nil)
-		if got, want := w.end(t, key, receipt), `done 0 {"type":"error","code":"plugin","detail":"code of the agent panicked"} ""`; got != want || len(m.requests) != 0 {
+		if got, want := w.end(t, key, receipt), `done 0 {"type":"error","code":"plugin","detail":"request transform: code of the agent panicked"} ""`; got != want || len(m.requests) != 0 {
 			t.Errorf("after %d requests the run is %s\nwant %s", len(m.requests), got, want)
 		}
 	})

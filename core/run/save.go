@@ -86,6 +86,7 @@ func (d *draft) committed(ctx context.Context) {
 	d.remember()
 	// Taken before begin: the draft is another one then.
 	effects, m := d.effects, d.moment("", plugin.Moment{})
+	d.warnOfFailedActions(ctx, d.entries)
 	d.begin()
 	d.runEffects(ctx, m, effects)
 }

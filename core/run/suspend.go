@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A call comes to wait in three moves, in this order whatever crashes between them:
@@ -49,7 +50,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 		r.warn(ctx, "tool call failed", "call", t.call.ID, "tool", t.call.Name, "error", why)
 		return r.conclude(ctx, t.index, conclusion{result: synthetic(core.ResultError, "execution failed: "+why), hooks: t.hooks, decision: t.decision})
 	}
-	if err := core.CheckName("suspension id", s.ID); err != nil {
+	if err := tool.CheckTicketRequest(s); err != nil { // a gate's: of a tool Execute has checked it
 		return refuse(err.Error())
 	}
 	if slices.Contains(t.suspended, s.ID) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,6 +77,21 @@ func TestToolGate(t *testing.T) {
 		{"allowed by all", []plugin.Verdict{plugin.Allow, plugin.Allow}, agent.Sequential, all, []string{"a ok", "b ok", "c ok"}, "", natural, ok(`ok: "b ran"`)},
 		{"a result is given", []plugin.Verdict{plugin.Allow, gives("1")}, agent.Sequential, ac, []string{"a ok", "b set", "c ok"}, "", natural, ok("set: 1")},
 		{"the first of two results", []plugin.Verdict{gives("1"), gives("2")}, agent.Sequential, ac, []string{"a ok", "b set", "c ok"}, "", natural, ok("set: 1")},
+		{
+			"a result that is not JSON", []plugin.Verdict{gives("{")}, agent.Sequential, ac, []string{"a ok", "b error", "c ok"}, "", natural,
+			ok("error: a gate has set a result that cannot be stored: the result's data is not JSON"),
+		},
+		{
+			"a result that is too large", []plugin.Verdict{plugin.SetResult(core.ToolResult{Message: strings.Repeat("x", tool.MaxResult+1)})}, agent.Sequential,
+			ac, []string{"a ok", "b error", "c ok"}, "", natural,
+			ok("error: a gate has set a result that cannot be stored: result is larger than 1048576 bytes"),
+		},
+		{
+			"a suspension that no payload could end",
+			[]plugin.Verdict{plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ResponseSchema: json.RawMessage(`[]`)}})}, agent.Sequential,
+			ac, []string{"a ok", "b error", "c ok"}, "", natural,
+			ok("error: execution failed: the suspension's response schema: not a JSON Schema: it is of type array"),
+		},
 		{
 			"suspend over a result, in a sequential round: what is behind it waits, too", []plugin.Verdict{gives("1"), suspends("s")}, agent.Sequential,
 			[]string{"a"}, []string{"a ok"}, "waiting [done suspended new]", "", nil,

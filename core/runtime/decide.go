@@ -16,7 +16,7 @@ import (
 // belongs to another user, which is core.CodeNotFound. It does not wait for what
 // comes of it: the run goes on in the queue.
 func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d mailbox.Deciding) (mailbox.Decided, error) {
-	key, _, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
+	key, _, ok, err := r.mailbox.Locate(ctx, r.tenantOf(id), runID)
 	if err != nil {
 		return mailbox.Decided{}, err
 	}
@@ -30,7 +30,7 @@ func (r *Runtime) Decide(ctx context.Context, id core.Identity, runID core.ID, d
 
 // DecideThread is Decide for the open run of a thread.
 func (r *Runtime) DecideThread(ctx context.Context, id core.Identity, threadID string, d mailbox.Deciding) (mailbox.Decided, error) {
-	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
+	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: threadID}
 	if err := key.Check(); err != nil {
 		return mailbox.Decided{}, err
 	}

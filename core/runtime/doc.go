@@ -13,9 +13,9 @@
 //	})
 //	result, err := r.Run(ctx, "guide", "What is the weather in Oslo?")
 //
-// [Runtime.RunInput] goes on with a thread. A run whose call waits for a person returns
-// with its tickets, and [Runtime.Resume] goes on with it. The examples of this package
-// are whole programs.
+// [Runtime.RunInput] goes on with a thread: r.RunInput(ctx, result.Next("And in Rome?")).
+// A run whose call waits for a person returns with its tickets, and [Runtime.Resume]
+// goes on with it. The examples of this package are whole programs.
 //
 // # In a host
 //

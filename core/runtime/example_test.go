@@ -87,15 +87,12 @@ func ExampleRuntime_RunInput() {
 		fmt.Println(err)
 		return
 	}
-	_, err = r.RunInput(ctx, mailbox.Submission{
-		Thread: core.ThreadKey{Thread: first.Thread}, AgentID: "parrot",
-		Messages: []core.Message{core.UserMessage("", "and bye")},
-	})
+	_, err = r.RunInput(ctx, first.Next("and bye"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	page, err := r.Messages(ctx, core.Identity{Tenant: runtime.LocalTenant}, first.Thread, runtime.MessageQuery{})
+	page, err := r.Messages(ctx, core.Identity{}, first.Thread, runtime.MessageQuery{})
 	for _, m := range page.Messages {
 		fmt.Println(m.Role, "/", m.Text())
 	}

@@ -13,7 +13,7 @@ import (
 // are taken. It is the one place where a read is refused: every read begins here,
 // or in the mailbox for what it writes.
 func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
-	key := core.ThreadKey{Tenant: id.Tenant, Thread: threadID}
+	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: threadID}
 	if err := key.Check(); err != nil {
 		return key, thread.Head{}, err
 	}
@@ -29,11 +29,21 @@ func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string
 	return key, head, nil
 }
 
+// tenantOf is the tenant that an identity is of. Where everything is one program's own,
+// none is [LocalTenant], as [Runtime.RunInput] has it; a host's callers must have one,
+// since a check that was forgotten would let them read somebody's.
+func (r *Runtime) tenantOf(id core.Identity) string {
+	if id.Tenant == "" && r.solo != nil {
+		return LocalTenant
+	}
+	return id.Tenant
+}
+
 // locate finds a run on somebody's behalf: by its pointer, which is there before the
 // run is, and then as visible does. The dispatch is the one that the pointer names,
 // with which the mailbox reads a run that has no record yet.
 func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, core.ID, thread.Head, error) {
-	key, dispatch, ok, err := r.mailbox.Locate(ctx, id.Tenant, runID)
+	key, dispatch, ok, err := r.mailbox.Locate(ctx, r.tenantOf(id), runID)
 	if err != nil {
 		return key, dispatch, thread.Head{}, err
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// LocalTenant is the tenant of threads of callers that name none.
+// LocalTenant is the tenant of threads of callers that name none. In a runtime of [New]
+// it is that of an empty core.Identity, too.
 const LocalTenant = "local"
 
 // Result is what a run came to, or how it stands while it waits.
@@ -27,14 +28,26 @@ type Result struct {
 	Messages    []core.Message   // what the run has stored: its input, turns and results of tools, oldest first
 	Usage       core.Usage       // of all its steps
 	State       state.Snapshot   // of the thread and the run as the run left it; a key's Read reads it
-	Thread      string           // id of the thread, for a [mailbox.Submission] that goes on with it
+	Thread      string           // id of the thread; Next goes on with it
 	Run         core.Run         // its record: id, steps, times
 
 	identity core.Identity // on whose behalf the run is
 }
 
+// Next returns the input that goes on with the result's thread, for
+// [Runtime.RunInput] and [Runtime.EventsOf]: a text for the same agent, on behalf of
+// the same user. Its other fields can be set before it is submitted.
+func (r Result) Next(text string) mailbox.Submission {
+	return mailbox.Submission{
+		Thread: core.ThreadKey{Tenant: r.identity.Tenant, Thread: r.Thread}, User: r.identity.User,
+		AgentID: r.Run.AgentID, Messages: []core.Message{core.UserMessage("", text)},
+	}
+}
+
 // RunError is the end of a run that failed: its model or provider, its time, a tool's
-// [tool.Fatal] error, or an agent that can no longer be resolved.
+// [tool.Fatal] error, a plugin or stop policy, or an agent that can no longer be
+// resolved. It says what clients may read, and of a plugin's or provider's error only
+// where it was; the error itself, and a panic's stack, is in the log.
 type RunError struct {
 	Agent       string
 	Run         core.ID
@@ -76,9 +89,12 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 	return r.RunInput(ctx, s)
 }
 
-// RunInput is Run for a submission: on a thread that exists, for a user, with a mode.
-// An empty tenant is [LocalTenant], an empty thread a new one. Input for a run that is
+// RunInput is Run for a submission: on a thread that exists ([Result.Next] makes it), for
+// a user, with a mode. An empty tenant is [LocalTenant], an empty thread a new one. Input for a run that is
 // open, because the mode is steer or the run waits, returns that run's Result.
+//
+// A tool may run another agent so, on a thread of its own. On the thread of its own
+// call it would wait for itself, until its context ends.
 func (r *Runtime) RunInput(ctx context.Context, s mailbox.Submission) (Result, error) {
 	return r.play(ctx, s, ListenerFunc(discard))
 }
@@ -90,6 +106,9 @@ func (r *Runtime) RunInput(ctx context.Context, s mailbox.Submission) (Result, e
 func (r *Runtime) Resume(ctx context.Context, waiting Result, decisions ...mailbox.Deciding) (Result, error) {
 	if ctx.Err() != nil {
 		return waiting, fmt.Errorf("resume run %s: %w", waiting.Run.ID, context.Cause(ctx))
+	}
+	if waiting.Run.ID.IsZero() {
+		return waiting, core.Errorf(core.CodeInvalid, "resume: the result is of no run")
 	}
 	key := core.ThreadKey{Tenant: waiting.identity.Tenant, Thread: waiting.Thread}
 	if err := key.Check(); err != nil {

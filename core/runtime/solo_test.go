@@ -205,6 +205,9 @@ func TestRunRefusesWhatCouldNotBeRun(t *testing.T) {
 			}
 			return r.Resume(t.Context(), waiting)
 		}, "invalid", "there is no decision"},
+		{"a result of no run", func(r *runtime.Runtime) (runtime.Result, error) {
+			return r.Resume(t.Context(), runtime.Result{}, runtime.Approve(core.Ticket{}))
+		}, "invalid", "resume: the result is of no run"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

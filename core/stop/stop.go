@@ -49,7 +49,9 @@ func (v View) GoesOn() bool { return v.Failed != "" || len(v.Turn.ToolCalls) > 0
 // for concurrent use: the same view has the same verdict in every process.
 type Policy interface {
 	// Check returns how the run ends, usually made by Stop, or nil when it goes
-	// on. A termination without a type is one of type stopped.
+	// on. A termination without a type is one of type stopped; cancelled, suspended
+	// and superseded are the runtime's, and end the run with the error stop_policy.
+	// Of the code 64 bytes are kept, of the detail 4 KiB.
 	Check(View) *core.Termination
 }
 

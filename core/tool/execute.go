@@ -66,7 +66,11 @@ func storable(c Call, r Result) Result {
 	if r.Suspend != nil {
 		return suspended(c, r)
 	}
-	if err := checkResult(r); err != nil {
+	err := r.Err
+	if err == nil {
+		err = CheckResult(r.ToolResult)
+	}
+	if err != nil {
 		return failed(c, "execution failed: ", err)
 	}
 	if r.Data == nil && r.Message == "" {
@@ -80,11 +84,10 @@ func storable(c Call, r Result) Result {
 	return r
 }
 
-// checkResult says why a result cannot be stored.
-func checkResult(r Result) error {
-	if r.Err != nil {
-		return r.Err
-	}
+// CheckResult says why a result cannot be stored: [ErrResultTooLarge], or data or
+// metadata that are not JSON. Execute asks it about what a tool returns, and a run
+// about what a gate gives a call.
+func CheckResult(r core.ToolResult) error {
 	size := len(r.Data) + len(r.Message)
 	for name, value := range r.Metadata {
 		size += len(name) + len(value)

@@ -1,8 +1,11 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -55,8 +58,18 @@ func CheckTicketRequest(s core.TicketRequest) error {
 func checkSchema(text json.RawMessage) error {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
-		return fmt.Errorf("not a JSON Schema: %w", err)
+		return notSchema(err)
 	}
 	_, err := schema.Resolve(nil)
 	return err
+}
+
+// notSchema is the error of a text that does not decode as a schema. The decoder's own
+// would say the Go type that it decodes into, which is long and tells nobody anything.
+func notSchema(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+		return fmt.Errorf("not a JSON Schema: %s is of type %s", cmp.Or(field, "it"), wrong.Value)
+	}
+	return fmt.Errorf("not a JSON Schema: %w", err)
 }

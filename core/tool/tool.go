@@ -60,8 +60,8 @@ type Spec struct {
 type Call struct {
 	ID        string // as the model named it; it can repeat within a thread
 	Name      string
-	Arguments json.RawMessage
-	Key       string // idempotency key, "run/sequence/index": the same when the call runs again
+	Arguments json.RawMessage // must not be changed: the turn has the same bytes
+	Key       string          // idempotency key, "run/sequence/index": the same when the call runs again
 	Thread    core.ThreadKey
 	Run       core.ID
 	Step      int            // from 1
@@ -146,7 +146,7 @@ func (s Spec) Check() error {
 		return fmt.Errorf(`parameters of tool %q: the schema is %s, want one whose type is "object"`, s.Name, text)
 	}
 	if err := json.Unmarshal(s.Parameters, &schema); err != nil {
-		return fmt.Errorf("parameters of tool %q: %w", s.Name, err)
+		return fmt.Errorf("parameters of tool %q: %w", s.Name, notSchema(err))
 	}
 	if schema.Type != "object" {
 		return fmt.Errorf(`parameters of tool %q: the schema's type is %q, want "object"`, s.Name, schema.Type)

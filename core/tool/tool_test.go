@@ -76,7 +76,7 @@ func TestCheckNamesTheProperty(t *testing.T) {
 		{"null array", `{"city":"Rome","tags":null}`, `property "tags": got null, want array`},
 		{"not an object", `"{}"`, `the arguments: got string, want object`},
 		{"not JSON", `{"city":`, `not JSON: unexpected end of JSON input`},
-		{"too large for the type", `{"city":"Rome","days":1e30}`, `json: cannot unmarshal number 1e30 into Go struct field forecast.days of type int`},
+		{"too large for the type", `{"city":"Rome","days":1e30}`, `property "days": got number 1e30, want int`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -87,7 +88,7 @@ func (t *typed[Args]) Check(arguments json.RawMessage) error {
 	decoder.DisallowUnknownFields()
 	var args Args
 	if err := decoder.Decode(&args); err != nil {
-		return core.Errorf(core.CodeInvalid, "%w", err)
+		return undecodable(err)
 	}
 	return checkArgs(&args)
 }
@@ -99,9 +100,18 @@ func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
 	}
 	var args Args
 	if err := json.Unmarshal(orEmpty(call.Arguments), &args); err != nil { // they have passed Check, which is strict
-		return Result{}, core.Errorf(core.CodeInvalid, "%w", err)
+		return Result{}, undecodable(err)
 	}
 	return t.run(ctx, call, args)
+}
+
+// undecodable is the error of arguments that the schema allows and Args cannot hold. The
+// model reads it: it names the argument, and no struct of ours.
+func undecodable(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return core.Errorf(core.CodeInvalid, "%s: got %s, want %s", place(wrong.Field), wrong.Value, wrong.Type.Kind())
+	}
+	return core.Errorf(core.CodeInvalid, "%w", err)
 }
 
 // orEmpty reads absent arguments as an object without properties: models leave

@@ -48,7 +48,7 @@ func (v validated[Args]) Check(arguments json.RawMessage) error {
 	}
 	var args Args
 	if err := json.Unmarshal(orEmpty(arguments), &args); err != nil {
-		return core.Errorf(core.CodeInvalid, "%w", err)
+		return undecodable(err)
 	}
 	return invalid(v.check(args))
 }

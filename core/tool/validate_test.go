@@ -75,7 +75,7 @@ func TestToolsOwnCheckOfItsArguments(t *testing.T) {
 		{"one more check, passed", full, `{"from":1,"until":2,"guests":2}`, ``},
 		{"no further check", tool.Validate[stay](booking[stay](t), nil), `{"from":1,"until":2}`, ``},
 		{"one more check of other arguments", tool.Validate(stub{run: returns(tool.Text("ran"), nil)}, func(int) error { return nil }), `{}`,
-			`invalid arguments: json: cannot unmarshal object into Go value of type int`},
+			`invalid arguments: the arguments: got object, want int`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

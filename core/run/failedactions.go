@@ -1,0 +1,41 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// failedActions is where a run's failed actions stand in its state.
+var failedActions = state.KeyPath{Scope: plugin.FailedScheduledActions.Scope, Name: plugin.FailedScheduledActions.Name}.String()
+
+// warnOfFailedActions logs the scheduled actions whose failure was just committed. An
+// action that fails ends nothing: a context message with a wrong target, say, would
+// be missed by nobody but the model. It is read off the patches, so that a step
+// without a failure pays nothing for it.
+func (d *draft) warnOfFailedActions(ctx context.Context, committed []thread.Entry) {
+	for _, entry := range committed {
+		for _, o := range entry.Patch {
+			rest, found := strings.CutPrefix(o.Path, failedActions)
+			if !found || o.Op == state.OpRemove {
+				continue
+			}
+			var failed []plugin.FailedAction
+			if rest != "" { // one that was appended
+				failed = make([]plugin.FailedAction, 1)
+				if json.Unmarshal(o.Value, &failed[0]) != nil {
+					continue
+				}
+			} else if json.Unmarshal(o.Value, &failed) != nil {
+				continue
+			}
+			for _, f := range failed {
+				d.warn(ctx, "scheduled action failed", "action", f.Action.Key, "phase", f.Action.Phase, "error", f.Error)
+			}
+		}
+	}
+}
