@@ -57,7 +57,7 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 		toolOwners:   map[string]string{},
 		keys:         map[string]string{},
 	}
-	registerBuiltin(&Registrar{engine: e, plugin: "runtime", active: true})
+	registerBuiltin(&Registrar{engine: e, plugin: "runtime"})
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
 		id := p.ID()
