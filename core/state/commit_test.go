@@ -229,6 +229,33 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 	}
 }
 
+// Two registries of one origin do not hear of each other's listeners.
+func TestListenersOfOneOriginStayApart(t *testing.T) {
+	var told []string
+	says := func(name string) func(state.Committed) {
+		return func(state.Committed) { told = append(told, name) }
+	}
+	origin := registry(t).Listen(says("a"), nil).Listen(says("b"), nil).Listen(says("c"), nil)
+	first, second := origin.Listen(says("first"), nil), origin.Listen(says("second"), nil)
+	commit(t, first, state.Snapshot{}, total.Update(1).Batch)
+	commit(t, second, state.Snapshot{}, total.Update(1).Batch)
+	commit(t, origin, state.Snapshot{}, total.Update(1).Batch)
+	if diff := cmp.Diff([]string{"a", "b", "c", "first", "a", "b", "c", "second", "a", "b", "c"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPathsAreSortedByHowLongTheyLast(t *testing.T) {
+	s := given(t, 1, map[string]string{"/call/1/a": "1", "/call/0/b": "1", "/run/b": "1", "/run/a": "1", "/thread/z": "1", "/thread/a": "1"})
+	var got []string
+	for _, p := range s.Paths() {
+		got = append(got, p.String())
+	}
+	if diff := cmp.Diff([]string{"/thread/a", "/thread/z", "/run/a", "/run/b", "/call/0/b", "/call/1/a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUpdateReportsWhatJSONCannotExpress(t *testing.T) {
 	k := state.Key[int, func()]{Name: "f"}
 	c := k.Update(func() {})

@@ -87,7 +87,7 @@ func TestEditsOfADocument(t *testing.T) {
 }
 
 func TestEditsThatDoNotFit(t *testing.T) {
-	before := `{"big":9223372036854775807,"f":1e308,"l":[1,2],"n":1,"none":null,"o":{},"s":"x","tags":[1]}`
+	before := `{"big":9223372036854775807,"f":1e308,"l":[1,2],"n":1,"no":false,"none":null,"o":{},"s":"x","tags":[1],"yes":true}`
 	tests := []struct {
 		edit state.Edit
 		is   error
@@ -101,6 +101,8 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("l").Merge(map[string]int{}), state.ErrWrongType, `merge_object at "/l": wrong type: a list is no object`},
 		{state.At("missing").Increment(1), state.ErrMissing, `increment at "/missing": nothing is there`},
 		{state.At("none").Increment(1), state.ErrWrongType, `increment at "/none": wrong type: null is no number`},
+		{state.At("yes").Increment(1), state.ErrWrongType, `increment at "/yes": wrong type: a boolean is no number`},
+		{state.At("no").Increment(1), state.ErrWrongType, `increment at "/no": wrong type: a boolean is no number`},
 		{state.At("o").Decrement(1), state.ErrWrongType, `decrement at "/o": wrong type: an object is no number`},
 		{state.At("big").Increment(1), state.ErrOutOfRange, `increment at "/big": out of range: 9223372036854775807 and 1`},
 		{state.At("big").Decrement(math.MinInt64), state.ErrOutOfRange, `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
