@@ -170,6 +170,20 @@ func TestRequestOfAStep(t *testing.T) {
 			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
 		},
 		{
+			name:    "a tool that is not hidden is chosen",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "look"}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.ExcludeTool.Schedule("echo") })},
+			first:   []string{"model small", "user hi", "tools look", `{"Choice":{"mode":"tool","name":"look"}}`},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
+			name:    "a choice of any tool is one of those that are shown",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolRequired}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.IncludeOnlyTools.Schedule([]string{"look"}) })},
+			first:   []string{"model small", "user hi", "tools look", `{"Choice":{"mode":"required"}}`},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
 			name: "a prompt of context alone, and what a tool of the step before has asked for",
 			plugins: []plugin.Plugin{
 				before(func(step int) state.Command { return add(message{Key: "a", Text: fmt.Sprint("step ", step)}) }),
@@ -229,6 +243,31 @@ func TestRequestOfAStep(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// The messages of a request that no log has say whose they are.
+func TestContextMessagesAreNamedByTheirKey(t *testing.T) {
+	m := &heard{says: [][]model.Delta{text("done")}}
+	w := newWorld(t, options{agents: demo(t, m, agent.Spec{}, before(func(int) state.Command {
+		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "noon", Text: "It is noon.", Target: plugin.TargetSession})
+	}))})
+	receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+	w.step(t, key)
+	if got := m.requests[0].Messages[0]; got.ID != "context.noon" || got.RunID != receipt.RunID || got.Role != core.RoleSystem {
+		t.Errorf("the message is %+v", got)
+	}
+}
+
+func TestMessagesOfAContinuationAreTheTurns(t *testing.T) {
+	m := &heard{says: [][]model.Delta{{say("one "), {Type: model.DeltaStop, Stop: core.StopMaxTokens}}, {say("two"), stopped}}}
+	w := newWorld(t, options{agents: demo(t, m, agent.Spec{})})
+	receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+	w.step(t, key)
+	turn := receipt.RunID.String() + ".1"
+	messages := m.requests[1].Messages
+	if said, note := messages[1], messages[2]; said.ID != turn || said.RunID != receipt.RunID || note.ID != turn+".continue" || note.RunID != receipt.RunID {
+		t.Errorf("said %+v, note %+v", said, note)
 	}
 }
 
