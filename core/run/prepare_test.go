@@ -246,6 +246,37 @@ func TestRequestOfAStep(t *testing.T) {
 	}
 }
 
+// Of a pool's members each has a provider of its own: which one would know the name?
+func TestAModelByNameIsNotOneOfAPool(t *testing.T) {
+	tests := []struct {
+		name     string
+		override model.Override
+		end      string
+	}{
+		{"another limit", model.Override{MaxTokens: 5}, `done 1 {"type":"natural_end"} "done"`},
+		{"another model", model.Override{UpstreamModel: "large"}, `done 0 {"type":"error","code":"plugin","detail":"a plugin asks for a model by name, and the agent's model is a pool: a plugin failed"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &heard{says: [][]model.Delta{text("done")}}
+			asks := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
+			agents, err := agent.NewRegistry(agent.Parts{
+				Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Pools: []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
+				Plugins: []plugin.Plugin{asks}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, options{agents: agents})
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+			if diff := cmp.Diff(tt.end, w.end(t, key, receipt)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // The messages of a request that no log has say whose they are.
 func TestContextMessagesAreNamedByTheirKey(t *testing.T) {
 	m := &heard{says: [][]model.Delta{text("done")}}
