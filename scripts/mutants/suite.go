@@ -31,7 +31,7 @@ var defaultSuites = map[string][]suite{
 
 	// What a step is made of is held by its own tests alone: they are quick, and
 	// a rule that only a whole run shows is found too late.
-	"core/state":                 {{name: "core/state"}},
+	"core/state":                 {{name: "core/state"}, {name: "core/store/memory"}}, // it has profiles in memory, too
 	"core/state/lattice":         {{name: "core/state/lattice"}},
 	"core/secret":                {{name: "core/secret"}},
 	"core/tool":                  {{name: "core/tool"}},
