@@ -226,10 +226,12 @@ func TestNewIDNamesAPlace(t *testing.T) {
 
 // The id of a place is in the log of those who use it: it must not become another.
 func TestNewIDOfAPlaceStaysTheSame(t *testing.T) {
-	var got core.ID
+	var got []string
 	e := engine(t, part{"ids", func(r *plugin.Registrar) error {
 		r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
-			got = c.NewID("invoice")
+			for _, name := range []string{"invoice", "receipt", "mail", "note"} {
+				got = append(got, c.NewID(name).String())
+			}
 			return state.Command{}, nil
 		})
 		return nil
@@ -237,8 +239,11 @@ func TestNewIDOfAPlaceStaysTheSame(t *testing.T) {
 	m := at(core.PhaseStepEnd, state.Snapshot{})
 	m.Run, m.Step = core.ID{15: 1}, 3
 	run(t, e, m)
-	if got.String() != "a1c066c8-fcb4-8ea5-b914-16ffccc50655" {
-		t.Errorf("the id is %s", got)
+	want := []string{
+		"a1c066c8-fcb4-8ea5-b914-16ffccc50655", "7cbb4772-8db8-8fe1-b674-495fafb1f0ed", "6bde6002-7882-8c8a-8f99-80f2288e39ea", "5d861c80-6db4-8d19-aae4-e6a8c71e1968",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
