@@ -71,7 +71,7 @@ func TestDecodeSaysWhatIsWrongWhere(t *testing.T) {
 }
 
 // own decodes itself, and says what is wrong in its own ways.
-type own struct{ err error }
+type own struct{}
 
 func (o *own) UnmarshalJSON(data []byte) error {
 	switch string(data) {
