@@ -96,7 +96,7 @@ bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; not
 	$(AWS) $(GO) test -tags aws -run '^$$' -bench 'StepUnits|DecisionUnits' -benchtime 1x ./adapters/dynamo
 	$(GO) run ./scripts/bench # last: the summary
 
-mutants: ## Change the reducer, the mailbox and the stepper in MUTANTS=300 places, SEED=1: 95 % must fail a test
+mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of each package too
 	$(GO) run ./scripts/mutants -n $(MUTANTS) -seed $(SEED)
 
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector

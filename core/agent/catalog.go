@@ -152,9 +152,6 @@ func (c *choosing) missing(which, name string) error {
 	case strings.Contains(name, "*"):
 		hint = fmt.Sprintf("; patterns belong into %s_tool_patterns", which)
 	}
-	if hint == "" {
-		return notFound("tool", name, known)
-	}
 	return core.Errorf(core.CodeNotFound, "%w%s", notFound("tool", name, known), hint)
 }
 

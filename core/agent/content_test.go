@@ -159,6 +159,40 @@ func TestStoredContentGoesBeforeWhatHasItsIdsToday(t *testing.T) {
 	}
 }
 
+// The ids of models and pools in stored content may be those of code today, and of
+// the other kind.
+func TestStoredContentGoesBeforeCodeOfItsIds(t *testing.T) {
+	single, pool := resolve(t, vendors(nil), "a").Content(), resolve(t, vendors(nil), "b").Content()
+	today := parts()
+	for _, id := range []string{"fast", "slow", "spare"} {
+		today.Models[id] = agent.ModelBinding{Model: mute{}, Name: "in code"}
+	}
+	today.Adapters = vendors(nil).Adapters
+	today.Providers = []agent.ProviderSpec{{ID: "p", Adapter: "vendor"}}
+	today.ModelSpecs = []agent.ModelSpec{{ID: "both", Provider: "p", UpstreamModel: "both-1"}}
+	r := registry(t, today)
+	if got, err := r.ResolveContent(single); err != nil || got.ModelName != "fast-1" || got.Pooled() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err := r.ResolveContent(pool)
+	if err != nil || !got.Pooled() || got.ModelName != "fast-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A run is pinned to the bytes that are stored, however they are spelled.
+func TestTheHashOfStoredContentIsThatOfItsBytes(t *testing.T) {
+	text := []byte(`{"spec": {"id":"a","model":"small"}}`)
+	got, err := registry(t, parts()).ResolveContent(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[0] = 'X'
+	if got.Hash != "d5738059d1b2a75cef924d9a06a47ed7" || string(got.Content()) != `{"spec": {"id":"a","model":"small"}}` {
+		t.Errorf("hash %s of %s", got.Hash, got.Content())
+	}
+}
+
 func TestContentThatCannotBeResolved(t *testing.T) {
 	bare := agent.Parts{Models: map[string]agent.ModelBinding{"small": {Model: mute{}}}, Tools: []tool.Tool{named{Name: "read"}}}
 	tests := []struct {

@@ -290,6 +290,9 @@ func TestAPoolCanChooseByRunOrTakeItsFirst(t *testing.T) {
 			t.Fatalf("home %q, want the first member", got)
 		}
 	}
+	if a, b := byRun.ModelOf(key, core.ID{15: 1}).ID, byRun.ModelOf(key, core.ID{15: 2}).ID; a != "b" || b != "a" {
+		t.Errorf("homes are %s and %s: running runs have changed their models", a, b)
+	}
 	if counts["a"] < 450 || counts["b"] < 450 {
 		t.Errorf("runs of one thread go to %v, want each half", counts)
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent/internal/strict"
@@ -178,7 +177,6 @@ func (p Patch) sections(s *Spec) {
 		s.Sections = nil
 	}
 	changed, _ := p.Sections.Value()
-	s.Sections = maps.Clone(s.Sections)
 	for name, value := range changed {
 		if string(value) == "null" {
 			delete(s.Sections, name)

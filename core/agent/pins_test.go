@@ -96,6 +96,31 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 	}
 }
 
+// A process that meets agents of many days keeps some of them: 64, and then begins
+// anew.
+func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
+	var k kept
+	var pins []string
+	for i := range 66 {
+		pins = append(pins, mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: fmt.Sprint(i)}), "a", "").Hash)
+	}
+	today := program(t, &k, &bytes.Buffer{}, agent.Spec{})
+	for _, test := range []struct {
+		name       string
+		from, till int
+		reads      int
+	}{
+		{"the first 64", 0, 64, 64}, {"these again", 0, 64, 64}, {"one more", 64, 65, 65}, {"the first, which has gone", 0, 1, 66}, {"the two that came last", 64, 65, 66},
+	} {
+		for _, pin := range pins[test.from:test.till] {
+			mustResolve(t, today, "a", pin)
+		}
+		if k.reads != test.reads {
+			t.Errorf("%s: %d reads in all, want %d", test.name, k.reads, test.reads)
+		}
+	}
+}
+
 func TestResolveOfAPinRefuses(t *testing.T) {
 	var k kept
 	pin := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash

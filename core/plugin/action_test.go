@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -247,6 +248,108 @@ func TestAnActionIsNotBlamedForAWorkerThatStops(t *testing.T) {
 	_, err = e.Phase(ctx, env.System(), at(core.PhaseBeforeInference, waiting.Snapshot))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+// An action that has succeeded counts, although its worker is to stop.
+func TestAnActionThatSucceedsWhileItsWorkerStopsIsDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e := engine(t, part{"quick", func(r *plugin.Registrar) error {
+		note.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) (state.Command, error) {
+			cancel()
+			return tally.Update(text), nil
+		})
+		return nil
+	}})
+	waiting, err := e.Submit(state.Snapshot{}, 0, notes("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Phase(ctx, env.System(), at(core.PhaseBeforeInference, waiting.Snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"one"}, read(t, tally, got.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A phase leaves alone what waits for another one, and what it has no handler for: a
+// later version of the code may have one.
+func TestActionsThatAreNotDueGoOnWaiting(t *testing.T) {
+	later := plugin.Action[string]{Phase: core.PhaseStepEnd, Name: "note"}
+	gone := plugin.Action[string]{Phase: core.PhaseBeforeInference, Name: "gone"}
+	acts := func(actions ...plugin.Action[string]) part {
+		return part{"acts", func(r *plugin.Registrar) error {
+			for _, a := range actions {
+				a.Handle(r, func(_ context.Context, _ plugin.HandlerContext, text string) (state.Command, error) {
+					return tally.Update(text), nil
+				})
+			}
+			return nil
+		}}
+	}
+	waiting, err := engine(t, acts(note, later, gone)).Submit(state.Snapshot{}, 0, state.Combine(later.Schedule("later"), gone.Schedule("gone"), note.Schedule("now")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, engine(t, acts(note, later)), at(core.PhaseBeforeInference, waiting.Snapshot))
+	want := map[string]string{
+		"/run/tally":                    `["now"]`,
+		"/run/reveille.pending_actions": `{"last":3,"queue":[{"action":{"key":"note","payload":"later","phase":"step_end"},"id":1},{"action":{"key":"gone","payload":"gone","phase":"before_inference"},"id":2}]}`,
+	}
+	if diff := cmp.Diff(want, values(got.Snapshot)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAQueueThatCannotBeReadIsThePhasesError(t *testing.T) {
+	var sent []string
+	damaged := state.Restore(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.pending_actions"}: json.RawMessage(`5`)})
+	_, err := engine(t, actor(&sent)).Phase(t.Context(), env.System(), at(core.PhaseBeforeInference, damaged))
+	want := `phase before_inference: decoding the value of state key "reveille.pending_actions": json: cannot unmarshal number into Go value of type plugin.pending`
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFailedActionKeepsTheBeginningOfALongError(t *testing.T) {
+	long := strings.Repeat("e", 499)
+	tests := []struct{ name, text, want string }{
+		{"at the limit", long + "e", long + "e"},
+		{"behind it", long + "ee", long + "e..."},
+		{"within a character", long + "ä", long + "..."},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := engine(t, part{"fails", func(r *plugin.Registrar) error {
+				note.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
+					return state.Command{}, errors.New(test.text)
+				})
+				return nil
+			}})
+			waiting, err := e.Submit(state.Snapshot{}, 0, notes("one"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed, err := plugin.FailedScheduledActions.Read(run(t, e, at(core.PhaseBeforeInference, waiting.Snapshot)).Snapshot)
+			if err != nil || len(failed) != 1 || failed[0].Error != test.want {
+				t.Errorf("got %v, %v, want %s", failed, err, test.want)
+			}
+		})
+	}
+}
+
+func TestAPayloadThatDoesNotDecodeReachesNoHandler(t *testing.T) {
+	var sent []string
+	e := engine(t, actor(&sent))
+	err := errors.Join(e.RunEffects(t.Context(), at("", state.Snapshot{}), []state.Effect{{Key: "mail", Payload: json.RawMessage(`5`)}, {Key: "mail"}})...)
+	want := `effect "mail" of plugin "actor": decoding the payload: json: cannot unmarshal number into Go value of type string`
+	if diff := cmp.Diff(want, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{""}, sent); diff != "" { // no payload is the zero one
+		t.Error(diff)
 	}
 }
 

@@ -141,6 +141,9 @@ func addContextMessage(_ context.Context, c HandlerContext, m ContextMessage) (s
 		messages = pinnedMessages
 	}
 	command := messages.Update(map[string]*ContextMessage{m.Key: &m})
+	if m.Persistent && stepMessages.Has(c.Snapshot) { // one of this step must not hide the later one
+		command.Append(stepMessages.Update(map[string]*ContextMessage{m.Key: nil}))
+	}
 	if m.CooldownTurns == 0 {
 		return command, nil
 	}

@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,6 +86,18 @@ func TestContextMessages(t *testing.T) {
 			}
 			return state.Command{}
 		}, []string{"k:a", "k:a", "k:b", "k:b", ""}},
+		{"one step's, taken away in the step", func(int) state.Command {
+			return state.Combine(add(message{Key: "k", Text: "now"}), add(message{Key: "l", Text: "too"}), add(message{Key: "k"}))
+		}, []string{"l:too", "l:too", "l:too", "l:too", "l:too"}},
+		{"the run's behind a step's", func(step int) state.Command {
+			if step > 1 {
+				return state.Command{}
+			}
+			return state.Combine(add(message{Key: "k", Text: "now"}), add(message{Key: "k", Text: "always", Persistent: true}))
+		}, []string{"k:always", "k:always", "k:always", "k:always", "k:always"}},
+		{"of each role", func(step int) state.Command {
+			return state.Combine(add(message{Key: "a", Text: "1", Role: core.RoleSystem}), add(message{Key: "b", Text: "2", Role: core.RoleUser}))
+		}, []string{"a:1 b:2", "a:1 b:2", "a:1 b:2", "a:1 b:2", "a:1 b:2"}},
 		{"a step's takes the place of the run's", func(step int) state.Command {
 			if step == 2 {
 				return add(message{Key: "k", Text: "now"})
@@ -103,7 +116,7 @@ func TestContextMessages(t *testing.T) {
 			}
 			return state.Combine(
 				add(message{Key: "e", Text: "5", Target: plugin.TargetSuffix}), add(message{Key: "d", Text: "4", Target: plugin.TargetConversation}),
-				add(message{Key: "c", Text: "3", Target: plugin.TargetSession}), add(message{Key: "b", Text: "2"}),
+				add(message{Key: "c", Text: "3", Target: plugin.TargetSession, Priority: -9}), add(message{Key: "b", Text: "2"}),
 				add(message{Key: "a", Text: "1", Target: plugin.TargetSystem}), add(message{Key: "z", Text: "0", Priority: -1}),
 			)
 		}, []string{"z:0 a:1 b:2 c:3 d:4 e:5", "", "", "", ""}},
@@ -150,6 +163,46 @@ func TestBadContextMessagesAreFailedActions(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, failed[0].Error); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The fingerprint of a throttled text stands in the log, and in JSON, whose numbers
+// many readers keep to 53 bits.
+func TestTheThrottleKeepsWhenAndWhatWasShown(t *testing.T) {
+	_, kept := adjusted(t, 1, func(int) state.Command {
+		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "k", Text: "again", CooldownTurns: 3})
+	})
+	if diff := cmp.Diff(map[string]string{"/run/reveille.context_throttle": `{"k":{"hash":6174306517508182,"step":1}}`}, values(kept)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAThrottleThatCannotBeReadIsTheActionsFailure(t *testing.T) {
+	e := engine(t, asks(func(int) state.Command {
+		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "k", Text: "x", CooldownTurns: 3})
+	}))
+	damaged := state.Restore(1, map[state.KeyPath]json.RawMessage{{Name: "reveille.context_throttle"}: json.RawMessage(`5`)})
+	got := run(t, e, at(core.PhaseBeforeInference, damaged))
+	failed, err := plugin.FailedScheduledActions.Read(got.Snapshot)
+	want := `decoding the value of state key "reveille.context_throttle": json: cannot unmarshal number into Go value of type map[string]plugin.lastShown`
+	if err != nil || len(failed) != 1 || failed[0].Error != want {
+		t.Errorf("failed actions: %+v, %v; want one: %s", failed, err, want)
+	}
+}
+
+func TestAdjustmentsThatCannotBeReadNameTheirKey(t *testing.T) {
+	for _, key := range []string{"inference_override", "excluded_tools", "included_tools", "context_messages", "step_messages"} {
+		t.Run(key, func(t *testing.T) {
+			e := engine(t)
+			damaged, _, err := e.Registry().Commit(state.Snapshot{}, state.Batch{Mutations: []state.Mutation{{Key: "reveille." + key, Value: json.RawMessage(`5`)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = e.Adjustments(damaged)
+			if want := `decoding the value of state key "reveille.` + key + `": `; err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v, want an error that begins with %s", err, want)
 			}
 		})
 	}
@@ -219,6 +272,32 @@ func TestTheLaterOverrideCountsFieldByField(t *testing.T) {
 	failed, _ := plugin.FailedScheduledActions.Read(result.Snapshot)
 	if len(failed) != 1 || failed[0].Error != "max_tokens is -1, want 0 (as the agent has it) or more" {
 		t.Errorf("failed actions: %+v, want the negative limit", failed)
+	}
+}
+
+func TestATransformSeesItsAgentAndItsKeys(t *testing.T) {
+	var id string
+	var unknown error
+	looks := part{"looks", func(r *plugin.Registrar) error {
+		r.Transform(func(_ context.Context, c plugin.BeforeInference, _ *model.Request) error {
+			id = c.Agent.ID
+			_, unknown = log.Read(c.Snapshot)
+			return nil
+		})
+		return nil
+	}}
+	e, err := plugin.New([]plugin.Plugin{looks}, plugin.Options{Agent: demo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Transforms() || engine(t).Transforms() {
+		t.Error("Transforms says that there are none, or that an engine without any has some")
+	}
+	if err := e.Transform(t.Context(), everything(core.PhaseBeforeInference), &model.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if id != demo.ID || !errors.Is(unknown, state.ErrUnknownKey) {
+		t.Errorf("it sees agent %q, and reads a key of nobody with %v", id, unknown)
 	}
 }
 

@@ -76,6 +76,12 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 		{"a command that could not be made", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Allow.With(state.Command{Err: errors.New("no number")}), nil
 		}, `gate of plugin "bad": no number`},
+		{"an error beside a command", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Allow.With(tally.Update("a")), errors.New("no rules")
+		}, `gate of plugin "bad": no rules`},
+		{"a suspension whose id is none", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+			return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{ID: "a b"}}), nil
+		}, `gate of plugin "bad": suspension id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
 		{"no such verdict", func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
 			return plugin.Verdict{Kind: 9}, nil
 		}, `gate of plugin "bad": verdict 9 does not exist`},
@@ -86,6 +92,60 @@ func TestGateErrorsNameThePlugin(t *testing.T) {
 			_, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
 			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAGateSeesWhatTheGatesBeforeItHaveChanged(t *testing.T) {
+	var seen []string
+	looks := part{"looks", func(r *plugin.Registrar) error {
+		r.Gate(func(_ context.Context, c plugin.GateCall) (_ plugin.Verdict, err error) {
+			seen, err = tally.Read(c.Snapshot)
+			return plugin.Allow, err
+		})
+		return nil
+	}}
+	e := engine(t, append(gates(plugin.Allow.With(tally.Update("a")), plugin.Block("no").With(tally.Update("b"))), looks)...)
+	if _, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASuspensionIsGrantedByItsId(t *testing.T) {
+	suspended := func(id string) plugin.Verdict {
+		return plugin.Verdict{Kind: plugin.VerdictSuspend, Suspend: &core.TicketRequest{Suspension: core.Suspension{ID: id, Message: "sure?"}}}
+	}
+	const first, second = "00000000-0000-0000-0000-000000000001.3.1.gate0", "00000000-0000-0000-0000-000000000001.3.1.gate1"
+	tests := []struct {
+		name    string
+		granted []string
+		resume  *core.Resume
+		want    plugin.Verdict
+	}{
+		{"nothing decided", nil, nil, suspended(first)},
+		{"the first granted now", nil, &core.Resume{Suspension: first}, suspended(second)},
+		{"the first granted earlier, the second now", []string{first}, &core.Resume{Suspension: second}, plugin.Allow},
+		{"both granted earlier", []string{second, first}, nil, plugin.Allow},
+		{"another granted", []string{"other"}, &core.Resume{Suspension: "another"}, suspended(first)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ask := plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Message: "sure?"}})
+			m := call("", state.Snapshot{}, 1, "c1")
+			m.Run, m.Step, m.Granted, m.Resume = core.ID{15: 1}, 3, test.granted, test.resume
+			got, err := engine(t, gates(ask, ask)...).Gate(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if ask.Suspend.ID != "" {
+				t.Error("the gate's own request got the id")
 			}
 		})
 	}

@@ -224,6 +224,29 @@ func TestNewIDNamesAPlace(t *testing.T) {
 	}
 }
 
+// The id of a place is in the log of those who use it: it must not become another.
+func TestNewIDOfAPlaceStaysTheSame(t *testing.T) {
+	var got []string
+	e := engine(t, part{"ids", func(r *plugin.Registrar) error {
+		r.OnStepEnd(func(_ context.Context, c plugin.StepEnd) (state.Command, error) {
+			for _, name := range []string{"invoice", "receipt", "mail", "note"} {
+				got = append(got, c.NewID(name).String())
+			}
+			return state.Command{}, nil
+		})
+		return nil
+	}})
+	m := at(core.PhaseStepEnd, state.Snapshot{})
+	m.Run, m.Step = core.ID{15: 1}, 3
+	run(t, e, m)
+	want := []string{
+		"a1c066c8-fcb4-8ea5-b914-16ffccc50655", "7cbb4772-8db8-8fe1-b674-495fafb1f0ed", "6bde6002-7882-8c8a-8f99-80f2288e39ea", "5d861c80-6db4-8d19-aae4-e6a8c71e1968",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestNewIDIsTheSameWhenAHookRunsAgain(t *testing.T) {
 	var lone sync.Mutex // hooks run side by side
 	ids := map[string][]core.ID{}
@@ -254,6 +277,10 @@ func TestNewIDOfAGateOrHandlerIsThatPluginsAlone(t *testing.T) {
 				note("effect of "+id, c.Context)
 				return nil
 			})
+			r.Effect(id+"2", func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) error {
+				note("another effect of "+id, c.Context)
+				return nil
+			})
 			r.Action(core.PhaseStepEnd, id, func(_ context.Context, c plugin.HandlerContext, _ json.RawMessage) (state.Command, error) {
 				note("action of "+id, c.Context)
 				return state.Command{}, nil
@@ -265,7 +292,7 @@ func TestNewIDOfAGateOrHandlerIsThatPluginsAlone(t *testing.T) {
 	if _, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c")); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.RunEffects(t.Context(), at("", state.Snapshot{}), []state.Effect{{Key: "a"}, {Key: "b"}}); err != nil {
+	if err := e.RunEffects(t.Context(), at("", state.Snapshot{}), []state.Effect{{Key: "a"}, {Key: "b"}, {Key: "a2"}, {Key: "b2"}}); err != nil {
 		t.Fatal(err)
 	}
 	waiting, err := e.Submit(state.Snapshot{}, 0, state.Command{Actions: []state.Action{{Phase: core.PhaseStepEnd, Key: "a"}, {Phase: core.PhaseStepEnd, Key: "b"}}})
@@ -273,7 +300,7 @@ func TestNewIDOfAGateOrHandlerIsThatPluginsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, e, at(core.PhaseStepEnd, waiting.Snapshot))
-	if len(ids) != 6 {
-		t.Errorf("%d ids, want 6: %v", len(ids), ids)
+	if len(ids) != 8 {
+		t.Errorf("%d ids, want 8: %v", len(ids), ids)
 	}
 }

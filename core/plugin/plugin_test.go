@@ -316,6 +316,64 @@ func TestARegistrarThatIsKeptChangesNothing(t *testing.T) {
 	}
 }
 
+// dig is a tool that does nothing.
+func dig(name string) tool.Tool {
+	return tool.New(name, "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
+}
+
+func TestListensToPhasesWithHooksOrHandlers(t *testing.T) {
+	act := part{"acts", func(r *plugin.Registrar) error {
+		r.Action(core.PhaseStepStart, "a", func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {
+			return state.Command{}, nil
+		})
+		return nil
+	}}
+	e := engine(t, act, on("hook", core.PhaseStepEnd, write(tally, "x")))
+	var got []core.Phase
+	for _, phase := range allPhases {
+		if e.Listens(phase) {
+			got = append(got, phase)
+		}
+	}
+	want := []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseStepEnd} // the runtime's own actions are in the middle
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAHookThatFailsWhenItRunsAgainIsNamed(t *testing.T) {
+	tests := []struct {
+		name string
+		hook hook
+		want string
+	}{
+		{"its error", func(_ context.Context, c plugin.Context) (state.Command, error) {
+			if log.Has(c.Snapshot) {
+				return state.Command{}, errors.New("too late")
+			}
+			return log.Update("x"), nil
+		}, `plugin "late" in phase step_end: too late`},
+		{"an update that cannot be applied", func(_ context.Context, c plugin.Context) (state.Command, error) {
+			if log.Has(c.Snapshot) {
+				return state.Command{Batch: state.Batch{Mutations: []state.Mutation{{Key: "log", Update: json.RawMessage(`5`)}}}}, nil
+			}
+			return log.Update("x"), nil
+		}, `plugin "late" in phase step_end: committing state: decoding the update of state key "log": json: cannot unmarshal number into Go value of type string`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := engine(t, on("first", core.PhaseStepEnd, write(log, "a")), on("late", core.PhaseStepEnd, test.hook))
+			got, err := e.Phase(t.Context(), env.System(), at(core.PhaseStepEnd, state.Snapshot{}))
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			if got.Patch != nil || !got.Command.IsZero() {
+				t.Errorf("something was committed: %v", got)
+			}
+		})
+	}
+}
+
 func TestNewNamesWhatIsWrong(t *testing.T) {
 	register := func(f func(r *plugin.Registrar)) plugin.Plugin {
 		return part{"bad", func(r *plugin.Registrar) error { f(r); return nil }}
@@ -333,6 +391,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"no id", []plugin.Plugin{part{}}, nil, "plugin id is empty"},
 		{"one id twice", []plugin.Plugin{part{id: "a"}, part{id: "a"}}, nil, `plugin "a" is given twice`},
 		{"filter without plugin", []plugin.Plugin{part{id: "a"}}, []string{"b"}, `active hook filter names plugin "b", which the agent does not have`},
+		{"filter without a name", []plugin.Plugin{part{id: "a"}}, []string{""}, `active hook filter names plugin "", which the agent does not have`},
 		{"one key twice", []plugin.Plugin{keys, register(func(r *plugin.Registrar) { r.Key(log) })}, nil, `registering plugin "bad": state key "log" is already registered by plugin "keys"`},
 		{"a key of the runtime", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(plugin.FailedScheduledActions) })}, nil, `registering plugin "bad": state key "reveille.failed_actions": names that begin with "reveille." are the runtime's`},
 		{"a key without Apply", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Key(state.Key[int, int]{Name: "x"}) })}, nil, `state key "x" has no Apply`},
@@ -358,6 +417,10 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			r.Action(core.PhaseRunEnd, "a", act)
 			r.Action(core.PhaseStepEnd, "a", act)
 		})}, nil, `registering plugin "bad": action "a" of phase "step_end" is already handled by plugin "bad"`},
+		{"an action without key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Action(core.PhaseStepEnd, "", act) })}, nil, `registering plugin "bad": action "" of phase "step_end" has no key or no handler`},
+		{"an action of no phase", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Action("later", "a", act) })}, nil, `registering plugin "bad": action "a" of phase "later", which does not exist`},
+		{"a tool without a name", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Tool(dig("")) })}, nil, `registering plugin "bad": tool name is empty`},
+		{"one tool twice", []plugin.Plugin{part{"a", func(r *plugin.Registrar) error { r.Tool(dig("dig")); return nil }}, register(func(r *plugin.Registrar) { r.Tool(dig("dig")) })}, nil, `registering plugin "bad": tool "dig" is already registered by plugin "a"`},
 		{"an effect twice", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("e", send); r.Effect("e", send) })}, nil, `registering plugin "bad": effect "e" is already handled by plugin "bad"`},
 		{"an effect without key", []plugin.Plugin{register(func(r *plugin.Registrar) { r.Effect("", send) })}, nil, `registering plugin "bad": effect "" has no key or no handler`},
 		{"a panic", []plugin.Plugin{part{"bad", func(*plugin.Registrar) error { panic("oh") }}}, nil, `registering plugin "bad": panic: oh`},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -127,6 +128,39 @@ func TestASectionsCheckMayBeThePointers(t *testing.T) {
 	}
 }
 
+func TestASectionMayBeReadAsAPointer(t *testing.T) {
+	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+		_, err := plugin.Section[*capped]{Name: "quota", Default: &capped{}}.Read(r)
+		return err
+	}}}, plugin.Options{Sections: sections(`{"Max":6}`)})
+	if diff := cmp.Diff(`registering plugin "p": section "quota": too many`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestADefaultThatIsNoJSONIsTheSectionsError(t *testing.T) {
+	_, err := plugin.New([]plugin.Plugin{part{"p", func(r *plugin.Registrar) error {
+		_, err := plugin.Section[struct{ Share float64 }]{Name: "quota", Default: struct{ Share float64 }{math.NaN()}}.Read(r)
+		return err
+	}}}, plugin.Options{Sections: sections(`{"Share":1}`)})
+	if diff := cmp.Diff(`registering plugin "p": section "quota": json: unsupported value: NaN`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTwoPluginsShareASectionAsOneType(t *testing.T) {
+	reads := func(id string, read func(r *plugin.Registrar) error) plugin.Plugin { return part{id, read} }
+	quotaOf := func(r *plugin.Registrar) error { _, err := quotas().Read(r); return err }
+	other := func(r *plugin.Registrar) error { _, err := plugin.Section[capped]{Name: "quota"}.Read(r); return err }
+	if _, err := plugin.New([]plugin.Plugin{reads("a", quotaOf), reads("b", quotaOf)}, plugin.Options{}); err != nil {
+		t.Error(err)
+	}
+	_, err := plugin.New([]plugin.Plugin{reads("a", quotaOf), reads("b", other)}, plugin.Options{})
+	if diff := cmp.Diff(`registering plugin "b": section "quota" is a plugin_test.capped here, and a plugin_test.quota of another plugin`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // One plugin serves many agents, each with the settings of its own spec.
 func TestAgentsHaveTheirOwnSettings(t *testing.T) {
 	shared := limiter{func(quota) {}}
@@ -171,14 +205,16 @@ func TestASectionHasASchema(t *testing.T) {
 	type nested struct {
 		Max   int
 		Rules []capped
+		Named map[string]capped
 	}
 	got, err := plugin.Section[nested]{Name: "quota"}.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Nothing is required: Read takes the default for what is left out.
-	const rules = `{"type":["null","array"],"items":{"type":"object","properties":{"Max":{"type":"integer"}},"additionalProperties":false}}`
-	want := `{"type":"object","properties":{"Max":{"type":"integer"},"Rules":` + rules + `},"additionalProperties":false}`
+	const rule = `{"type":"object","properties":{"Max":{"type":"integer"}},"additionalProperties":false}`
+	const rules, named = `{"type":["null","array"],"items":` + rule + `}`, `{"type":"object","additionalProperties":` + rule + `}`
+	want := `{"type":"object","properties":{"Max":{"type":"integer"},"Rules":` + rules + `,"Named":` + named + `},"additionalProperties":false}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}

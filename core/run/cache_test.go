@@ -135,6 +135,48 @@ func TestConversationIsSharedByItsBuilders(t *testing.T) {
 	}
 }
 
+// A draft may have said what was not committed: the log counts.
+func TestConversationHasWhatTheLogSays(t *testing.T) {
+	message := func(id string) core.Message { return core.Message{ID: id, Role: core.RoleUser} }
+	shared := &conversation{messages: list[core.Message]{}.with(message("m1")), seqs: list[uint64]{}.with(1), seq: 1}
+	for _, said := range []string{"m2", "m3"} {
+		b := build(shared)
+		b.ahead = shared.messages.with(message("m2"))
+		m := message(said)
+		b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
+		if got := b.messages.items[1].ID; got != said || b.messages.len() != 2 {
+			t.Errorf("the second of %d messages is %s, want %s", b.messages.len(), got, said)
+		}
+	}
+}
+
+// A round ends with its last result; of one that began before what was read the turn
+// behind it says all.
+func TestRoundsThatHaveFailedAreCounted(t *testing.T) {
+	turn := core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "a"}, {ID: "b"}}}
+	result := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{IsError: true}}
+	tests := []struct {
+		name     string
+		messages []core.Message
+		want     int
+	}{
+		{"a round from the beginning", []core.Message{turn, result, result}, 3},
+		{"a round whose second result is missing", []core.Message{turn, result}, 2},
+		{"a round behind others", []core.Message{turn, result, result, turn, result, result}, 4},
+		{"the end of a round that was not read", []core.Message{result}, 2},
+	}
+	for _, tt := range tests {
+		b := build(&conversation{seq: 7, run: core.ID{1}, totals: thread.Totals{ErrorSteps: 2}})
+		for _, m := range tt.messages {
+			b.seq++
+			b.keep(thread.Entry{Run: core.ID{1}, Message: &m})
+		}
+		if b.totals.ErrorSteps != tt.want {
+			t.Errorf("%s: %d steps have failed in a row, want %d", tt.name, b.totals.ErrorSteps, tt.want)
+		}
+	}
+}
+
 // What a superseded range was cut from may have room for older messages again,
 // unless there are none.
 func TestConversationIsShortAfterACut(t *testing.T) {

@@ -178,6 +178,20 @@ func TestRequestOfAStep(t *testing.T) {
 			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools", "{}"},
 		},
 		{
+			name:    "a tool that is not hidden is chosen",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "look"}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.ExcludeTool.Schedule("echo") })},
+			first:   []string{"model small", "user hi", "tools look", `{"Choice":{"mode":"tool","name":"look"}}`},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
+			name:    "a choice of any tool is one of those that are shown",
+			spec:    agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolRequired}},
+			plugins: []plugin.Plugin{before(func(int) state.Command { return plugin.IncludeOnlyTools.Schedule([]string{"look"}) })},
+			first:   []string{"model small", "user hi", "tools look", `{"Choice":{"mode":"required"}}`},
+			second:  []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
+		},
+		{
 			name: "a prompt of context alone, and what a tool of the step before has asked for",
 			plugins: []plugin.Plugin{
 				before(func(step int) state.Command { return add(message{Key: "a", Text: fmt.Sprint("step ", step)}) }),
@@ -237,6 +251,62 @@ func TestRequestOfAStep(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Of a pool's members each has a provider of its own: which one would know the name?
+func TestAModelByNameIsNotOneOfAPool(t *testing.T) {
+	tests := []struct {
+		name     string
+		override model.Override
+		end      string
+	}{
+		{"another limit", model.Override{MaxTokens: 5}, `done 1 {"type":"natural_end"} "done"`},
+		{"another model", model.Override{UpstreamModel: "large"}, `done 0 {"type":"error","code":"plugin","detail":"a plugin asks for a model by name, and the agent's model is a pool: a plugin failed"} ""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &heard{says: [][]model.Delta{text("done")}}
+			asks := before(func(int) state.Command { return plugin.SetInferenceOverride.Schedule(tt.override) })
+			agents, err := agent.NewRegistry(agent.Parts{
+				Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}}, Pools: []agent.ModelPoolSpec{{ID: "p", Members: []agent.PoolMember{{Model: "m"}}}},
+				Plugins: []plugin.Plugin{asks}, Specs: []agent.Spec{{ID: "demo", Model: "p", Plugins: []string{"before"}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, options{agents: agents})
+			receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+			w.step(t, key)
+			if diff := cmp.Diff(tt.end, w.end(t, key, receipt)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The messages of a request that no log has say whose they are.
+func TestContextMessagesAreNamedByTheirKey(t *testing.T) {
+	m := &heard{says: [][]model.Delta{text("done")}}
+	w := newWorld(t, options{agents: demo(t, m, agent.Spec{}, before(func(int) state.Command {
+		return plugin.AddContextMessage.Schedule(plugin.ContextMessage{Key: "noon", Text: "It is noon.", Target: plugin.TargetSession})
+	}))})
+	receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+	w.step(t, key)
+	if got := m.requests[0].Messages[0]; got.ID != "context.noon" || got.RunID != receipt.RunID || got.Role != core.RoleSystem {
+		t.Errorf("the message is %+v", got)
+	}
+}
+
+func TestMessagesOfAContinuationAreTheTurns(t *testing.T) {
+	m := &heard{says: [][]model.Delta{{say("one "), {Type: model.DeltaStop, Stop: core.StopMaxTokens}}, {say("two"), stopped}}}
+	w := newWorld(t, options{agents: demo(t, m, agent.Spec{})})
+	receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+	w.step(t, key)
+	turn := receipt.RunID.String() + ".1"
+	messages := m.requests[1].Messages
+	if said, note := messages[1], messages[2]; said.ID != turn || said.RunID != receipt.RunID || note.ID != turn+".continue" || note.RunID != receipt.RunID {
+		t.Errorf("said %+v, note %+v", said, note)
 	}
 }
 

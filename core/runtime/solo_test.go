@@ -288,6 +288,23 @@ func TestResumeGoesOnWithARunThatWaits(t *testing.T) {
 	}
 }
 
+// Who has asked is who decides.
+func TestResumeIsForTheUserOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newSolo(t, soloParts())
+		s := submission("t1", "approve: it")
+		s.User = "ann"
+		waiting, err := r.RunInput(t.Context(), s)
+		if err != nil || len(waiting.Tickets) != 1 {
+			t.Fatalf("%d tickets, %v", len(waiting.Tickets), err)
+		}
+		done, err := r.Resume(t.Context(), waiting, runtime.Approve(waiting.Tickets[0]))
+		if err != nil || done.Text != "Done: it" {
+			t.Errorf("%q, %v", done.Text, err)
+		}
+	})
+}
+
 // TestACallThatWaitsWorksOffThePauseOfItsModel: the pause is too long for the step, which
 // gives the run back to a queue that nobody else reads.
 func TestACallThatWaitsWorksOffThePauseOfItsModel(t *testing.T) {

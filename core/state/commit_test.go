@@ -229,6 +229,99 @@ func TestCommitRefusesTheWholeBatch(t *testing.T) {
 	}
 }
 
+// Two registries of one origin do not hear of each other's listeners.
+func TestListenersOfOneOriginStayApart(t *testing.T) {
+	var told []string
+	says := func(name string) func(state.Committed) {
+		return func(state.Committed) { told = append(told, name) }
+	}
+	origin := registry(t).Listen(says("a"), nil).Listen(says("b"), nil).Listen(says("c"), nil)
+	first, second := origin.Listen(says("first"), nil), origin.Listen(says("second"), nil)
+	commit(t, first, state.Snapshot{}, total.Update(1).Batch)
+	commit(t, second, state.Snapshot{}, total.Update(1).Batch)
+	commit(t, origin, state.Snapshot{}, total.Update(1).Batch)
+	if diff := cmp.Diff([]string{"a", "b", "c", "first", "a", "b", "c", "second", "a", "b", "c"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUninstallTellsTheListeners(t *testing.T) {
+	var told []state.Committed
+	r := registry(t).Listen(func(c state.Committed) { told = append(told, c) }, nil)
+	s := given(t, 3, map[string]string{"/thread/total": "1", "/run/names": `["a"]`})
+	after, _, err := r.Uninstall(s, "total")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Uninstall(after, "total"); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 {
+		t.Fatalf("told %d times, want once: nothing was left to remove", len(told))
+	}
+	c := told[0]
+	if c.Previous != 3 || c.Revision() != 4 || c.Operations != 1 || text(c.Patch) != `[{"op":"remove","path":"/thread/total"}]` || !c.Snapshot.Equal(after) {
+		t.Errorf("told of %d to %d, %d operations, %s", c.Previous, c.Revision(), c.Operations, text(c.Patch))
+	}
+}
+
+func TestACommandIsZeroWhenItDoesNothing(t *testing.T) {
+	for name, c := range map[string]state.Command{
+		"a mutation": total.Update(1),
+		"an action":  {Actions: []state.Action{{Key: "a"}}},
+		"an effect":  {Effects: []state.Effect{{Key: "e"}}},
+		"an error":   {Err: errors.New("no")},
+	} {
+		if c.IsZero() {
+			t.Errorf("%s is nothing", name)
+		}
+	}
+	if !(state.Command{}).IsZero() {
+		t.Error("nothing is something")
+	}
+}
+
+func TestAKeyOfACallHasNoValueOutsideOfOne(t *testing.T) {
+	s := given(t, 1, map[string]string{"/call/2/note": `"x"`})
+	if note.Has(s) || note.Has(s.ForCall(1)) || !note.Has(s.ForCall(2)) {
+		t.Error("Has looks at another call")
+	}
+	if _, ok := s.Value(state.KeyPath{Scope: state.ScopeCall, Call: 2, Name: "note"}); !ok {
+		t.Error("there is no value of the call")
+	}
+	if v, ok := s.Value(state.KeyPath{Scope: state.ScopeCall, Call: 1, Name: "note"}); ok || v != nil {
+		t.Errorf("another call has %s", v)
+	}
+	if scope, ok := registry(t).Scope("note"); scope != state.ScopeCall || !ok {
+		t.Errorf("scope %s, %v", scope, ok)
+	}
+	if _, ok := registry(t).Scope("nobody"); ok {
+		t.Error("a key of nobody has a scope")
+	}
+}
+
+func TestAMergeThatDoesNotExistIsRefused(t *testing.T) {
+	k := state.Key[int, int]{Name: "x", Merge: 2, Apply: func(v, u int) int { return v + u }}
+	_, err := state.NewRegistry(k.Definition())
+	if diff := cmp.Diff(`state key "x" has scope 0 and merge 2, which do not exist`, fmt.Sprint(err)); diff != "" {
+		t.Error(diff)
+	}
+	if got := fmt.Sprint(state.Scope(9), state.ScopeRun, state.ScopeThread, state.ScopeCall); got != "scope 9 run thread call" {
+		t.Errorf("scopes are %s", got)
+	}
+}
+
+func TestPathsAreSortedByHowLongTheyLast(t *testing.T) {
+	s := given(t, 1, map[string]string{"/call/1/a": "1", "/call/0/b": "1", "/run/b": "1", "/run/a": "1", "/thread/z": "1", "/thread/a": "1"})
+	var got []string
+	for _, p := range s.Paths() {
+		got = append(got, p.String())
+	}
+	if diff := cmp.Diff([]string{"/thread/a", "/thread/z", "/run/a", "/run/b", "/call/0/b", "/call/1/a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUpdateReportsWhatJSONCannotExpress(t *testing.T) {
 	k := state.Key[int, func()]{Name: "f"}
 	c := k.Update(func() {})

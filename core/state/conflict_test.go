@@ -44,6 +44,16 @@ func TestConflictsOfTwoPatches(t *testing.T) {
 		{"two lists", op(state.OpAdd, "/run/l/0"), op(state.OpRemove, "/run/m/1"), ""},
 		{"a path that is none", op(state.OpAdd, "nowhere"), op(state.OpAdd, "nowhere"), ""},
 	}
+	tests = append(tests, []struct {
+		name string
+		a, b state.Operation
+		want state.ConflictKind
+	}{
+		{"an element behind the other's place", op(state.OpAdd, "/run/l/2"), op(state.OpReplace, "/run/l/1/x"), ""},
+		{"a member that is a number, and one that is none", op(state.OpAdd, "/run/o/0"), op(state.OpReplace, "/run/o/x/y"), ""},
+		{"a member that is none, and one that is a number", op(state.OpAdd, "/run/o/x"), op(state.OpReplace, "/run/o/0/y"), ""},
+		{"a key whose name begins as the other", op(state.OpReplace, "/run/ab"), op(state.OpReplace, "/run/a"), ""},
+	}...)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var want []state.Conflict

@@ -54,6 +54,11 @@ func TestEditsOfADocument(t *testing.T) {
 		{"decrement", `{"n":1}`, []state.Edit{state.At("n").Decrement(2)}, `{"n":-1}`, `[{"op":"replace","path":"/thread/doc/n","value":-1}]`},
 		{"integers stay exact", `{"n":9007199254740993}`, []state.Edit{state.At("n").Increment(2)}, `{"n":9007199254740995}`, `[{"op":"replace","path":"/thread/doc/n","value":9007199254740995}]`},
 		{"increment by a fraction", `{"n":1}`, []state.Edit{state.At("n").IncrementFloat(0.5)}, `{"n":1.5}`, `[{"op":"replace","path":"/thread/doc/n","value":1.5}]`},
+		{"increment by less than nothing", `{"n":1}`, []state.Edit{state.At("n").IncrementFloat(-0.5)}, `{"n":0.5}`, `[{"op":"replace","path":"/thread/doc/n","value":0.5}]`},
+		{"decrement by a fraction", `{"n":1}`, []state.Edit{{Op: state.EditDecrement, Path: "/n", Value: json.RawMessage("0.25")}}, `{"n":0.75}`, `[{"op":"replace","path":"/thread/doc/n","value":0.75}]`},
+		{"increment a fraction", `{"n":1.5}`, []state.Edit{state.At("n").Increment(2)}, `{"n":3.5}`, `[{"op":"replace","path":"/thread/doc/n","value":3.5}]`},
+		{"increment to the largest", `{"n":9223372036854775806}`, []state.Edit{state.At("n").Increment(1)}, `{"n":9223372036854775807}`, `[{"op":"replace","path":"/thread/doc/n","value":9223372036854775807}]`},
+		{"decrement to the smallest", `{"n":-9223372036854775807}`, []state.Edit{state.At("n").Decrement(1)}, `{"n":-9223372036854775808}`, `[{"op":"replace","path":"/thread/doc/n","value":-9223372036854775808}]`},
 		{"increment by nothing", `{"n":1}`, []state.Edit{state.At("n").Increment(0)}, `{"n":1}`, `null`},
 		{"several edits of one place come to one", `{"n":1,"x":` + long + `}`, []state.Edit{state.At("n").Increment(1), state.At("n").Increment(1)}, `{"n":3,"x":` + long + `}`, `[{"op":"replace","path":"/thread/doc/n","value":3}]`},
 
@@ -87,7 +92,7 @@ func TestEditsOfADocument(t *testing.T) {
 }
 
 func TestEditsThatDoNotFit(t *testing.T) {
-	before := `{"big":9223372036854775807,"f":1e308,"l":[1,2],"n":1,"none":null,"o":{},"s":"x","tags":[1]}`
+	before := `{"big":9223372036854775807,"f":1e308,"huge":9223372036854775808,"l":[1,2],"low":-9223372036854775808,"n":1,"no":false,"none":null,"o":{},"s":"x","tags":[1],"yes":true}`
 	tests := []struct {
 		edit state.Edit
 		is   error
@@ -101,7 +106,13 @@ func TestEditsThatDoNotFit(t *testing.T) {
 		{state.At("l").Merge(map[string]int{}), state.ErrWrongType, `merge_object at "/l": wrong type: a list is no object`},
 		{state.At("missing").Increment(1), state.ErrMissing, `increment at "/missing": nothing is there`},
 		{state.At("none").Increment(1), state.ErrWrongType, `increment at "/none": wrong type: null is no number`},
+		{state.At("yes").Increment(1), state.ErrWrongType, `increment at "/yes": wrong type: a boolean is no number`},
+		{state.At("no").Increment(1), state.ErrWrongType, `increment at "/no": wrong type: a boolean is no number`},
 		{state.At("o").Decrement(1), state.ErrWrongType, `decrement at "/o": wrong type: an object is no number`},
+		{state.At("huge").Increment(1), state.ErrOutOfRange, `increment at "/huge": out of range: 9223372036854775808 and 1`},
+		{state.At("low").Decrement(1), state.ErrOutOfRange, `decrement at "/low": out of range: -9223372036854775808 and 1`},
+		{state.At("low").Increment(-1), state.ErrOutOfRange, `increment at "/low": out of range: -9223372036854775808 and -1`},
+		{state.Edit{Op: state.EditIncrement, Path: "/n", Value: json.RawMessage("9223372036854775808")}, state.ErrOutOfRange, `increment at "/n": out of range: 5 and 9223372036854775808`},
 		{state.At("big").Increment(1), state.ErrOutOfRange, `increment at "/big": out of range: 9223372036854775807 and 1`},
 		{state.At("big").Decrement(math.MinInt64), state.ErrOutOfRange, `decrement at "/big": out of range: 9223372036854775807 and -9223372036854775808`},
 		{state.At("f").IncrementFloat(1.7e308), state.ErrOutOfRange, `increment at "/f": out of range: 1e308 and 1.7e+308`},

@@ -113,10 +113,10 @@ func add(a, b string, negative bool) (json.RawMessage, error) {
 			return nil, tooLarge
 		}
 		sum := x + y
-		over := (sum > x) != (y > 0) && y != 0
+		over := (sum > x) != (y > 0)
 		if negative {
 			sum = x - y
-			over = (sum < x) != (y > 0) && y != 0
+			over = (sum < x) != (y > 0)
 		}
 		if over {
 			return nil, tooLarge

@@ -161,6 +161,10 @@ func TestProfileErrors(t *testing.T) {
 			core.CodeCorrupt, "decoding profile team_context/other: json: cannot unmarshal array into Go value of type state_test.team"},
 		{"a value that JSON cannot express", func() error { return functions.Write(ctx, profiles, "a", func() {}) },
 			core.CodeInternal, `encoding a profile of "functions": json: unsupported type: func()`},
+		{"an update to it", func() error {
+			_, err := functions.Update(ctx, profiles, "a", func(func()) (func(), error) { return func() {}, nil })
+			return err
+		}, core.CodeInternal, `encoding a profile of "functions": json: unsupported type: func()`},
 		{"a value over the limit", func() error { return texts.Write(ctx, profiles, "a", strings.Repeat("x", 262_143)) },
 			core.CodeTooLarge, "the profile is over the size limit: texts/a has 262145 bytes, at most 262144 are allowed"},
 		{"a name with a separator", func() error { return badName.Write(ctx, profiles, "a", 1) },
@@ -182,6 +186,26 @@ func TestProfileErrors(t *testing.T) {
 				t.Errorf("error %v (%s)\nwant  %s (%s)", err, core.CodeOf(err), tt.text, tt.want)
 			}
 		})
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	for name, err := range map[string]error{
+		"read":   func() error { _, err := teams.Read(stopped, profiles, "b"); return err }(),
+		"update": func() error { _, err := teams.Update(stopped, profiles, "b", same); return err }(),
+		"write":  teams.Write(stopped, profiles, "b", team{}),
+		"delete": teams.Delete(stopped, profiles, "b"),
+		"keys":   func() error { _, err := teams.Keys(stopped, profiles, "", "", 1); return err }(),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s of one whose context has ended: %v", name, err)
+		}
+	}
+	// Namespaces are apart.
+	if err := texts.Write(ctx, profiles, "mine", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := teams.Keys(ctx, profiles, "", "", 10); err != nil || len(keys) != 1 || keys[0] != "other" {
+		t.Errorf("the teams are %v, %v", keys, err)
 	}
 	// What does not decode can be replaced.
 	if err := teams.Write(ctx, profiles, "other", team{Goal: "rest"}); err != nil {

@@ -60,6 +60,11 @@ func TestUpdatesOfReadyMadeKeys(t *testing.T) {
 			}
 		})
 	}
+	// A value that is null is an object to be: nothing can be added inside of it.
+	s, patch := commit(t, r, given(t, 3, map[string]string{"/thread/ages": "null"}), ages.Put("a", 1).Batch)
+	if diff := cmp.Diff(`[{"op":"replace","path":"/thread/ages","value":{"a":1}}]`, text(patch)); diff != "" || values(s)["/thread/ages"] != `{"a":1}` {
+		t.Error(diff, values(s))
+	}
 	if age, ok, err := ages.Member(before, "a"); age != 1 || !ok || err != nil {
 		t.Errorf("a is %d, %v, %v", age, ok, err)
 	}

@@ -35,6 +35,10 @@ func TestSetMakesAValueWhateverApplyWouldDo(t *testing.T) {
 			map[string]string{"/thread/total": "5"}, `[{"op":"replace","path":"/thread/total","value":5}]`},
 		{"the value that is there", map[string]string{"/thread/total": "5"}, state.Set(total, 5),
 			map[string]string{"/thread/total": "5"}, "null"},
+		{"before an update of a list", map[string]string{"/run/names": `["a"]`}, state.Combine(state.Set(names, []string{"b"}), names.Update("c")),
+			map[string]string{"/run/names": `["b","c"]`}, `[{"op":"replace","path":"/run/names","value":["b","c"]}]`},
+		{"a clear before an update of a list", map[string]string{"/run/names": `["a"]`}, state.Combine(names.Clear(), names.Update("c"), names.Update("d")),
+			map[string]string{"/run/names": `["c","d"]`}, `[{"op":"replace","path":"/run/names","value":["c","d"]}]`},
 		{"between updates", map[string]string{"/thread/total": "1"}, state.Combine(total.Update(1), state.Set(total, 10), total.Update(2)),
 			map[string]string{"/thread/total": "12"}, `[{"op":"replace","path":"/thread/total","value":12}]`},
 	}
@@ -74,6 +78,16 @@ func TestAValueOfAHandmadeMutationThatDoesNotDecodeIsCorrupt(t *testing.T) {
 	}
 }
 
+// Bytes that were stored damaged are the key's error, and nothing is added to them.
+func TestAnUpdateOfADamagedListIsCorrupt(t *testing.T) {
+	for _, damaged := range []string{`["a"`, `{"a":1}`, `"a]`} {
+		_, _, err := registry(t).Commit(given(t, 1, map[string]string{"/run/names": damaged}), names.Update("b").Batch)
+		if diff := cmp.Diff(`committing state: decoding the value of state key "names": it is no list`, fmt.Sprint(err)); diff != "" || core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("%s: %s", damaged, diff)
+		}
+	}
+}
+
 func TestCombineKeepsTheOrderAndTheFirstError(t *testing.T) {
 	first, second := errors.New("first"), errors.New("second")
 	got := state.Combine(total.Update(1), state.Command{Err: first}, names.Update("a"), state.Command{Err: second}, names.Clear())
@@ -83,6 +97,11 @@ func TestCombineKeepsTheOrderAndTheFirstError(t *testing.T) {
 	}
 	if !errors.Is(got.Err, first) || !errors.Is(got.Check(), first) {
 		t.Errorf("the error is %v, and of Check %v, want the first", got.Err, got.Check())
+	}
+	one, two := state.Combine(total.Update(1)), state.Combine(total.Update(2))
+	one.Batch, two.Batch = one.Batch.On(given(t, 1, nil)), two.Batch.On(given(t, 2, nil))
+	if got := state.Combine(state.Command{Err: first}, one, two); !errors.Is(got.Err, first) {
+		t.Errorf("before batches of two revisions the error is %v, want the first", got.Err)
 	}
 	if c := state.Combine(); !c.IsZero() {
 		t.Errorf("nothing combined is %v", c)

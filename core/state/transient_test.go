@@ -129,6 +129,10 @@ func TestUninstallRemovesWhatIsNotRetained(t *testing.T) {
 	if read(t, hint, before) != "a" || len(before.Paths()) != 6 {
 		t.Error("the snapshot before it has changed")
 	}
+	single, patch, err := r.Uninstall(after, "names")
+	if diff := cmp.Diff(`[{"op":"remove","path":"/run/names"}]`, text(patch)); diff != "" || err != nil || single.Revision() != 6 || len(single.Paths()) != 2 {
+		t.Errorf("revision %d, %v %s", single.Revision(), err, diff)
+	}
 	same, patch, err := r.Uninstall(after, "total")
 	if !same.Equal(after) || patch != nil || err != nil {
 		t.Errorf("nothing to remove makes revision %d, %s, %v", same.Revision(), text(patch), err)

@@ -83,7 +83,6 @@ type loopDetection int
 func (n loopDetection) Check(v View) *core.Termination {
 	switch {
 	case v.Failed != "": // nothing was said: the turns before it were judged
-		return nil
 	case repeated(v.Calls, int(n)):
 		return Stop(CodeLoopDetection, fmt.Sprintf("the last %d turns made the same calls", int(n)))
 	case repeated(v.Texts, int(n)):

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -92,6 +93,35 @@ func ExampleSpec() {
 	end := policy.Check(stop.View{Turn: turn, Usage: core.Usage{Input: 19_000, Output: 1_500}})
 	fmt.Println(end.Code, "-", end.Detail)
 	// Output: token_budget - the run has used 20500 tokens, at most 20000 are allowed
+}
+
+func TestPoliciesOfAListHaveTheLimitsOfItsSpecs(t *testing.T) {
+	policies, err := stop.Policies([]stop.Spec{
+		{Type: "timeout", Seconds: 2147483647}, {Type: "timeout", Seconds: 90}, {Type: "max_rounds", Rounds: 2147483647},
+		{Type: "max_rounds", Rounds: 8}, {Type: "consecutive_errors", Max: 3}, {Type: "loop_detection", Window: 2},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := core.Message{ToolCalls: []core.ToolCall{{ID: "call_1", Name: "search"}}}
+	view := stop.View{
+		StartedAt: time.Unix(1_000, 0), Now: time.Unix(1_091, 0), Step: 8, Turn: turn, ErrorSteps: 3, Calls: []uint32{7, 7}, Texts: []uint32{0, 0},
+	}
+	var got []string
+	for _, p := range policies {
+		detail := ""
+		if end := p.Check(view); end != nil {
+			detail = end.Detail
+		}
+		got = append(got, detail)
+	}
+	want := []string{
+		"", "the run has taken 1m31s, at most 1m30s are allowed", "",
+		"step 8 of at most 8 still asked for tools", "failed steps in a row: 3, the limit is 3", "the last 2 turns made the same calls",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestPoliciesNamesThePlaceOfAWrongSpec(t *testing.T) {

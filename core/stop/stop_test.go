@@ -59,6 +59,7 @@ func TestWhenEachPolicyStops(t *testing.T) {
 		{"timeout at a late answer", stop.Timeout(30 * time.Second), stop.View{StartedAt: at(0), Now: at(31), Turn: said("done")}, ""},
 		{"timeout at a step that failed", stop.Timeout(time.Minute), stop.View{StartedAt: at(0), Now: at(90), Failed: "timeout"}, "timeout: the run has taken 1m30s, at most 1m0s are allowed"},
 		{"timeout of a run whose start is lost", stop.Timeout(time.Second), stop.View{Now: at(90), Turn: said("", "dig")}, ""},
+		{"timeout of next to nothing", stop.Timeout(1), stop.View{StartedAt: at(0), Now: at(90), Turn: said("", "dig")}, "timeout: the run has taken 1m30s, at most 1ns are allowed"},
 		{"timeout of none", stop.Timeout(0), stop.View{StartedAt: at(0), Now: at(90), Turn: said("", "dig")}, ""},
 
 		{"token_budget at the limit", stop.TokenBudget(100), stop.View{Usage: core.Usage{Input: 60, Output: 40}, Turn: said("", "dig")}, ""},
@@ -66,6 +67,7 @@ func TestWhenEachPolicyStops(t *testing.T) {
 		{"token_budget counts no cached tokens beside the input", stop.TokenBudget(100), stop.View{Usage: core.Usage{Input: 60, CacheRead: 50, Output: 40}, Turn: said("", "dig")}, ""},
 		{"token_budget at a costly answer", stop.TokenBudget(100), stop.View{Usage: core.Usage{Output: 101}, Turn: said("done")}, ""},
 		{"token_budget at a step that failed", stop.TokenBudget(100), stop.View{Usage: core.Usage{Input: 101}, Failed: "interrupted"}, "token_budget: the run has used 101 tokens, at most 100 are allowed"},
+		{"token_budget of one token", stop.TokenBudget(1), stop.View{Usage: core.Usage{Output: 2}, Turn: said("", "dig")}, "token_budget: the run has used 2 tokens, at most 1 are allowed"},
 		{"token_budget of none", stop.TokenBudget(0), stop.View{Usage: core.Usage{Output: 101}, Turn: said("", "dig")}, ""},
 
 		{"consecutive_errors before the limit", stop.ConsecutiveErrors(3), failed, ""},
@@ -86,6 +88,7 @@ func TestWhenEachPolicyStops(t *testing.T) {
 
 		{"loop_detection of calls", policy(stop.LoopDetection(3)), stop.View{Calls: []uint32{1, 7, 7, 7}, Texts: []uint32{0, 1, 2, 3}}, "loop_detection: the last 3 turns made the same calls"},
 		{"loop_detection of texts", policy(stop.LoopDetection(2)), stop.View{Calls: []uint32{1, 2, 0}, Texts: []uint32{4, 5, 5}}, "loop_detection: the last 2 turns said the same text"},
+		{"loop_detection of as many turns as there are", policy(stop.LoopDetection(3)), stop.View{Calls: []uint32{7, 7, 7}, Texts: []uint32{0, 0, 0}}, "loop_detection: the last 3 turns made the same calls"},
 		{"loop_detection of fewer turns", policy(stop.LoopDetection(4)), stop.View{Calls: []uint32{7, 7, 7}, Texts: []uint32{0, 0, 0}}, ""},
 		{"loop_detection of a loop that has ended", policy(stop.LoopDetection(2)), stop.View{Calls: []uint32{7, 7, 8}, Texts: []uint32{5, 5, 6}}, ""},
 		{"loop_detection of turns that say nothing", policy(stop.LoopDetection(2)), stop.View{Calls: []uint32{1, 2}, Texts: []uint32{0, 0}}, ""},
@@ -181,6 +184,7 @@ func TestWhichListsTolerateFailures(t *testing.T) {
 		{"none", nil, false},
 		{"limits alone", []stop.Policy{stop.MaxRounds(3), stop.Func(func(stop.View) *core.Termination { return nil })}, false},
 		{"consecutive_errors", []stop.Policy{stop.MaxRounds(3), stop.ConsecutiveErrors(2)}, true},
+		{"consecutive_errors of one", []stop.Policy{stop.ConsecutiveErrors(1)}, true},
 		{"consecutive_errors that is switched off", []stop.Policy{stop.ConsecutiveErrors(0)}, false},
 	}
 	for _, tt := range tests {
@@ -200,6 +204,7 @@ func TestNilPoliciesAreRefusedByTheirPlace(t *testing.T) {
 	}{
 		{"none", nil, ""},
 		{"nil", []stop.Policy{stop.MaxRounds(1), nil}, "stop policy Parts.Stops[1] is nil"},
+		{"a function", []stop.Policy{stop.Func(func(stop.View) *core.Termination { return nil })}, ""},
 		{"a nil function", []stop.Policy{stop.Func(nil)}, "stop policy Parts.Stops[0] is nil"},
 	}
 	for _, tt := range tests {

@@ -335,6 +335,15 @@ func TestTotalsKeepTheNewestTurns(t *testing.T) {
 	}
 }
 
+// Texts and calls whose hash is 0 are something all the same: 0 stands for nothing.
+func TestNoTextHasTheFingerprintOfNone(t *testing.T) {
+	var totals thread.Totals
+	totals.NoteTurn(&core.Message{Content: []core.Block{{Type: core.BlockText, Text: "68m* "}}})
+	if _, texts := totals.TurnPrints(); len(texts) != 1 || texts[0] != 1 {
+		t.Errorf("fingerprints %x, want 1", texts)
+	}
+}
+
 func TestWhichStepsHaveFailed(t *testing.T) {
 	var totals thread.Totals
 	var got []int

@@ -111,7 +111,8 @@ func TestProgressIsThrottled(t *testing.T) {
 		{"by message", []at{{0, 0, 1000, "a", true}, {0, 0, 1000, "b", true}, {0, 0, 1000, "b", false}, {0, 0, 1000, "", true}}},
 		{"the end", []at{{0, 999, 1000, "", true}, {0, 1000, 1000, "", true}, {0, 1000, 1000, "", false}, {0, 1001, 1000, "", false}}},
 		{"of an unknown total", []at{{0, 1, 0, "", true}, {0, 500, 0, "", false}, {100 * time.Millisecond, 501, 0, "", true}}},
-		{"what is no number", []at{{0, nan(), 10, "", false}, {0, 1, 1 / zero(), "", false}}},
+		{"what is no number", []at{{0, nan(), 10, "", false}, {0, 1, 1 / zero(), "", false}, {0, -1 / zero(), 10, "", false}}},
+		{"of a small total", []at{{0, 0.1, 1, "", true}, {0, 0.2, 1, "", true}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,6 +152,19 @@ func TestBoundsOfWhatACallShows(t *testing.T) {
 			}
 		}, 10_000},
 		{"bytes at the limit", func(c tool.Call) { c.Output(strings.Repeat("x", 1<<20)) }, 1},
+		{"bytes of everything at the limit", func(c tool.Call) { // 1,048,569 + 2 + 5
+			c.Output(strings.Repeat("x", 1<<20-7))
+			c.Activity("plan", "s")
+		}, 2},
+		{"bytes of an activity over it", func(c tool.Call) {
+			c.Output(strings.Repeat("x", 1<<20-6))
+			c.Activity("plan", "s")
+		}, 1},
+		{"bytes of a patch over it", func(c tool.Call) {
+			c.Activity("plan", "s")
+			c.Output(strings.Repeat("x", 1<<20-7-4-30))
+			c.ActivityPatch("plan", tool.PatchOperation{Op: "remove", Path: "/title"}) // 4 + 32
+		}, 2},
 		{"bytes over it", func(c tool.Call) { c.Output(strings.Repeat("x", 1<<20+1)) }, 0},
 		{"nothing comes behind what was dropped", func(c tool.Call) {
 			c.Output("a")
@@ -166,8 +180,9 @@ func TestBoundsOfWhatACallShows(t *testing.T) {
 			call := tool.Call{Live: shown.Live()}
 			tt.show(call)
 			dropped, err := call.Live.Dropped()
-			whole := tt.name == "bytes at the limit"
-			if got := len(shown.Reports()); got != tt.want || (dropped == 0) != whole || !whole && core.CodeOf(err) != core.CodeTooLarge {
+			whole := strings.HasSuffix(tt.name, "at the limit")
+			call.Output("x") // is neither shown nor waits for what was asked before
+			if got := len(shown.Reports()); !whole && got != tt.want || whole && got < tt.want || (dropped == 0) != whole || !whole && core.CodeOf(err) != core.CodeTooLarge {
 				t.Errorf("%d reports, %d dropped (%v), want %d", got, dropped, err, tt.want)
 			}
 		})

@@ -43,14 +43,11 @@ func sound[Args any](t *typed[Args], err error) Tool {
 	return t
 }
 
-// resultOf is a value as a result. It is a type switch on a value, not on Out: a
-// function may return an any.
+// resultOf is a value as a result. The value counts, not Out: a function may return
+// an any.
 func resultOf(out any) (Result, error) {
-	switch out := out.(type) {
-	case Result:
-		return out, nil
-	case string:
-		return Text(out), nil
+	if r, ok := out.(Result); ok {
+		return r, nil
 	}
 	return JSON(out)
 }

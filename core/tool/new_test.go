@@ -126,6 +126,20 @@ func TestArgumentsMayBeAPointerWhichIsNeverNil(t *testing.T) {
 	}
 }
 
+func TestNewTakesNameAndDescription(t *testing.T) {
+	got := tool.New("dig", "Digs.", func(context.Context, tool.Call, city) (string, error) { return "", nil }).Spec()
+	if got.Name != "dig" || got.Description != "Digs." || string(got.Parameters) != citySchema || got.Client {
+		t.Errorf("the spec is %+v", got)
+	}
+}
+
+// What is wrong with a tool is told under its name, whatever it is.
+func TestAToolWithoutAFunctionKeepsItsName(t *testing.T) {
+	if got := tool.New[struct{}, string]("dig", "Digs.", nil).Spec(); got.Name != "dig" || got.Description != "Digs." {
+		t.Errorf("the spec is %+v", got)
+	}
+}
+
 func TestNewClientWaitsForItsClient(t *testing.T) {
 	where := tool.NewClient[city]("where", "Finds a city.")
 	if got := where.Spec(); !got.Client || got.Description != "Finds a city." || string(got.Parameters) != citySchema || got.Check() != nil {

@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,7 @@ func TestExecuteRefusesASuspensionThatIsNone(t *testing.T) {
 		want   string
 	}{
 		{"with data", with(func(r *tool.Result) { r.Data = json.RawMessage("1") }), besides},
+		{"with an error", with(func(r *tool.Result) { r.Err = errors.New("metadata") }), "execution failed: metadata"},
 		{"with a message", with(func(r *tool.Result) { r.Message = "wait" }), besides},
 		{"that is an error", with(func(r *tool.Result) { r.IsError = true }), besides},
 		{"with a status", with(func(r *tool.Result) { r.Status = core.ResultOK }), besides},

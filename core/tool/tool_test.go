@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -129,6 +130,91 @@ func TestTypedTakesAGivenSchema(t *testing.T) {
 	}
 }
 
+// Every keyword that looks at a value itself is explained, at its place.
+func TestCheckExplainsEachKeyword(t *testing.T) {
+	tests := []struct{ schema, value, want string }{
+		{`{"const":"a"}`, `"b"`, `property "v": const: `},
+		{`{"multipleOf":5}`, `7`, `property "v": multipleOf: `},
+		{`{"minimum":5}`, `4`, `property "v": minimum: `},
+		{`{"maximum":5}`, `6`, `property "v": maximum: `},
+		{`{"exclusiveMinimum":5}`, `5`, `property "v": exclusiveMinimum: `},
+		{`{"exclusiveMaximum":5}`, `5`, `property "v": exclusiveMaximum: `},
+		{`{"minLength":2}`, `"a"`, `property "v": minLength: `},
+		{`{"pattern":"^b"}`, `"a"`, `property "v": pattern: `},
+		{`{"minItems":2}`, `[1]`, `property "v": minItems: `},
+		{`{"maxItems":1}`, `[1,2]`, `property "v": maxItems: `},
+		{`{"uniqueItems":true}`, `[1,1]`, `property "v": uniqueItems: `},
+		{`{"minProperties":1}`, `{}`, `property "v": minProperties: `},
+		{`{"maxProperties":1}`, `{"a":1,"b":2}`, `property "v": maxProperties: `},
+		{`{"$ref":"#/definitions/d"}`, `1`, `property "v": got integer, want string`},
+		{`{"type":"number"}`, `"a"`, `property "v": got string, want number`},
+		{`{"additionalProperties":{"not":{"type":"string"}}}`, `{"a":"b"}`, `the value does not match the schema`},
+		{`{"patternProperties":{"^a":{}},"additionalProperties":false}`, `{"b":1}`, `the value does not match the schema`},
+	}
+	for _, test := range tests {
+		t.Run(test.schema, func(t *testing.T) {
+			parameters := json.RawMessage(`{"type":"object","properties":{"v":` + test.schema + `},"definitions":{"d":{"type":"string"}}}`)
+			takes := typed(t, tool.Spec{Name: "t", Parameters: parameters}, func(context.Context, tool.Call, struct{ V any }) (tool.Result, error) { return tool.Result{}, nil })
+			err := takes.Check(json.RawMessage(`{"v":` + test.value + `}`))
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v, want an error that begins with %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestALongExplanationIsCut(t *testing.T) {
+	takes := typed(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Result{}, nil })
+	const around = len(`property "" is unknown`)
+	for _, test := range []struct {
+		length int
+		want   string
+	}{
+		{500 - around, `property "` + strings.Repeat("p", 500-around) + `" is unknown`},
+		{501 - around, `property "` + strings.Repeat("p", 501-around) + `" is unknow...`},
+	} {
+		err := takes.Check(json.RawMessage(`{"` + strings.Repeat("p", test.length) + `":1}`))
+		if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A model makes lists or leaves them out: no list may be null, wherever it is.
+func TestNoListOfTheParametersMayBeNull(t *testing.T) {
+	lists := typed(t, tool.Spec{Name: "t"}, func(context.Context, tool.Call, struct {
+		Grid [][]string          `json:"grid"`
+		By   map[string][]string `json:"by"`
+	}) (tool.Result, error) {
+		return tool.Result{}, nil
+	})
+	want := `{"type":"object","properties":{"grid":{"type":"array","items":{"type":"array","items":{"type":"string"}}},` +
+		`"by":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}},"required":["grid","by"],"additionalProperties":false}`
+	if diff := cmp.Diff(want, string(lists.Spec().Parameters)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSpecCheck(t *testing.T) {
+	tests := []struct {
+		name string
+		spec tool.Spec
+		want string
+	}{
+		{"at most once, with a timeout", tool.Spec{Name: "x", Delivery: tool.AtMostOnce, Timeout: time.Second}, "<nil>"},
+		{"a timeout in the past", tool.Spec{Name: "x", Timeout: -time.Second}, `tool "x" has the timeout -1s, want 0 (none) or more`},
+		{"the schema of nothing", tool.Spec{Name: "x", Parameters: json.RawMessage(`false`)}, `parameters of tool "x": the schema is false, want one whose type is "object"`},
+		{"parameters that are not JSON", tool.Spec{Name: "x", Parameters: json.RawMessage(`{`)}, `parameters of tool "x": not a JSON Schema: unexpected end of JSON input`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, fmt.Sprint(test.spec.Check())); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestCheckReportsTheSameMistakeEachTime(t *testing.T) {
 	made := weather(t)
 	for range 100 {
@@ -180,6 +266,13 @@ func TestCheckName(t *testing.T) {
 		ok   bool
 	}{
 		{"get_weather-2", true},
+		{"azAZ09", true},
+		{"a`", false},
+		{"a{", false},
+		{"a@", false},
+		{"a[", false},
+		{"a/", false},
+		{"a:", false},
 		{strings.Repeat("a", 64), true},
 		{strings.Repeat("a", 65), false},
 		{"", false},

@@ -19,6 +19,9 @@ import (
 // enough is the score under which a run fails, in percent.
 const enough = 95
 
+// sizeable is how many mutants of one package make its own score count.
+const sizeable = 20
+
 // plan is what a run is about.
 type plan struct {
 	units   []*unit
@@ -81,6 +84,9 @@ func newPlan(ctx context.Context, o options) (p plan, err error) {
 	byHand, err := readEntries(o.named)
 	if err != nil {
 		return p, err
+	}
+	if o.narrow {
+		maps.DeleteFunc(byHand, func(id identity, _ string) bool { return !slices.Contains(o.packages, path.Dir(id.file)) })
 	}
 	packages := slices.Clone(o.packages)
 	for id := range byHand {
@@ -180,13 +186,14 @@ type score struct {
 
 	mutex   sync.Mutex
 	count   map[verdict]int
-	results []result // those that survived
+	each    map[string]map[verdict]int // by package
+	results []result                   // those that survived
 }
 
 // all runs the mutants, so many at a time. late counts those that the time did
 // not reach.
 func (s *score) all(ctx context.Context, r *runner, o options, chosen []*mutant) (late int, err error) {
-	s.count = map[verdict]int{}
+	s.count, s.each = map[verdict]int{}, map[string]map[verdict]int{}
 	deadline := time.Now().Add(o.within)
 	queue := make(chan *mutant, len(chosen))
 	for _, m := range chosen {
@@ -225,6 +232,10 @@ func (s *score) one(ctx context.Context, r *runner, m *mutant) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.count[got.verdict]++
+	if s.each[m.code.unit.name] == nil {
+		s.each[m.code.unit.name] = map[verdict]int{}
+	}
+	s.each[m.code.unit.name][got.verdict]++
 	fmt.Fprintf(s.out, "%-10s %5.1fs %s:%d %s: %s => %s", got.verdict, got.took.Seconds(), m.file, m.line, m.operator, m.before, m.after)
 	if got.by != "" {
 		fmt.Fprintf(s.out, " (%s)", got.by)
@@ -251,11 +262,8 @@ func (s *score) finish(late int) error {
 	for _, r := range s.results {
 		fmt.Fprintf(s.out, "\n%s\n", r.identity)
 	}
-	judged := s.count[killed] + s.count[survived]
-	percent := 0.0
-	if judged > 0 {
-		percent = 100 * float64(s.count[killed]) / float64(judged)
-	}
+	poor := s.packages()
+	judged, percent := scoreOf(s.count)
 	fmt.Fprintf(s.out, "\nmutants=%d killed=%d survived=%d equivalent=%d score=%.1f%%\n",
 		judged+s.count[equivalent], s.count[killed], s.count[survived], s.count[equivalent], percent)
 	if i := slices.IndexFunc(s.results, func(r result) bool { return r.named }); i >= 0 {
@@ -268,6 +276,29 @@ func (s *score) finish(late int) error {
 		return errors.New("no mutant was run")
 	case percent < enough:
 		return fmt.Errorf("the score is under %d %%", enough)
+	case len(poor) > 0:
+		return fmt.Errorf("the score of %s is under %d %%", strings.Join(poor, ", "), enough)
 	}
 	return nil
+}
+
+// packages prints the score of each package and returns those whose own is too low.
+func (s *score) packages() (poor []string) {
+	fmt.Fprintln(s.out)
+	for _, name := range slices.Sorted(maps.Keys(s.each)) {
+		judged, percent := scoreOf(s.each[name])
+		fmt.Fprintf(s.out, "%s: killed=%d survived=%d score=%.1f%%\n", name, s.each[name][killed], s.each[name][survived], percent)
+		if judged >= sizeable && percent < enough {
+			poor = append(poor, name)
+		}
+	}
+	return poor
+}
+
+// scoreOf returns how many mutants were judged, and the percentage of the killed.
+func scoreOf(count map[verdict]int) (judged int, percent float64) {
+	if judged = count[killed] + count[survived]; judged > 0 {
+		percent = 100 * float64(count[killed]) / float64(judged)
+	}
+	return judged, percent
 }

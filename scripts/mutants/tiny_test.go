@@ -78,6 +78,49 @@ func TestEquivalentsAreTriedWhenAsked(t *testing.T) {
 	}
 }
 
+// A large package must not hide a small one; of one with few mutants chance decides.
+func TestEachPackageHasAScoreOfItsOwn(t *testing.T) {
+	var out bytes.Buffer
+	s := score{out: &out, count: map[verdict]int{killed: 1023, survived: 4}, each: map[string]map[verdict]int{
+		"large": {killed: 987}, "small": {killed: 18, survived: 2}, "tiny": {killed: 17, survived: 2, equivalent: 5}, "none": {equivalent: 1},
+	}}
+	err := s.finish(0)
+	if want := "the score of small is under 95 %"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	want := `
+large: killed=987 survived=0 score=100.0%
+none: killed=0 survived=0 score=0.0%
+small: killed=18 survived=2 score=90.0%
+tiny: killed=17 survived=2 score=89.5%
+
+mutants=1027 killed=1023 survived=4 equivalent=0 score=99.6%
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNamedMutantsAreThoseOfThePackagesThatAreAskedFor(t *testing.T) {
+	for narrow, want := range map[bool]int{false: 1, true: 0} {
+		o := tiny(t)
+		o.packages, o.narrow = []string{"client"}, narrow
+		p, err := newPlan(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := 0
+		for _, m := range p.chosen {
+			if m.named {
+				named++
+			}
+		}
+		if named != want {
+			t.Errorf("narrow %v: %d named mutants, want %d", narrow, named, want)
+		}
+	}
+}
+
 func TestASampleKeepsItsMutants(t *testing.T) {
 	places := func(seed uint64, n int) (found []string) {
 		o := tiny(t)

@@ -39,6 +39,7 @@ func TestTheSchemaOfAFileAgreesWithDecoding(t *testing.T) {
 		{`{"providers":[{"id":"p","adapter":"a","api_key":"sk"}]}`, false},
 		{`{}`, true},
 		{`[]`, false},
+		{`"id"`, false},
 	}
 	for _, test := range tests {
 		var value any

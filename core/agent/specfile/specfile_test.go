@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -108,6 +109,58 @@ func TestKeysComeFromTheEnvironmentThatIsGiven(t *testing.T) {
 	}
 }
 
+func TestLoadTakesKeysFromItsEnvironment(t *testing.T) {
+	files := fstest.MapFS{"p.yaml": {Data: []byte("providers:\n- {id: a, adapter: x, api_key_env: KEY}\n- {id: b, adapter: x}\n")}}
+	var asked []string
+	parts, err := specfile.Loader{Env: func(name string) (string, bool) { asked = append(asked, name); return "sk-" + name, true }}.Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := parts.Providers[0].APIKey.Reveal(), parts.Providers[1].APIKey.Reveal(); a != "sk-KEY" || b != "" {
+		t.Errorf("keys %q and %q", a, b)
+	}
+	if diff := cmp.Diff([]string{"KEY"}, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What an id names has one of its kind only: an agent may be called as its model is.
+func TestIdsAreOfTheirKind(t *testing.T) {
+	parts, err := specfile.Decode("a.yaml", []byte("agents: [{id: x, model: x}]\nmodels: [{id: x, provider: x, upstream_model: u}]\npools: [{id: x, members: [{model: m}]}]\nproviders: [{id: x, adapter: a}]"))
+	if err != nil || len(parts.Specs)+len(parts.ModelSpecs)+len(parts.Pools)+len(parts.Providers) != 4 {
+		t.Errorf("%+v, %v", parts, err)
+	}
+}
+
+// A file of exactly the limit, documents with nothing in them, and lists and objects
+// of exactly the depth are read.
+func TestWhatIsAtItsLimitIsRead(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	tests := []struct{ name, file, text, want string }{
+		{"the largest file", "a.yaml", "id: a\nmodel: m\n" + strings.Repeat("#", 1<<20-15), ""},
+		{"empty documents", "a.yaml", "---\n---\n~\n---\nid: a\nmodel: m\n---\n# nothing\n", ""},
+		{"lists of YAML", "a.yaml", "id: a\nmodel: m\nsections: {s: " + nested(62) + "}", ""},
+		{"lists of YAML behind the limit", "a.yaml", "id: a\nmodel: m\nsections: {s: " + nested(63) + "}", "a.yaml:3:77: lists and objects nest deeper than 64"},
+		{"lists of JSON", "a.json", `{"id":"a","model":"m","sections":{"s":` + nested(62) + `}}`, ""},
+		{"lists of JSON behind the limit", "a.json", `{"id":"a","model":"m","sections":{"s":` + nested(63) + `}}`, "a.json:1:101: lists and objects nest deeper than 64"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			parts, err := specfile.Decode(test.file, []byte(test.text))
+			if diff := cmp.Diff(test.want, strings.TrimSuffix(fmt.Sprint(err), "<nil>")); diff != "" || err == nil && len(parts.Specs) != 1 {
+				t.Errorf("%d agents\n%s", len(parts.Specs), diff)
+			}
+		})
+	}
+}
+
+func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
+	_, err := specfile.Load(fstest.MapFS{"a.yaml": {Mode: fs.ModeDir}})
+	if diff := cmp.Diff("reading specs: read a.yaml: invalid argument", fmt.Sprint(err)); diff != "" || errors.Unwrap(err) == nil {
+		t.Error(diff)
+	}
+}
+
 func TestErrorsSayWhereSomethingIsWrong(t *testing.T) {
 	tests := []struct{ name, file, text, want string }{
 		{"an unknown field", "a.yaml", "agents:\n  - id: a\n    model: m\n    max_round: 3\n", `a.yaml:4:5: unknown field "max_round", did you mean "max_rounds"?`},
@@ -138,6 +191,10 @@ func TestErrorsSayWhereSomethingIsWrong(t *testing.T) {
 		{"a tag of an object", "a.yaml", "id: a\nretry: !x {}", `a.yaml:2:8: tag !x has no meaning here`},
 		{"a tag of a list", "a.yaml", "id: a\nplugins: !!set []", `a.yaml:2:10: tag !!set has no meaning here`},
 		{"a tag that does not fit", "a.yaml", "id: a\nstrict: !!bool maybe", `a.yaml:2:9: "maybe" is neither true nor false`},
+		{"a model twice", "a.yaml", "models:\n- {id: m, provider: p, upstream_model: a}\n- {id: m, provider: p, upstream_model: b}", `a.yaml:3:3: model "m" is given twice, first at a.yaml:2:3`},
+		{"a pool twice", "a.yaml", "pools:\n- {id: p, members: [{model: a}]}\n- {id: p, members: [{model: b}]}", `a.yaml:3:3: pool "p" is given twice, first at a.yaml:2:3`},
+		{"a name that is a list", "a.yaml", "id: a\n[x]: m", `a.yaml:2:1: a field's name is text, put it in quotes`},
+		{"no JSON at all", "a.json", "x", `a.json:1:1: not JSON: invalid character 'x' looking for beginning of value`},
 		{"a provider twice", "a.yaml", "providers:\n- {id: p, adapter: a}\n- {id: p, adapter: b}", `a.yaml:3:3: provider "p" is given twice, first at a.yaml:2:3`},
 		{"an alias of itself", "a.yaml", "id: a\nsections: &s {x: *s}", `a.yaml:2:18: lists and objects nest deeper than 64`},
 		{"many aliases", "a.yaml", bombs(), `a.yaml:3:7: the document has more than 100000 values, aliases counted where they stand`},
@@ -196,6 +253,7 @@ func TestLoadReadsFilesInOrder(t *testing.T) {
 		{"those of a folder", nil, []string{"a", "b"}, ""},
 		{"those of patterns, each once", []string{"*.yaml", "b.*", "more/*"}, []string{"b", "c"}, ""},
 		{"a pattern without a file", []string{"*.yaml", "x/*.yaml"}, nil, `no file matches "x/*.yaml"`},
+		{"one pattern without a file", []string{"x/*.yaml"}, nil, `no file matches "x/*.yaml"`},
 		{"a pattern that is none", []string{"["}, nil, `pattern "[": syntax error in pattern`},
 		{"an id of two files", []string{"a.json", "twice/*"}, nil, `twice/a.yaml:1:1: agent "a" is given twice, first at a.json:1:2`},
 		{"another kind of file", []string{"notes.txt"}, nil, `notes.txt: specs are read from files that end in .yaml, .yml or .json`},

@@ -53,6 +53,35 @@ func TestJSONIsTheSameForEqualValues(t *testing.T) {
 	}
 }
 
+func TestASetHasItsElements(t *testing.T) {
+	set := lattice.SetOf("a").Merge(lattice.SetOf("b"))
+	if !set.Has("a") || !set.Has("b") || set.Has("c") || set.Len() != 2 {
+		t.Errorf("a %v, b %v, c %v of %d", set.Has("a"), set.Has("b"), set.Has("c"), set.Len())
+	}
+}
+
+// What is decoded takes the place of what the variable held.
+func TestDecodingStartsAnew(t *testing.T) {
+	counter, register := lattice.Count("a", 5), lattice.Max(7)
+	if err := json.Unmarshal([]byte(`{"b":1,"c":0}`), &counter); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(`null`), &register); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(counter) + text(register); got != `{"b":1}null` {
+		t.Errorf("got %s, want the counter of b and an empty register", got)
+	}
+}
+
+// A tag is put once; should two values have one all the same, they merge.
+func TestValuesOfOneTagMerge(t *testing.T) {
+	a, b := lattice.Putting(tag(1), "n", lattice.Count("x", 1)), lattice.Putting(tag(1), "n", lattice.Count("y", 2))
+	if diff := cmp.Diff(`{"members":{"n":{`+tag1+`:{"x":1,"y":2}}},"removed":[]}`, text(a.Merge(b))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRegistersKeepTheLargestAndTheSmallest(t *testing.T) {
 	if v, ok := (lattice.MaxReg[int]{}).Merge(lattice.Max(-5)).Value(); v != -5 || !ok {
 		t.Errorf("the largest of -5 alone is %d, %v", v, ok)

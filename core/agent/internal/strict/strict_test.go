@@ -70,6 +70,104 @@ func TestDecodeSaysWhatIsWrongWhere(t *testing.T) {
 	}
 }
 
+// own decodes itself, and says what is wrong in its own ways.
+type own struct{}
+
+func (o *own) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case `"plain"`:
+		return errors.New("it is too plain")
+	case `"list"`:
+		return strict.Decode([]byte(`[{"weight":"x"}]`), new([]inner))
+	case `"member"`:
+		return strict.Decode([]byte(`{"weight":"x"}`), new(inner))
+	}
+	return nil
+}
+
+// lists and object are what the standard library says of their kinds.
+type (
+	list   []int
+	object struct{ A int }
+	level  int
+)
+
+func (l *list) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, (*[]int)(l)) }
+
+func (o *object) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, (*struct{ A int })(o))
+}
+
+func (l *level) UnmarshalText(text []byte) error {
+	if string(text) != "high" {
+		return errors.New("there is no such level")
+	}
+	*l = 3
+	return nil
+}
+
+type holder struct {
+	Own    own
+	List   list
+	Object object
+	Map    kv
+	Level  level
+	Small  float32
+	hidden int
+	Empty  []inner
+}
+
+type kv map[string]int
+
+func (m *kv) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, (*map[string]int)(m)) }
+
+func TestDecodeOfWhatDecodesItself(t *testing.T) {
+	tests := []struct{ text, path, want string }{
+		{`{"Own":"plain"}`, "Own", `it is too plain`},
+		{`{"Own":"list"}`, "Own[0].weight", `Own[0].weight is "x", want an integer`},
+		{`{"Own":"member"}`, "Own.weight", `Own.weight is "x", want an integer`},
+		{`{"List":5}`, "List", `List is 5, want a list`},
+		{`{"Object":5}`, "Object", `Object is 5, want an object`},
+		{`{"Map":5}`, "Map", `Map is 5, want an object`},
+		{`{"Level":"low"}`, "Level", `there is no such level`},
+		{`{"Small":"x"}`, "Small", `Small is "x", want a number`},
+		{`{"hidden":1}`, "hidden", `unknown field "hidden", allowed are: Own, List, Object, Map, Level, Small, Empty`},
+		{`{"Empty":[5]}`, "Empty[0]", `Empty[0] is 5, want an object`},
+	}
+	for _, test := range tests {
+		t.Run(test.text, func(t *testing.T) {
+			err := strict.Decode([]byte(test.text), &holder{hidden: 1})
+			if diff := cmp.Diff(test.want, fmt.Sprint(err)); diff != "" {
+				t.Error(diff)
+			}
+			var at *strict.Error
+			if !errors.As(err, &at) || at.Path != test.path {
+				t.Errorf("%+v, want the path %q", at, test.path)
+			}
+		})
+	}
+	whole := strict.Decode([]byte(`"member"`), new(own))
+	if fmt.Sprint(whole) != `weight is "x", want an integer` {
+		t.Errorf("as a whole: %v", whole)
+	}
+	var got holder
+	if err := strict.Decode([]byte(`{"Level":"high","Empty":null,"Object":null}`), &got); err != nil || got.Level != 3 || got.Empty != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestUnknownTellsAnUnknownFieldFromTheRest(t *testing.T) {
+	unknown := strict.Decode([]byte(`{"x":1}`), &outer{})
+	if !strict.Unknown(unknown) || !strict.Unknown(fmt.Errorf("reading: %w", unknown)) {
+		t.Errorf("%v is not unknown", unknown)
+	}
+	for _, err := range []error{nil, errors.New("other"), strict.Decode([]byte(`{"id":5}`), &outer{}), strict.Decode([]byte(`{`), &outer{})} {
+		if strict.Unknown(err) {
+			t.Errorf("%v is unknown", err)
+		}
+	}
+}
+
 func TestDecodeRefusesWhatIsNotOneValue(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", ` `, `there is nothing to decode`},
@@ -102,6 +200,10 @@ func TestNearestIsWhatWasProbablyMeant(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"max_round", "max_rounds"}, {"maxRounds", "max_rounds"}, {"modle", "model"}, {"plugin", "plugins"},
 		{"MODEL", "model"}, {"zq", ""}, {"temperature", ""}, {"", ""}, {"max_tokns", "max_tokens"},
+		// at most a third of the letters, and at most three
+		{"i", ""}, {"ix", "id"}, {"xd", "id"}, {"xid", "id"}, {"mox", ""}, {"modex", "model"}, {"moxxx", ""}, {"mdoel", "model"}, {"xodexx", ""},
+		{"tax_xxunds", "max_rounds"}, {"taxyxxunds", ""}, {"max_rounds_of", "max_rounds"}, {"max_rounds_all", ""}, {"x_rounds", "max_rounds"}, {"_rounds", ""},
+		{"rounds", ""}, {"lugins", "plugins"}, {"plugxins", "plugins"}, {"pluginsx", "plugins"},
 	}
 	for _, test := range tests {
 		if got := strict.Nearest(test.name, names); got != test.want {

@@ -1,0 +1,55 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/run"
+)
+
+// lost is a registry whose agents cannot be had.
+type lost struct{ err func() error }
+
+func (l lost) Resolve(string) (*agent.Resolved, error) { return nil, l.err() }
+
+// What says nothing about the agent costs the run a try and not its life: another
+// try, or a newer program, may find it.
+func TestAnAgentThatCannotBeHadNowDoesNotEndItsRun(t *testing.T) {
+	stopped := errors.New("the worker stops")
+	var stop context.CancelCauseFunc
+	tests := []struct {
+		name string
+		err  func() error
+	}{
+		{"a failure of the store", func() error { return fmt.Errorf("%w: down", agent.ErrStore) }},
+		{"content of a newer program", func() error { return core.Errorf(core.CodeSchema, "content of an agent") }},
+		{"a worker that stops", func() error { stop(stopped); return core.Errorf(core.CodeNotFound, "agent not found") }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				var ctx context.Context
+				ctx, stop = context.WithCancelCause(t.Context())
+				defer stop(nil)
+				if _, err := w.other(t, options{agents: lost{tt.err}}).Step(ctx, run.Work{Key: key, Head: w.take(t, key)}, nil); err != nil {
+					t.Errorf("the step is not given back: %v", err)
+				}
+				if log := w.log(t, key); len(log) != 0 {
+					t.Errorf("the log has %v", log)
+				}
+				w.finish(t, key, nil)
+				if got, want := w.end(t, key, receipt), `done 1 {"type":"natural_end"} "You said: hi"`; got != want {
+					t.Errorf("the run is %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
