@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -122,6 +123,7 @@ func Build(c Config) (*Runtime, error) {
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
+		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
