@@ -490,3 +490,17 @@ func TestInferenceOverrideOnAPool(t *testing.T) {
 		})
 	}
 }
+
+func TestTokensBelowZeroAreNoCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &heard{says: [][]model.Delta{{
+			{Type: model.DeltaUsage, Usage: core.Usage{Input: -5, Output: 3, CacheRead: -1, CacheWrite: -1, Reasoning: -1}}, say("ok"), stopped,
+		}}}
+		w := newWorld(t, options{agents: demo(t, m, agent.Spec{})})
+		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.finish(t, key, nil)
+		if got := w.runRecord(t, receipt.RunID).Usage; got != (core.Usage{Output: 3}) {
+			t.Errorf("the run has used %+v, want an output of 3", got)
+		}
+	})
+}

@@ -73,7 +73,10 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
 		}
 	case model.DeltaUsage:
-		usage := d.Usage
+		usage := core.Usage{ // what is below zero is no count, and would give a token budget back
+			Input: max(d.Usage.Input, 0), Output: max(d.Usage.Output, 0), CacheRead: max(d.Usage.CacheRead, 0),
+			CacheWrite: max(d.Usage.CacheWrite, 0), Reasoning: max(d.Usage.Reasoning, 0),
+		}
 		t.usage = &usage
 	case model.DeltaStop:
 		t.stop = d.Stop
