@@ -151,6 +151,23 @@ func TestASuspensionIsGrantedByItsId(t *testing.T) {
 	}
 }
 
+// A gate may return one result for all its calls, and one request.
+func TestWhatAGateReturnsStaysItsOwn(t *testing.T) {
+	result := plugin.SetResult(core.ToolResult{Data: json.RawMessage(`1`)})
+	e := engine(t, gates(result)...)
+	first, err := e.Gate(t.Context(), call("", state.Snapshot{}, 0, "c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := e.Gate(t.Context(), call("", state.Snapshot{}, 1, "c2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Result.CallID != "c1" || second.Result.CallID != "c2" || result.Result.CallID != "" {
+		t.Errorf("results of %q and %q, and %q is the gate's", first.Result.CallID, second.Result.CallID, result.Result.CallID)
+	}
+}
+
 func TestAVerdictCarriesItsCommands(t *testing.T) {
 	verdicts := []plugin.Verdict{
 		plugin.Allow.With(tally.Update("a")).With(tally.Update("b")),

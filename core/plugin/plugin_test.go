@@ -321,6 +321,14 @@ func dig(name string) tool.Tool {
 	return tool.New(name, "", func(context.Context, tool.Call, struct{}) (string, error) { return "", nil })
 }
 
+func TestAnEngineGivesItsToolsAway(t *testing.T) {
+	e := engine(t, part{"digs", func(r *plugin.Registrar) error { r.Tool(dig("dig")); return nil }})
+	e.Tools()[0] = nil
+	if e.Tools()[0] == nil {
+		t.Error("the engine has lost its tool")
+	}
+}
+
 func TestListensToPhasesWithHooksOrHandlers(t *testing.T) {
 	act := part{"acts", func(r *plugin.Registrar) error {
 		r.Action(core.PhaseStepStart, "a", func(context.Context, plugin.HandlerContext, json.RawMessage) (state.Command, error) {

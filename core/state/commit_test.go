@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -243,6 +244,21 @@ func TestListenersOfOneOriginStayApart(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "first", "a", "b", "c", "second", "a", "b", "c"}, told); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestDiffNamesEachElementThatHasChanged(t *testing.T) {
+	long := `"` + strings.Repeat("x", 200) + `"`
+	before := given(t, 1, map[string]string{"/run/names": `[` + long + `,"a","b",` + long + `]`})
+	after := given(t, 2, map[string]string{"/run/names": `[` + long + `,"c","d",` + long + `]`})
+	want := `[{"op":"replace","path":"/run/names/1","value":"c"},{"op":"replace","path":"/run/names/2","value":"d"}]`
+	if diff := cmp.Diff(want, text(state.Diff(before, after))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAListenerThatDoesNotPanicIsNotComplainedOf(t *testing.T) {
+	r := registry(t).Listen(func(state.Committed) {}, func(err error) { t.Errorf("a complaint: %v", err) })
+	commit(t, r, state.Snapshot{}, total.Update(1).Batch)
 }
 
 func TestUninstallTellsTheListeners(t *testing.T) {

@@ -189,6 +189,20 @@ func TestBoundsOfWhatACallShows(t *testing.T) {
 	}
 }
 
+// A list of reports that somebody appends to is not the recorder's.
+func TestARecorderGivesItsReportsAway(t *testing.T) {
+	var shown tool.Recorder
+	call := tool.Call{Live: shown.Live()}
+	for range 3 {
+		call.Output("x")
+	}
+	mine := append(shown.Reports(), tool.Report{Text: "mine"})
+	call.Output("theirs")
+	if all := shown.Reports(); mine[3].Text != "mine" || all[3].Text != "theirs" {
+		t.Errorf("the fourth is %q for me, and %q for the recorder", mine[3].Text, all[3].Text)
+	}
+}
+
 // leaving is an audience that goes away after some reports.
 type leaving struct {
 	left int

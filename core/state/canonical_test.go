@@ -1,0 +1,30 @@
+package state
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// What is canonical already is returned as it is, without a copy: each value that is
+// read back from the log would be decoded and encoded otherwise.
+func TestCanonicalJSONIsReturnedItself(t *testing.T) {
+	for _, text := range []string{
+		`null`, `true`, `0`, `-1.5e+10`, `1E-7`, `""`, `"a\"\\\n\t\b\f\rä€😀/"`, `{}`, `[]`, `[[],{}]`, `[1,"a",null,[2]]`,
+		`{"":1,"A":2,"AZ":3,"az09":{"b":[],"c":"x"}}`, `"€"`, `"‧"`,
+	} {
+		raw := json.RawMessage(text)
+		got, err := canonical(raw)
+		if err != nil || string(got) != text || &got[0] != &raw[0] {
+			t.Errorf("%s becomes another %s, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"b":1,"a":2}`: `{"a":2,"b":1}`, `{"a":1,"a":2}`: `{"a":2}`, `[1, 2]`: `[1,2]`, ` 1`: `1`, `{"\u0061":1}`: `{"a":1}`,
+		`"\/"`: `"/"`, "\"\u2028\"": `"\u2028"`, "\"\u2029\"": `"\u2029"`, `"\u00e4"`: `"ä"`, `{ }`: `{}`, `{"a" :1}`: `{"a":1}`,
+	} {
+		got, err := canonical(json.RawMessage(text))
+		if err != nil || string(got) != want {
+			t.Errorf("%s becomes %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
