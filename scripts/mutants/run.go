@@ -20,7 +20,7 @@ import (
 const enough = 95
 
 // sizeable is how many mutants of one package make its own score count.
-const sizeable = 20
+const sizeable = 60
 
 // plan is what a run is about.
 type plan struct {
