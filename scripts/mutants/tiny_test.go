@@ -82,7 +82,7 @@ func TestEquivalentsAreTriedWhenAsked(t *testing.T) {
 func TestEachPackageHasAScoreOfItsOwn(t *testing.T) {
 	var out bytes.Buffer
 	s := score{out: &out, count: map[verdict]int{killed: 1023, survived: 4}, each: map[string]map[verdict]int{
-		"large": {killed: 987}, "small": {killed: 18, survived: 2}, "tiny": {killed: 17, survived: 2, equivalent: 5}, "none": {equivalent: 1},
+		"large": {killed: 987}, "small": {killed: 54, survived: 6}, "tiny": {killed: 53, survived: 6, equivalent: 5}, "none": {equivalent: 1},
 	}}
 	err := s.finish(0)
 	if want := "the score of small is under 95 %"; err == nil || err.Error() != want {
@@ -91,8 +91,8 @@ func TestEachPackageHasAScoreOfItsOwn(t *testing.T) {
 	want := `
 large: killed=987 survived=0 score=100.0%
 none: killed=0 survived=0 score=0.0%
-small: killed=18 survived=2 score=90.0%
-tiny: killed=17 survived=2 score=89.5%
+small: killed=54 survived=6 score=90.0%
+tiny: killed=53 survived=6 score=89.8%
 
 mutants=1027 killed=1023 survived=4 equivalent=0 score=99.6%
 `
