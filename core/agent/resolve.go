@@ -155,7 +155,6 @@ func (s Spec) inert() (warnings []Warning) {
 	}{
 		{"context", s.Context != nil},
 		{"delegates", len(s.Delegates) > 0},
-		{"retry.stream_idle_timeout_ms", s.Retry.StreamIdleTimeoutMS != nil},
 	} {
 		if f.said {
 			warnings = append(warnings, Warning{Agent: s.ID, Field: f.field, Message: "is not in use yet and has no effect"})

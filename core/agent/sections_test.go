@@ -101,7 +101,7 @@ func TestSectionsThatAreWrong(t *testing.T) {
 
 func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
 	registry, err := sectioned(
-		agent.Spec{ID: "a", Context: &agent.ContextWindowPolicy{}, Delegates: []string{"b"}, Retry: agent.Retry{StreamIdleTimeoutMS: new(5000)}},
+		agent.Spec{ID: "a", Context: &agent.ContextWindowPolicy{}, Delegates: []string{"b"}},
 		agent.Spec{ID: "b"},
 	)
 	if err != nil {
@@ -114,7 +114,6 @@ func TestFieldsThatAreNotInUseYetSaySo(t *testing.T) {
 	want := []string{
 		`agent "a": context is not in use yet and has no effect`,
 		`agent "a": delegates is not in use yet and has no effect`,
-		`agent "a": retry.stream_idle_timeout_ms is not in use yet and has no effect`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
