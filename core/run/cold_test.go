@@ -506,3 +506,37 @@ func TestStepWritesTheSameInALongThread(t *testing.T) {
 	}
 	t.Logf("bytes written by two steps: %v behind 10 messages, %v behind %d", few, many, long)
 }
+
+// A run stores, with its first step, the state in which it found the thread: the values
+// of the run before it have ended there, although they stood at the same sequence.
+func TestStateAtTheEndOfARunHasTheRunsValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread, inRun)}}
+		w := newWorld(t, o)
+		first := w.submit(t, key, "one", mailbox.ModeQueue)
+		w.step(t, key)
+		seq := w.head(t, key).Seq
+		second := w.submit(t, key, "two", mailbox.ModeQueue)
+		w.step(t, key)
+		for _, tt := range []struct {
+			name string
+			run  core.ID
+			want string
+		}{
+			{"as the first run left it", first.RunID, "true true"},
+			{"as the second run found it", second.RunID, "true false"},
+		} {
+			now, of, ok, err := w.other(t, o).StateAt(t.Context(), key, w.head(t, key), seq, tt.run)
+			if err != nil || !ok {
+				t.Fatalf("%s: known %v, %v", tt.name, ok, err)
+			}
+			if of != tt.run {
+				now = now.BeginRun()
+			}
+			if got := fmt.Sprint(inThread.Has(now), inRun.Has(now)); got != tt.want {
+				t.Errorf("%s: the thread's value and the run's are there: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+	})
+}

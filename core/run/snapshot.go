@@ -26,11 +26,14 @@ const maxSnapshotKeys = 1000
 // and after which sequence each was stored last. The values have records of
 // their own, so that only those that change are written again.
 type manifest struct {
-	Run      core.ID                  `json:"run,omitzero"`
-	Step     int                      `json:"step,omitempty"`
-	AsOf     uint64                   `json:"as_of"`
-	Revision uint64                   `json:"revision"`
-	Keys     map[state.KeyPath]uint64 `json:"keys,omitempty"`
+	Run      core.ID `json:"run,omitzero"`
+	Step     int     `json:"step,omitempty"`
+	AsOf     uint64  `json:"as_of"`
+	Revision uint64  `json:"revision"`
+	// Found says that it is as the next run found the thread: the values of Run, which
+	// stood at the sequence, are left out.
+	Found bool                     `json:"found,omitempty"`
+	Keys  map[state.KeyPath]uint64 `json:"keys,omitempty"`
 }
 
 // snapshotValue is the payload of S#<path>. It says by itself how new it is, since
@@ -175,7 +178,7 @@ func (c *conversation) unsaved() bool {
 // that is not there. Only keys that changed are written again: a large one that
 // stands still costs nothing.
 func (d *draft) putSnapshot(ctx context.Context, c *conversation, values state.Snapshot) (*manifest, error) {
-	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: values.Revision(), Keys: map[state.KeyPath]uint64{}}
+	next := manifest{Run: c.run, Step: c.step, AsOf: c.seq, Revision: values.Revision(), Found: c != d.conversation, Keys: map[state.KeyPath]uint64{}}
 	var records []store.Record
 	for _, path := range values.Paths() {
 		asOf, stored := c.stored.Keys[path]

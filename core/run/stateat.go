@@ -15,11 +15,12 @@ import (
 const maxStateTail = 512
 
 // StateAt returns the state of a thread after a sequence that the head covers, for
-// readers: what a stream shows, and the run that it is of, whose values end with it. It is in memory where this process has stepped the
-// thread last, else it is read from the stored snapshot and the log behind it. ok is
-// false when more of the log would have to be read than is reasonable, as for a run that
-// is long over in a long thread: the stored snapshot has gone past it.
-func (s *Stepper) StateAt(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64) (now state.Snapshot, of core.ID, ok bool, err error) {
+// readers of a run: what a stream shows, and the run that it is of, whose values end
+// with it. It is in memory where this process has stepped the thread last, else it is
+// read from the stored snapshot and the log behind it. ok is false when more of the log
+// would have to be read than is reasonable, as for a run that is long over in a long
+// thread: the stored snapshot has gone past it.
+func (s *Stepper) StateAt(ctx context.Context, key core.ThreadKey, head thread.Head, seq uint64, run core.ID) (now state.Snapshot, of core.ID, ok bool, err error) {
 	if seq == 0 {
 		return now, of, true, nil
 	}
@@ -28,6 +29,9 @@ func (s *Stepper) StateAt(ctx context.Context, key core.ThreadKey, head thread.H
 	}
 	l := &loaded{step: &step{Stepper: s, Work: Work{Key: key, Head: head}, head: head}}
 	from, err := l.readSnapshot(ctx, seq)
+	if from.Found && from.asOf == seq && from.Run == run { // it has lost the very values that the reader knows
+		from = snapshot{}
+	}
 	if err != nil || seq-from.asOf > maxStateTail {
 		return now, of, false, err
 	}

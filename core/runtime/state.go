@@ -45,7 +45,7 @@ func (f *follower) stateAt(ctx context.Context, head thread.Head) {
 		return
 	}
 	s.fold = nil
-	now, of, ok, err := f.stepper.StateAt(ctx, f.key, head, f.next-1)
+	now, of, ok, err := f.stepper.StateAt(ctx, f.key, head, f.next-1, f.run)
 	if err != nil {
 		f.log.WarnContext(ctx, "the state of a stream cannot be read, it shows changes alone",
 			"tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
