@@ -313,9 +313,10 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 		id = tickets[n+1].After
 	} else if result := s.result(call); result != nil {
 		// A call that may have run, or did not come to run, does not say which decision it
-		// had: there was one, if any is stored.
+		// had: there was one, if any is stored. In a round that was blocked one that came
+		// too late is stored as well, and no call goes on any more: none counts.
 		status := result.Message.ToolResult.Status
-		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted
+		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !s.blocked()
 	}
 	for _, d := range s.decided[call] {
 		if d.Suspension == tickets[n].Suspension.ID && (any || id != "" && d.ID == id) {
