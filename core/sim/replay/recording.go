@@ -40,6 +40,10 @@ type recordedStep struct {
 	waits   []wait                          // oldest first
 	closed  bool                            // a step record closes its round
 	round   uint64                          // version of the wait that the round went on from last
+
+	// tooLate says that calls of a blocked round which did not come to run were decided
+	// when it was blocked already. The records do not tell: both are tried.
+	tooLate bool
 }
 
 // input is what was steered to a run.
@@ -212,6 +216,17 @@ func (r *recording) crowded() bool {
 	return false
 }
 
+// decideTooLate takes the other reading of the blocked rounds' decisions, and reports
+// whether there are any.
+func (r *recording) decideTooLate() (other bool) {
+	for _, s := range r.steps {
+		if s.blocked() && len(s.decided) > 0 {
+			s.tooLate, other = true, true
+		}
+	}
+	return other
+}
+
 // lostAtItsStart reports whether a run that was to take the log back ended before its
 // first step, and claims of it were lost: which of them had taken it back decides what
 // stands in the log.
@@ -313,10 +328,10 @@ func (s *recordedStep) decision(call, n int) (thread.DecisionRecord, bool) {
 		id = tickets[n+1].After
 	} else if result := s.result(call); result != nil {
 		// A call that may have run, or did not come to run, does not say which decision it
-		// had: there was one, if any is stored. In a round that was blocked one that came
-		// too late is stored as well, and no call goes on any more: none counts.
+		// had: there was one, if any is stored. In a round that was blocked that may have
+		// come too late: see tooLate.
 		status := result.Message.ToolResult.Status
-		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !s.blocked()
+		id, any = result.Decision, status == core.ResultUnknown || status == core.ResultNotExecuted && !(s.tooLate && s.blocked())
 	}
 	for _, d := range s.decided[call] {
 		if d.Suspension == tickets[n].Suspension.ID && (any || id != "" && d.ID == id) {

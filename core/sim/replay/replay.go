@@ -94,6 +94,9 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 	}
 	on := p.on
 	report.Difference, p.on = p.play(ctx, r, on)
+	if report.Difference != nil && r.decideTooLate() {
+		report.Difference, p.on = p.play(ctx, r, nil)
+	}
 	if x := report.Difference; x != nil {
 		if r.crowded() {
 			report.Difference, report.Skipped = nil, "calls of a round waited that has more than can wait at a time, and which of them could is not recorded"
