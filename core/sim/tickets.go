@@ -340,7 +340,7 @@ func (th *threadState) checkDecided(e thread.Entry, at place) {
 		return
 	}
 	for late := range th.asks.late {
-		if strings.Contains(text, late) {
+		if strings.Contains(text, strconv.Quote(late)) { // quoted: one key may end with another
 			th.fail("the result %q is of a tool that was left behind", text)
 		}
 	}

@@ -41,6 +41,7 @@ type director struct {
 	closes bool                  // the run is to be closed as the record says
 	over   bool                  // the record ends here
 	found  *Difference           // on the way, before there are records to compare
+	untold bool                  // the record does not say how a wait ended
 }
 
 // errLeft ends a step whose claim the director has given back: for the machine it is

@@ -98,6 +98,10 @@ func (p *player) replay(ctx context.Context, r *recording) Report {
 		report.Difference, p.on = p.play(ctx, r, nil)
 	}
 	if x := report.Difference; x != nil {
+		if x.Where == whereUntold {
+			report.Difference, report.Skipped = nil, "a call that was to wait, or waited, was cut off, and the records do not say when"
+			return report
+		}
 		if r.crowded() {
 			report.Difference, report.Skipped = nil, "calls of a round waited that has more than can wait at a time, and which of them could is not recorded"
 			return report
@@ -156,6 +160,9 @@ func (p *player) play(ctx context.Context, r *recording, on *memory.Store) (*Dif
 		}
 	}
 	played := d.play(ctx)
+	if d.untold {
+		return &Difference{Where: whereUntold}, nil
+	}
 	x, err := d.compare(ctx, p.before)
 	switch {
 	case x != nil && (played == nil || x.Present != ""):

@@ -42,6 +42,7 @@ const (
 	WhereState  Where = "state"         // what the log folds to
 	WhereEvents Where = "events"        // the stream that is cut from the log
 	WhereReplay Where = "replay"        // the replay itself failed, as Present says
+	whereUntold Where = "untold"        // within the package: the record does not say
 )
 
 // Difference is the first thing that the present code does otherwise than the record

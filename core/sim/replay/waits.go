@@ -376,7 +376,14 @@ func (d *director) stuck(ctx context.Context, s *recordedStep, head thread.Head)
 		return d.giveBack(ctx)
 	}
 	for _, t := range head.Tickets {
-		if result := s.result(int(t.Call)); result != nil && t.Decision == 0 {
+		result := s.result(int(t.Call))
+		if result == nil || t.Decision != 0 {
+			continue
+		}
+		switch status := result.Message.ToolResult.Status; {
+		case status == core.ResultUnknown, status == core.ResultNotExecuted && s.blocked():
+			d.untold = true // it waited, or was asked about, and was cut off: when is not recorded
+		default:
 			d.differs(Difference{
 				Step: d.number, Seq: s.seq + 1 + uint64(t.Call), Where: WhereLog, Field: "message.tool_result", By: "gates and tools",
 				Recorded: encode(result.Message.ToolResult), Present: "the call waits for a decision",
