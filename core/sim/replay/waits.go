@@ -336,7 +336,7 @@ func (d *director) ticket(s *recordedStep, t thread.Ticket) int {
 	})
 }
 
-// endWait doeswhat ended the wait of a run: decisions, or what a person said.
+// endWait does what ended the wait of a run: decisions, or what a person said.
 func (d *director) endWait(ctx context.Context, head thread.Head, s *recordedStep) error {
 	open := undecided(head.Tickets)
 	for len(open) > 0 && head.Run.Status == thread.Waiting { // a batch goes on when all are decided
