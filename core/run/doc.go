@@ -110,7 +110,7 @@
 //     left. The next call goes on behind the text that was shown, whose bytes are
 //     never sent again, and the turn is what both said; see turnBuilder.cut for
 //     what stands of one that broke off. Its request differs from the first in two
-//     messages at the end, which are never stored.
+//     messages behind the conversation, which are never stored.
 //   - Else in another delivery, after a nack that stores how many calls have
 //     failed. It infers anew, as after a crash, and a reader is told that what it
 //     saw is void (step_restarted).
@@ -120,8 +120,8 @@
 // Hooks, gates, tools and policies are shown times that are stored with what they came
 // to, and ids derived from their place in the run, never the clock of the process that
 // happens to run them: when the step began, when its last word was said, when a round
-// began, when a result was made, when the run ended. Each is read in one function, all
-// of which stand in history.go: a [History] can take the clock's place. So a claim that
+// began, when a result was made, when the run ended. Each goes through one function of
+// history.go, where a [History] can take the clock's place. So a claim that
 // runs the hooks of a stored record again shows them what the first one did, and a
 // replay (core/sim/replay) drives this code over a recorded thread and comes to the same
 // records, byte for byte.
@@ -173,10 +173,9 @@
 // One goroutine is the step: it alone reads and writes the three values and the
 // round, but for what is named below. Beside it run
 //
-//   - the watch, which begins when a step lasts longer than two seconds: it reads
-//     the head as often as that, renews the lease past
-//     two thirds and cancels the step's context when the claim is lost or the
-//     run was ended. It shares three atomic facts with the step (hold), and leaves
+//   - the watch, which begins when a step lasts longer than two seconds: it reads the
+//     head as often as that, renews the lease past two thirds and cancels the step's
+//     context when the claim is lost or the run was ended. It shares three atomic facts with the step (hold), and leaves
 //     each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
