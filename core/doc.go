@@ -39,6 +39,8 @@
 //   - transform: a plugin's change of the request to the model; plugin.Transform.
 //   - section: a part of a spec that configures a plugin; plugin.Section.
 //   - stop policy: what ends a run that could go on; stop.Policy.
+//   - pool: models that agents use as one; agent.ModelPoolSpec.
+//   - pin: the hash of the agent that a run began with, and ends with; agent.Pins.
 //   - window: how much of a conversation a model is shown; window.Newest.
 //
 // What changes:
@@ -51,6 +53,8 @@
 //   - action: work that a command schedules for a phase of the run; plugin.Action.
 //   - effect: what happens in the world after a commit; plugin.Effect.
 //   - patch: what a commit came to, as values; state.Patch. A state.Fold reads it again.
+//   - context message: a text that the model reads and no thread stores; plugin.ContextMessage.
+//   - profile: a value outside of threads, changed at once; state.ProfileKey.
 //   - totals: what a run came to so far: usage, steps, failures; thread.Totals.
 //
 // What waits:
@@ -76,6 +80,8 @@
 //   - epoch: counts the interrupts of a thread; a hint of an earlier one is late.
 //   - takeover: a claim on a run whose last claim was lost.
 //   - cursor: where in its step a run stands; thread.Cursor.
+//   - replay: of a stream, its events made again from the records; run.Replayer. Of a run,
+//     the present code driven over its record; core/sim/replay.
 //
 // # Where to look
 //

@@ -7,8 +7,7 @@ type EventType string
 
 // The event types, in the order in which a run emits them. A placed event has a
 // [Position]: it follows from what is committed, and whoever comes back is shown
-// it exactly once. The others are told again, or exist live only. Where the books
-// have another name it stands in brackets.
+// it exactly once. The others are told again, or exist live only.
 const (
 	// The run begins. Placed.
 	EventRunStart EventType = "run_start"
@@ -20,7 +19,7 @@ const (
 	EventStateSnapshot EventType = "state_snapshot"
 	// A step begins. Placed.
 	EventStepStart EventType = "step_start"
-	// What the reader was shown of this step is void; it starts again [stream_reset].
+	// What the reader was shown of this step is void; it starts again.
 	EventStepRestarted EventType = "step_restarted"
 	// A piece of what the model says. Placed, each at its last byte.
 	EventReasoningDelta EventType = "reasoning_delta"

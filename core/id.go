@@ -3,12 +3,21 @@ package core
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
 // ID identifies a run, a dispatch or a commit. It is 16 bytes, made by
 // env.Env.NewID as a UUIDv7, and written in the canonical UUID form.
 type ID [16]byte
+
+// DerivedID returns the id that the first 16 bytes of a hash make, as a UUIDv8: the same
+// for the same hash, wherever and whenever it is made.
+func DerivedID(sum []byte) ID {
+	id := ID(sum[:16])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, variant of RFC 9562
+	return id
+}
 
 // IsZero reports whether the id is unset. Its receiver is a pointer because
 // encoding/json, which asks it about every field that may be left out, would put
@@ -128,6 +137,15 @@ func Excerpt(text string) string {
 		cut--
 	}
 	return text[:cut] + "..."
+}
+
+// Shorten bounds a text of any length to about so many bytes: where something is left
+// out it ends in "...", and never inside a character.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // ThreadKey names a thread: tenants never share one.

@@ -3,8 +3,27 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"sync"
 )
+
+var errSeveralValues = errors.New("more than one JSON value")
+
+// DecodeStrict decodes data into the value that v points to, as json.Unmarshal does. A
+// field that v has not, and anything but white space behind the first value, are errors,
+// too; v may have been written to by then.
+func DecodeStrict(data []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errSeveralValues
+	}
+	return nil
+}
 
 // EncodeJSON is json.Marshal without the escaping of <, > and &: what a model
 // or a tool said is stored, and read by models, as it was said.

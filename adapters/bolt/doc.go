@@ -21,9 +21,9 @@
 // noted in a journal, which lies in the file as a value that bbolt never moves,
 // and a write is durable when its part of the journal is. bbolt commits when the
 // journal is nearly full, for a write that does not fit in or is of a profile or a
-// snapshot, and at Close. [Open] applies the journal of a process that was killed. A committed transaction's
-// number is used up, and with it the journal that belonged to it. Copy a file
-// after Close: bbolt's own tools do not see what stands in its journal.
+// snapshot, and at Close. [Open] applies the journal of a process that was killed. A
+// committed transaction's number is used up, and with it the journal that belonged to it.
+// Copy a file after Close: bbolt's own tools do not see what stands in its journal.
 //
 // What is counted on is that a sector of 512 bytes which is being written when the
 // power fails has its old or its new content, and that a sync that returns nil

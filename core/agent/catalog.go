@@ -15,7 +15,8 @@ const MaxToolPattern = 1 << 10
 
 // ToolPattern matches tools by name. A pattern matches a whole name; * stands for
 // any characters, none included, \ takes its meaning from the character behind it,
-// and every other character stands for itself.
+// and every other character stands for itself. It says which tools an agent has; which
+// calls a rule is about says a pattern of package pattern, which has another grammar.
 type ToolPattern struct {
 	parts []string // what stands between the stars
 }

@@ -25,10 +25,26 @@
 // has no effect and may be meant so, such as a pattern that matches no tool, is a
 // [Warning], and an error in a spec that is strict.
 //
-// # Changes and history
+// # Plugins and their settings
 //
-// A [Patch] changes fields of a spec ([Merge]). [Resolved.Content] is an agent's data
-// as bytes, which its hash names: stored, it can be resolved again later, with the code
-// of that day ([Registry.ResolveContent]). Package specfile reads specs from files, and
-// the functions that end in Schema describe them as JSON Schema.
+// The plugins that a spec names register for this agent alone, in that order. Sections
+// are their settings: each is read by the plugin that declares it (plugin.Section), and
+// one that no plugin reads is a warning. With active_hook_filter only the named ones run
+// hooks, gates, transforms and tools. What ends a run, besides max_rounds, are the stop
+// policies of the spec and those of [Parts]; see package stop.
+//
+// # Specs as text
+//
+// [DecodeSpec], [DecodeModel], [DecodePool] and [DecodeProvider] read JSON; package
+// specfile reads files of YAML and JSON, with places in its errors. The functions that
+// end in Schema describe all of them as JSON Schema. A [Patch] changes fields of a spec
+// ([Merge]): an absent field leaves what stands there, null brings the default back.
+//
+// # History
+//
+// [Resolved.Content] is an agent's data as bytes, without keys, and [Resolved.Hash] its
+// name. [Pins] stores the content when a run begins, and resolves a hash to the agent
+// that it names ([Registry.ResolveContent]): the data of then with the code of today. So
+// a run ends with the agent that it began with. [Resolved.Played] is an agent for a
+// replay, whose model and tools say what was recorded.
 package agent

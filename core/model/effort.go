@@ -80,9 +80,7 @@ func (e *Effort) UnmarshalJSON(data []byte) error {
 	var read Effort
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
 		var b effortBudget
-		decoder := json.NewDecoder(bytes.NewReader(trimmed))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&b); err != nil || b.Budget == nil {
+		if err := core.DecodeStrict(trimmed, &b); err != nil || b.Budget == nil {
 			return core.Errorf(core.CodeInvalid, `reasoning_effort is %s, want a level or {"budget": n}`, core.Excerpt(string(trimmed)))
 		}
 		read = EffortBudget(*b.Budget)

@@ -38,6 +38,14 @@ func (o Override) Merge(later Override) Override {
 	return o
 }
 
+// Apply sets in the request what o sets, and leaves the rest as it is.
+func (o Override) Apply(r *Request) {
+	as := Override{
+		UpstreamModel: r.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, TopP: r.TopP, ReasoningEffort: r.ReasoningEffort,
+	}.Merge(o)
+	r.Model, r.Temperature, r.MaxTokens, r.TopP, r.ReasoningEffort = as.UpstreamModel, as.Temperature, as.MaxTokens, as.TopP, as.ReasoningEffort
+}
+
 // IsZero reports whether nothing is set.
 func (o Override) IsZero() bool { return o == Override{} }
 

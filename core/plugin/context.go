@@ -64,9 +64,7 @@ func (c Context) NewID(name string) core.ID {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
 	}
-	id := core.ID(h.Sum(nil)[:16])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, variant of RFC 9562
-	return id
+	return core.DerivedID(h.Sum(nil))
 }
 
 // RunStart is what a hook sees once, before a run's first step.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/state"
 )
@@ -243,16 +243,9 @@ func removal(a pendingAction) state.Command {
 
 // record puts an action that failed aside.
 func (p *phase) record(a pendingAction, failure error) error {
-	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: brief(failure)})
+	failed := FailedScheduledActions.Update(FailedAction{ID: a.ID, Action: a.Action, Error: core.Shorten(failure.Error(), maxFailure)})
 	return p.commit(state.Combine(removal(a), failed))
 }
 
-// brief bounds what a failure adds to the state.
-func brief(err error) string {
-	const limit = 500 // bytes
-	text := err.Error()
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "..."
-}
+// maxFailure bounds, in bytes, what the error of a failed action adds to the state.
+const maxFailure = 500

@@ -188,9 +188,8 @@ func (r *Registrar) Tool(t tool.Tool) {
 }
 
 // Action adds the handler of actions scheduled under key for phase. It holds
-// even when the plugin's hooks are filtered out. The calls of a tool round run
-// side by side on one state, so an action that an earlier phase scheduled for a
-// tool phase runs once for each of them.
+// even when the plugin's hooks are filtered out. An action that an earlier phase
+// has scheduled for a tool phase runs once, with the first call that comes to it.
 func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
 	if r.reserved("action", key) {
 		return

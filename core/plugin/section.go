@@ -1,11 +1,8 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -87,13 +84,8 @@ func (s Section[C]) decode(raw json.RawMessage) (C, error) {
 	if err != nil {
 		return value, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&value); err != nil {
+	if err := core.DecodeStrict(raw, &value); err != nil {
 		return value, core.Errorf(core.CodeInvalid, "%w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return value, core.Errorf(core.CodeInvalid, "more than one JSON value")
 	}
 	type checker interface{ Check() error }
 	checked, ok := any(&value).(checker) // has the methods of C, too

@@ -84,6 +84,23 @@
 // them, nothing runs them twice. One that fails is logged and counted, and what it came
 // with stands.
 //
+// # The agent
+//
+// A run is pinned to the agent that it begins with: its record names the hash of the
+// agent's data, which is stored before the first commit (agent.Pins). Every later step
+// resolves that hash, so that a run ends with the spec that it began with, whatever the
+// program makes of the id today. Tools, plugins and policies are the running program's
+// code. A store that fails is tried again; an agent that cannot be resolved any more
+// ends the run.
+//
+// # The request
+//
+// One function makes the request of an inference, for the first call, a retry and a
+// continuation alike: prepare. It depends on the draft alone. Tools and hooks change the
+// request only by the built-in actions of package plugin, whose keys it reads, and by
+// transforms, which come last. What the model is shown that no log holds, such as
+// context messages, is made anew for each step.
+//
 // # Model calls
 //
 // A step may call its model so often over all its deliveries together as its
@@ -93,10 +110,32 @@
 //     left. The next call goes on behind the text that was shown, whose bytes are
 //     never sent again, and the turn is what both said; see turnBuilder.cut for
 //     what stands of one that broke off. Its request differs from the first in two
-//     messages at the end, which are never stored.
+//     messages behind the conversation, which are never stored.
 //   - Else in another delivery, after a nack that stores how many calls have
 //     failed. It infers anew, as after a crash, and a reader is told that what it
 //     saw is void (step_restarted).
+//
+// # Clocks
+//
+// Hooks, gates, tools and policies are shown times that are stored with what they came
+// to, and ids derived from their place in the run, never the clock of the process that
+// happens to run them: when the step began, when its last word was said, when a round
+// began, when a result was made, when the run ended. Each goes through one function of
+// history.go, where a [History] can take the clock's place. So a claim that
+// runs the hooks of a stored record again shows them what the first one did, and a
+// replay (core/sim/replay) drives this code over a recorded thread and comes to the same
+// records, byte for byte.
+//
+// # Events
+//
+// What a listener is told follows from records, or is live only. An event of a record is
+// made by one function for the live stream and for a [Replayer] (events.go, change.go),
+// and has a position that follows from the record; both say the same, but for how the
+// model's words were cut. Of the state a reader is given each record's patch, at its
+// place, and the whole without one: where a stream begins, and behind the step that has
+// changed it. Only what [Visible] says is shown. Nothing is announced before the commit
+// that makes it true, but the words of a turn that is being said: if its claim is lost,
+// step_restarted voids them.
 //
 // # How a step goes wrong
 //
@@ -134,10 +173,9 @@
 // One goroutine is the step: it alone reads and writes the three values and the
 // round, but for what is named below. Beside it run
 //
-//   - the watch, which begins when a step lasts longer than two seconds: it reads
-//     the head as often as that, renews the lease past
-//     two thirds and cancels the step's context when the claim is lost or the
-//     run was ended. It shares three atomic facts with the step (hold), and leaves
+//   - the watch, which begins when a step lasts longer than two seconds: it reads the
+//     head as often as that, renews the lease past two thirds and cancels the step's
+//     context when the claim is lost or the run was ended. It shares three atomic facts with the step (hold), and leaves
 //     each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
@@ -145,10 +183,10 @@
 //     for each of them; calls of any other leave what their tools come to in news,
 //     and all leave there what they show meanwhile. Its mutex is the only lock between
 //     them and the step; the scheduler, which is the step's goroutine, waits for that,
-//     emits what was shown, stores the results and commits. Each tool runs in a goroutine of its own, the only one
-//     that can outlive the step: a tool that goes on for two seconds when its
-//     context has ended is left behind, and has nothing of the step by then (see
-//     runTool);
+//     emits what was shown, stores the results and commits. Each tool runs in a
+//     goroutine of its own, the only one that can outlive the step: a tool that goes on
+//     for two seconds when its context has ended is left behind, and has nothing of the
+//     step by then (see runTool);
 //   - hooks of a phase, and BeforeToolExecute of the calls of a round that are
 //     about to start, on immutable snapshots and messages; and reads of a cold
 //     step that do not need each other, each into a field of its own. The step
@@ -163,7 +201,9 @@
 // # Memory
 //
 // What is committed of a thread is kept in memory up to a number of bytes, as an
-// immutable conversation per thread. A step that finds its thread there reads
+// immutable conversation per thread. Its messages are a list (list.go), of which the draft that
+// goes on from it and the conversation after that share one array: a step copies what it
+// adds, and not the thread. A step that finds its thread there reads
 // the log behind it, usually nothing; a cold one reads its window backwards, the
 // stored state (S#) and what follows it. Both ask the model the same and write
 // the same bytes: S# is a cache, and the window depends on the newest messages
@@ -188,6 +228,14 @@
 // What does a cancelled run write? The comment at the head of end.go says it, for
 // each end; Cancel in core/thread/control.go begins it, and CommitClose in
 // core/thread/commit.go is the head's last word.
+//
+// Where does a stream get the state that it begins with? announceFound in change.go for
+// the reader of a live step, Stepper.StateAt in state.go for one that follows.
+//
+// Who decides that a run has gone on long enough? judge in judge.go, which asks max_rounds
+// and then the policies of the agent and of the program. Its comment says when.
+//
+// What is a run's clock, and where is it read? history.go, and the field at of step.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block
 // and the byte at which it ends (say, emit), and emitAt in event.go makes a

@@ -93,7 +93,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 	end := conclusion{hooks: t.hooks, decision: t.decision}
 	switch verdict.Kind {
 	case plugin.VerdictBlock:
-		reason := bounded(verdict.Reason)
+		reason := core.Shorten(verdict.Reason, maxDetail)
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
 	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
 		end.result = tool.Result{ToolResult: *verdict.Result}

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -74,20 +73,13 @@ func check(p stop.Policy, view stop.View) (end *core.Termination, err error) {
 		return nil, endAt("stop_policy", what, errors.New("no end that a policy may give"))
 	}
 	settled.Code = core.Excerpt(settled.Code)
-	settled.Detail = bounded(settled.Detail)
+	settled.Detail = core.Shorten(settled.Detail, maxDetail)
 	return &settled, nil
 }
 
 // maxDetail bounds, in bytes, what a policy or a gate says for people: it is stored
 // with the run's record, and every reader of the run is shown it.
 const maxDetail = 4 << 10
-
-func bounded(text string) string {
-	if len(text) <= maxDetail {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxDetail], "") + "..."
-}
 
 // ofRun returns the messages at the end that are the run's.
 func ofRun(messages []core.Message, run core.ID) []core.Message {

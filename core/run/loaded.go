@@ -49,7 +49,9 @@ func (l *loaded) load(ctx context.Context) error {
 }
 
 // resolve finds the agent that the run is pinned to: the one that it began with. A run
-// that begins is pinned by its first commit.
+// that begins is pinned by its first commit. A failure of the store, and content that
+// only a newer program can read, are left to another try; an agent that is gone ends the
+// run.
 func (l *loaded) resolve(ctx context.Context) error {
 	found, err := l.agents.Resolve(ctx, l.record.AgentID, l.record.Resolution)
 	if err != nil {

@@ -24,9 +24,9 @@ type partRecord struct {
 var errOver = errors.New("the call is over: nothing of it is stored any more")
 
 // parts is what one run of a call's tool has of the step: it keeps the tool's parts
-// and takes what it shows, until it returns or is left behind. A record is created once and never changed, so that it does not matter
-// which of two workers that run the same call stores it: both go on with the same
-// value.
+// and takes what it shows, until it returns or is left behind. A record is created once
+// and never changed, so that it does not matter which of two workers that run the same
+// call stores it: both go on with the same value.
 type parts struct {
 	step *step
 	turn uint64 // sequence of the turn

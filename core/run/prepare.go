@@ -38,7 +38,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if asked.Override.UpstreamModel != "" && d.agent.Pooled() { // which member's provider would it be?
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
-	override(&request, asked.Override)
+	asked.Override.Apply(&request)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
 		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
@@ -77,25 +77,6 @@ func (d *draft) toolChoice() model.ToolChoice {
 		return model.ToolChoice{}
 	}
 	return choice
-}
-
-// override sets the parameters that plugins have asked for.
-func override(request *model.Request, o model.Override) {
-	if o.UpstreamModel != "" {
-		request.Model = o.UpstreamModel
-	}
-	if o.Temperature != nil {
-		request.Temperature = o.Temperature
-	}
-	if o.TopP != nil {
-		request.TopP = o.TopP
-	}
-	if o.MaxTokens != 0 {
-		request.MaxTokens = o.MaxTokens
-	}
-	if o.ReasoningEffort != "" {
-		request.ReasoningEffort = o.ReasoningEffort
-	}
 }
 
 // offered returns the tools that the model is shown, in a slice of its own.

@@ -77,8 +77,8 @@ func (r *round) schedule(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// failed notes what went wrong with call i, and lets what runs go on. The first error of a call is its
-// cause; what follows of the same call is its consequence.
+// failed notes what went wrong with call i, and lets what runs go on. The first error of
+// a call is its cause; what follows of the same call is its consequence.
 func (s *scheduler) failed(i int, err error) {
 	if err == nil {
 		return

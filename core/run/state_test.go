@@ -14,7 +14,9 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -348,6 +350,42 @@ func TestKeyThatNobodyRegisteredCannotBeRead(t *testing.T) {
 		const unknown = `: reading state: unknown state key "in_run"`
 		if diff := cmp.Diff([]string{"gate" + unknown, "tool" + unknown, "hook" + unknown, "effect" + unknown}, saw); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// Whoever reads the state of a thread may have an older head than the process that
+// steps it, and takes nothing from that one.
+func TestStateOfAnEarlierHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var saw []string
+		o := options{plugins: []plugin.Plugin{counters(&saw, inThread)}, model: modelFunc(func(ctx context.Context, _ model.Request) iterator {
+			return replies(calls("echo", `{"text":"a"}`))(ctx, model.Request{})
+		})}
+		w := newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		earlier := w.head(t, key)
+		w.step(t, key)
+		for _, stepper := range []*run.Stepper{w.stepper, w.other(t, o)} {
+			before, err := stepper.State(t.Context(), key, earlier, earlier.Seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := inThread.Read(before); n != 3 || err != nil {
+				t.Errorf("behind the first step the key is %d (%v), want 3", n, err)
+			}
+			now, err := stepper.State(t.Context(), key, w.head(t, key), w.head(t, key).Seq)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := inThread.Read(now); n != 6 || err != nil {
+				t.Errorf("behind the second step the key is %d (%v), want 6", n, err)
+			}
+		}
+		reads := w.store.reads
+		if w.step(t, key); w.store.reads != reads {
+			t.Errorf("the step behind it reads %d records, want none: it has the thread in memory", w.store.reads-reads)
 		}
 	})
 }

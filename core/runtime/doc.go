@@ -15,7 +15,11 @@
 //
 // [Runtime.RunInput] goes on with a thread: r.RunInput(ctx, result.Next("And in Rome?")).
 // A run whose call waits for a person returns with its tickets, and [Runtime.Resume]
-// goes on with it. The examples of this package are whole programs.
+// goes on with it. A run that failed is a [*RunError]; one that a stop policy, a gate or
+// a cancel ended is not. The examples of this package are whole programs.
+//
+// Such a runtime has no workers: the calls that wait for a run take its steps. When the
+// context of such a call ends, or its events are broken out of, the run is cancelled.
 //
 // # In a host
 //
@@ -27,6 +31,18 @@
 // [Runtime.ReadRun], ask for an identity and return not_found for what belongs to
 // somebody else.
 //
+// A run goes on when its client has gone, or when its process ends: the queue, or the
+// sweep, brings it to another one.
+//
+// # What a stream shows
+//
+// The events of one run, numbered from 1 for each listener, until the run is done or
+// waits (run_finish), or until the stream is over and the run is not (run_yield). What a
+// model says, and what tools show, comes live; what is committed comes with a position,
+// once in a stream, and again, with the same position, to whoever comes back. A [Listener]
+// is given the state where the stream begins, and its changes; one that is [Choosing] may
+// do without, and may ask for the thread's earlier messages.
+//
 // # Where to look
 //
 //   - Who takes the steps where there are no workers: follower.workFor in solo.go.
@@ -36,6 +52,9 @@
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
 //     with the run, with its time, or when nobody listens, which only the audience
 //     in listener.go knows.
+//   - What a stream shows of the state, and where it is read: state.go. What it shows of
+//     earlier messages: earlier.go.
+//   - What Run returns: follower.end and read in result.go.
 //   - How a follower learns that something was committed: watch.go. One watch per
 //     thread and process, which the mailbox tells of this process's writes and which
 //     reads the head on an interval for those of others.

@@ -90,8 +90,9 @@ func (r *Runtime) Run(ctx context.Context, agentID, text string) (Result, error)
 }
 
 // RunInput is Run for a submission: on a thread that exists ([Result.Next] makes it), for
-// a user, with a mode. An empty tenant is [LocalTenant], an empty thread a new one. Input for a run that is
-// open, because the mode is steer or the run waits, returns that run's Result.
+// a user, with a mode. An empty tenant is [LocalTenant], an empty thread a new one. Input
+// for a run that is open, because the mode is steer or the run waits, returns that run's
+// Result.
 //
 // A tool may run another agent so, on a thread of its own. On the thread of its own
 // call it would wait for itself, until its context ends.

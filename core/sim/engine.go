@@ -56,7 +56,7 @@ var errStopping = runtime.ErrStopping
 // identity is every client's.
 var identity = core.Identity{Tenant: tenant, User: "u"}
 
-// reclaim takes back what a process left that is gone, and sweeps.
+// takeOver takes back what a process left that is gone, and sweeps.
 func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
 	if err := e.Reclaim(ctx, keys); err != nil {
 		return err

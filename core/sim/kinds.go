@@ -20,7 +20,7 @@ func KindName(n int) string { return kindNames[n%Kinds] }
 // what a world does.
 const replayEvery = 6
 
-// Kind is then-th world: its seed is n.
+// Kind is the n-th world: its seed is n.
 func Kind(n int) Config {
 	c := Config{Seed: uint64(n), Threads: 3, Runs: 2, Faults: 0.02, Poison: -1}
 	turn := n / Kinds

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -121,13 +120,8 @@ func (r *Registry) parse(data []byte, scope Scope, policy UnknownKeys) (Snapshot
 
 func decodePersisted(data []byte) (persisted, error) {
 	var in persisted
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := core.DecodeStrict(data, &in); err != nil {
 		return in, core.Errorf(core.CodeInvalid, "decoding it: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return in, core.Errorf(core.CodeInvalid, "something follows its end")
 	}
 	if in.Revision == nil {
 		return in, core.Errorf(core.CodeInvalid, "it has no revision")

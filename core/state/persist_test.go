@@ -69,7 +69,7 @@ func TestImportIsStrict(t *testing.T) {
 		{"no extensions", `{"revision":7}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: it has no extensions`, core.CodeInvalid},
 		{"a key that is given twice", `{"revision":7,"extensions":{"total":1,"total":2}}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: key "total" is given twice`, core.CodeInvalid},
 		{"a list of extensions", `{"revision":7,"extensions":[]}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: the extensions are no object`, core.CodeInvalid},
-		{"something behind it", `{"revision":7,"extensions":{}} {}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: something follows its end`, core.CodeInvalid},
+		{"something behind it", `{"revision":7,"extensions":{}} {}`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: more than one JSON value`, core.CodeInvalid},
 		{"half of it", `{"revision":7,"exten`, state.ScopeThread, state.UnknownSkip, nil, `importing state: decoding it: unexpected EOF`, core.CodeInvalid},
 		{"values of a call", `{"revision":7,"extensions":{}}`, state.ScopeCall, state.UnknownSkip, nil, `importing state: values of call have no form of their own`, core.CodeInvalid},
 	}

@@ -26,7 +26,8 @@ var nothing = json.RawMessage(`{"thread":{},"run":{}}`)
 
 // Document returns the stored values of keys that keep accepts as one JSON object,
 // {"thread": {KEY: VALUE}, "run": {KEY: VALUE}}, keys sorted; values of single calls
-// are left out. It must not be changed. empty reports that it has no value. Patches on those keys fit it.
+// are left out. Patches on those keys fit it. It must not be changed; empty reports that
+// it has no value.
 func (s Snapshot) Document(keep func(KeyPath) bool) (document json.RawMessage, empty bool) {
 	if len(s.values) == 0 { // as in most threads: it costs nothing
 		return nothing, true

@@ -1,11 +1,7 @@
 package stop
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"time"
@@ -47,13 +43,8 @@ func Types() []Type {
 // decoder of an agent's spec is as strict.
 func DecodeSpec(data []byte) (Spec, error) {
 	var s Spec
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&s); err != nil {
+	if err := core.DecodeStrict(data, &s); err != nil {
 		return Spec{}, core.Errorf(core.CodeInvalid, "stop policy: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Spec{}, core.Errorf(core.CodeInvalid, "stop policy: more than one JSON value")
 	}
 	if err := s.Check(); err != nil {
 		return Spec{}, err

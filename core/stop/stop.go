@@ -90,16 +90,6 @@ func Tolerates(policies []Policy) bool {
 	return false
 }
 
-// First returns what the first policy that ends the run says, else nil.
-func First(policies []Policy, v View) *core.Termination {
-	for _, p := range policies {
-		if t := p.Check(v); t != nil {
-			return t
-		}
-	}
-	return nil
-}
-
 // CheckAll refuses a policy that is nil, or a nil [Func]; list names the policies
 // in the error, which has code invalid.
 func CheckAll(list string, policies []Policy) error {

@@ -150,31 +150,6 @@ func (b budget) Check(v stop.View) *core.Termination {
 	return stop.Stop("budget", "")
 }
 
-func TestFirstAsksInOrder(t *testing.T) {
-	view := stop.View{Step: 4, Turn: said("", "dig"), Usage: core.Usage{Output: 50}}
-	tests := []struct {
-		name     string
-		policies []stop.Policy
-		want     string
-	}{
-		{"none", nil, ""},
-		{"none of them", []stop.Policy{stop.MaxRounds(5), budget(50)}, ""},
-		{"the first of two", []stop.Policy{budget(49), stop.MaxRounds(4)}, "budget"},
-		{"the only one", []stop.Policy{budget(50), stop.MaxRounds(4)}, "max_rounds"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := ""
-			if termination := stop.First(test.policies, view); termination != nil {
-				got = termination.Code
-			}
-			if got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
 func TestWhichListsTolerateFailures(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -133,7 +133,7 @@ func failed(c Call, what string, err error) Result {
 		text = "the tool panicked" // what it said is for the log alone
 	}
 	return Result{
-		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + shorten(text), IsError: true, Status: core.ResultError},
+		ToolResult: core.ToolResult{CallID: c.ID, Name: c.Name, Message: what + core.Shorten(text, maxComplaint), IsError: true, Status: core.ResultError},
 		Err:        err,
 	}
 }

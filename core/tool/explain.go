@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // The validator walks objects in map order, so which of two mistakes it reports
@@ -18,7 +20,7 @@ import (
 // before inner, properties by name.
 func explain(root *jsonschema.Schema, value any) string {
 	if text := (explainer{root}).find(root, value, ""); text != "" {
-		return shorten(text)
+		return core.Shorten(text, maxComplaint)
 	}
 	return "the value does not match the schema"
 }

@@ -15,7 +15,5 @@ func (c Call) NewID(name string) core.ID {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash never fails
 		_, _ = h.Write([]byte(part))
 	}
-	id := core.ID(h.Sum(nil)[:16])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8, variant of RFC 9562
-	return id
+	return core.DerivedID(h.Sum(nil))
 }

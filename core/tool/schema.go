@@ -79,5 +79,5 @@ func CheckJSON(name string, schema, value json.RawMessage) error {
 	if text == "" {
 		text = name + " does not match its schema"
 	}
-	return core.Errorf(core.CodeInvalid, "%s", shorten(text))
+	return core.Errorf(core.CodeInvalid, "%s", core.Shorten(text, maxComplaint))
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -123,14 +122,9 @@ func orEmpty(arguments json.RawMessage) json.RawMessage {
 	return arguments
 }
 
-// shorten bounds an error that may quote the arguments; what it names stands first.
-func shorten(text string) string {
-	const limit = 500
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "..."
-}
+// maxComplaint bounds, in bytes, an error that may quote the arguments; what it names
+// stands first.
+const maxComplaint = 500
 
 // infer returns the schema of Args, and its JSON form for the model. Of a pointer it
 // is that of what it points to: arguments are an object, and never null.

@@ -14,7 +14,7 @@ import (
 //
 // To add to the demo, append before the return:
 //
-//	parts.Tools = append(parts.Tools, weather)          // see tool.Typed
+//	parts.Tools = append(parts.Tools, weather)          // see tool.New
 //	parts.Plugins = append(parts.Plugins, audit{})      // and its ID to the Plugins of a spec
 //	parts.Specs = append(parts.Specs, agent.Spec{ID: "helper", Model: "default", SystemPrompt: "Be brief."})
 //	parts.Default = "helper"                            // the agent of requests that name none

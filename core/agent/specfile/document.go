@@ -24,6 +24,7 @@ type placed struct {
 
 func (p *placed) Error() string { return p.cause.Error() }
 
+// errorAt makes an error of a parser, which does not know the file's name.
 func errorAt(at place, format string, args ...any) error {
 	return &placed{at: at, cause: fmt.Errorf(format, args...)}
 }
@@ -36,6 +37,7 @@ type document struct {
 	at   map[string]place
 }
 
+// has reports whether the document has a value at the path, null included.
 func (d document) has(path string) bool {
 	_, ok := d.at[path]
 	return ok
@@ -71,6 +73,7 @@ func (d document) failed(path string, err error) error {
 	return failed(d.file, d.find(path), err)
 }
 
+// under is the path of a part within the part at path.
 func under(path, rest string) string {
 	if rest == "" {
 		return path

@@ -30,6 +30,8 @@ func parseJSON(data []byte) (documents []document, err error) {
 	}
 }
 
+// errorOffset is the byte at which an error of the decoder lies: a file that breaks off
+// is wrong at its end.
 func errorOffset(data []byte, err error) int {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -67,6 +69,8 @@ func (s *scan) next() place {
 	return s.place
 }
 
+// value goes over one value and notes the places of its parts. It also finds members
+// that are given twice, of which the decoder behind it would see the last alone.
 func (s *scan) value(path string, depth int) error {
 	if depth > maxDepth {
 		return errorAt(s.next(), "lists and objects nest deeper than %d", maxDepth)

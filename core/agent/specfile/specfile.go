@@ -71,6 +71,8 @@ func (e *Error) Error() string {
 // Unwrap returns what Text is made of, if it was an error.
 func (e *Error) Unwrap() error { return e.cause }
 
+// failed is an error at a place. Whatever it was, nobody but the author of the file can
+// mend it: it has code invalid.
 func failed(file string, at place, cause error) error {
 	return core.Errorf(core.CodeInvalid, "%w", &Error{File: file, Line: at.line, Column: at.column, Text: cause.Error(), cause: cause})
 }
@@ -105,6 +107,8 @@ func (l Loader) Load(fsys fs.FS, patterns ...string) (agent.Parts, error) {
 	return r.parts, nil
 }
 
+// matches returns the files that the patterns name, each once and sorted: what a folder
+// comes to does not depend on the order of the patterns.
 func matches(fsys fs.FS, patterns []string) ([]string, error) {
 	asked := patterns
 	if len(patterns) == 0 {
@@ -154,6 +158,7 @@ type lists struct {
 	Default   string            `json:"default"`
 }
 
+// file reads the documents of one file. Nothing of a file counts that has a mistake.
 func (r *reading) file(name string, data []byte) error {
 	if len(data) > MaxFile {
 		return failed(name, place{}, fmt.Errorf("the file has %d bytes, at most %d are allowed", len(data), MaxFile))
@@ -184,6 +189,8 @@ func (r *reading) file(name string, data []byte) error {
 	return nil
 }
 
+// document reads an agent, or lists of specs: an id at the top makes the difference,
+// which no list of specs has.
 func (r *reading) document(d document) error {
 	if _, single := d.at["id"]; single {
 		return r.agent(d, "", d.json)
@@ -214,58 +221,46 @@ func (r *reading) document(d document) error {
 	return nil
 }
 
-func (r *reading) agent(d document, at string, item json.RawMessage) error {
-	spec, err := agent.DecodeSpec(item)
+// add decodes one checked spec into the list of its kind. An id stands once among all
+// files that are read together, each kind having ids of its own.
+func add[S any](r *reading, kind string, decode func([]byte) (S, error), id func(S) string, list *[]S, d document, at string, item json.RawMessage) error {
+	spec, err := decode(item)
 	if err == nil {
-		err = r.once("agent", spec.ID, d, at)
+		err = r.once(kind, id(spec), d, at)
 	}
 	if err != nil {
 		return d.failed(at, err)
 	}
-	r.parts.Specs = append(r.parts.Specs, spec)
+	*list = append(*list, spec)
 	return nil
+}
+
+func (r *reading) agent(d document, at string, item json.RawMessage) error {
+	return add(r, "agent", agent.DecodeSpec, func(s agent.Spec) string { return s.ID }, &r.parts.Specs, d, at, item)
 }
 
 func (r *reading) model(d document, at string, item json.RawMessage) error {
-	spec, err := agent.DecodeModel(item)
-	if err == nil {
-		err = r.once("model", spec.ID, d, at)
-	}
-	if err != nil {
-		return d.failed(at, err)
-	}
-	r.parts.ModelSpecs = append(r.parts.ModelSpecs, spec)
-	return nil
+	return add(r, "model", agent.DecodeModel, func(m agent.ModelSpec) string { return m.ID }, &r.parts.ModelSpecs, d, at, item)
 }
 
 func (r *reading) pool(d document, at string, item json.RawMessage) error {
-	spec, err := agent.DecodePool(item)
-	if err == nil {
-		err = r.once("pool", spec.ID, d, at)
-	}
-	if err != nil {
-		return d.failed(at, err)
-	}
-	r.parts.Pools = append(r.parts.Pools, spec)
-	return nil
+	return add(r, "pool", agent.DecodePool, func(p agent.ModelPoolSpec) string { return p.ID }, &r.parts.Pools, d, at, item)
 }
 
+// provider reads a provider, and its key from where the file says: a key in a file would
+// be shown to whoever reads the file, so that one is refused before it is decoded.
 func (r *reading) provider(d document, at string, item json.RawMessage) error {
 	if where := strict.Join(at, "api_key"); d.has(where) {
 		return d.failed(where, errors.New("api_key does not belong into a file, api_key_env names the environment variable that holds it"))
 	}
-	spec, err := agent.DecodeProvider(item)
-	if err == nil {
-		err = r.once("provider", spec.ID, d, at)
-	}
+	err := add(r, "provider", agent.DecodeProvider, func(p agent.ProviderSpec) string { return p.ID }, &r.parts.Providers, d, at, item)
 	if err != nil {
-		return d.failed(at, err)
+		return err
 	}
-	if spec.APIKeyEnv != "" && r.loader.Env != nil {
-		key, _ := r.loader.Env(spec.APIKeyEnv)
-		spec.APIKey = secret.New(key)
+	if p := &r.parts.Providers[len(r.parts.Providers)-1]; p.APIKeyEnv != "" && r.loader.Env != nil {
+		key, _ := r.loader.Env(p.APIKeyEnv) // one that is not set is an error when an agent uses the provider
+		p.APIKey = secret.New(key)
 	}
-	r.parts.Providers = append(r.parts.Providers, spec)
 	return nil
 }
 

@@ -64,6 +64,8 @@ type conversion struct {
 	nodes int
 }
 
+// value writes a value. Aliases are written out where they stand, so that a few lines
+// may stand for very much: hence the bounds.
 func (c *conversion) value(n *yaml.Node, path string, depth int) error {
 	if c.nodes++; c.nodes > maxNodes {
 		return errorAt(placeOf(n), "the document has more than %d values, aliases counted where they stand", maxNodes)
@@ -84,6 +86,8 @@ func (c *conversion) value(n *yaml.Node, path string, depth int) error {
 	return errorAt(placeOf(n), "there is no value")
 }
 
+// object writes a mapping, and notes the places of its fields. What YAML reads and JSON
+// cannot say is refused instead of guessed at.
 func (c *conversion) object(n *yaml.Node, path string, depth int) error {
 	if tag := n.ShortTag(); tag != "!!map" {
 		return errorAt(placeOf(n), "tag %s has no meaning here", tag)
@@ -142,6 +146,8 @@ func (c *conversion) list(n *yaml.Node, path string, depth int) error {
 // number than they seem to (012 is ten).
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
+// scalar writes a value as the type that YAML takes it for: yes and no are texts, since
+// they are in YAML 1.2.
 func (c *conversion) scalar(n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp": // a date is a text that JSON has no other form for

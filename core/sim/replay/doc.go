@@ -14,6 +14,9 @@
 //     what they had asked for; effects have happened.
 //   - Which worker did what: claims, fences, takeovers and retries of the model are
 //     left out, and so are the fences in what is compared.
+//   - What was read elsewhere. Profiles lie outside of threads, and no record has what
+//     they held: without [Options].Profiles a hook that reads one gets an error, and with
+//     it what stands there now.
 //   - Steps that came to nothing. Of a step whose model failed, or whose hook did, the
 //     log has no turn: the run's end is taken from its record there, and of the round
 //     that was open when a run ended the results are, with what their hooks had asked

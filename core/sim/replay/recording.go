@@ -71,7 +71,7 @@ func (r *recording) step(number int) *recordedStep {
 	return s
 }
 
-// last is the sequence of the run's newest record.
+// until is the sequence of the run's newest record.
 func (r *recording) until() uint64 { return r.first + uint64(len(r.entries)) - 1 }
 
 // readThread returns the runs of a thread in the order of its log.
@@ -232,7 +232,7 @@ func (r *recording) decideTooLate() (other bool) {
 // stands in the log.
 func (r *recording) lostAtItsStart() bool { return r.record.Skipped && r.takeBack != 0 && r.last == 0 }
 
-// pageSize ishow many records are listed at once.
+// pageSize is how many records are listed at once.
 const pageSize = 500
 
 // readOpenRound reads the results of the round that is open: they lie behind what the
@@ -311,7 +311,7 @@ func (s *recordedStep) blocked() bool {
 	return slices.ContainsFunc(s.results, func(e *thread.Entry) bool { return e != nil && e.Message.ToolResult.Status == core.ResultBlocked })
 }
 
-// result is therecorded result of a call; nil: it has none.
+// result is the recorded result of a call; nil: it has none.
 func (s *recordedStep) result(call int) *thread.Entry {
 	if s == nil || call >= len(s.results) {
 		return nil
