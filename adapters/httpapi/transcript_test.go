@@ -301,9 +301,16 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 		r.decide(run)
 		whole := split(t, r.follow(run, ""))
 		all := placed(whole)
-		checkState(t, whole)
-		for _, f := range append(live, whole...) {
+		if checkState(t, whole) == 0 {
+			t.Error("no state was shown behind the patches")
+		}
+		for i, f := range append(live, whole...) {
 			rest := split(t, r.follow(run, f.id))
+			seen := live[:min(i+1, len(live))] // by the client before it comes back
+			if i >= len(live) {
+				seen = whole[:i+1-len(live)]
+			}
+			checkState(t, slices.Concat(seen, rest))
 			position, err := core.ParsePosition(f.id)
 			if err != nil {
 				t.Fatal(err)
@@ -328,11 +335,10 @@ func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
 }
 
 // checkState applies the patches to the first snapshot of a stream: every later one is
-// what they come to.
-func checkState(t *testing.T, frames []sent) {
+// what they come to. It returns how many of those there are.
+func checkState(t *testing.T, frames []sent) (shown int) {
 	t.Helper()
 	var fold *state.Fold
-	shown := 0
 	for _, f := range frames {
 		switch f.event.Type {
 		case core.EventStateSnapshot:
@@ -368,7 +374,5 @@ func checkState(t *testing.T, frames []sent) {
 			}
 		}
 	}
-	if shown == 0 {
-		t.Error("no state was shown behind the patches")
-	}
+	return shown
 }

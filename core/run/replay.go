@@ -26,7 +26,7 @@ type Replayer struct {
 
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
-	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}}
+	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}, said: run.CreatedAt}
 	r.events.start(&run, run.ThreadID)
 	return r
 }
@@ -50,6 +50,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	if m != nil || entry.Closing || entry.Failed != nil {
 		r.endStep()
 	}
+	r.date(&entry)
 	switch {
 	case entry.Failed != nil:
 		r.replayFailure(&entry)
@@ -80,6 +81,17 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	r.said = max(r.said, m.CreatedAt)
 	r.due = r.open == 0 // a turn without calls ends its step as well: there is nothing to wait for
 	return r.events.err
+}
+
+// date gives a record of a program that kept no clock the time of what it holds, so
+// that every stream says the same.
+func (r *Replayer) date(entry *thread.Entry) {
+	if entry.At != 0 {
+		return
+	}
+	if entry.At = r.said; entry.Message != nil {
+		entry.At = entry.Message.CreatedAt
+	}
 }
 
 // Settle emits the end of a step whose records were all added, as when they are all
