@@ -113,8 +113,8 @@ func (r *Replayer) endStep() {
 // that has come to its end: it is to be shown before the next event.
 func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
 
-// State emits the state of the thread after the last record that was added, as what
-// [state.Snapshot.Document] makes of it, without a position. The error is as for Add.
+// State emits the state of the thread after the last record that was added, as [Shown]
+// makes it, without a position. The error is as for Add.
 func (r *Replayer) State(document json.RawMessage, revision uint64) error {
 	r.events.state(document, revision)
 	return r.events.err
