@@ -278,18 +278,34 @@ func TestTranscriptOfTheNativeStream(t *testing.T) {
 
 // What stands in the run has the same bytes live and in a replay, but for its number.
 func TestALiveStreamAndItsReplaySayTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newProgram(t, richTurns())
-		for _, text := range []string{"hi", "look"} {
-			live := split(t, r.say(text))
-			time.Sleep(time.Minute)
-			replay := split(t, r.follow(live[0].event.RunID.String(), ""))
-			// A run's first event belongs to no attempt, and the time of a wait is its stream's.
-			if diff := cmp.Diff(placed(live)[1:], placed(replay)[1:]); diff != "" {
-				t.Errorf("%s (-live +replay):\n%s", text, diff)
-			}
-		}
-	})
+	hello := richTurns()[0]
+	napped := []model.Delta{
+		{Type: model.DeltaToolStart, CallID: "c0", Name: "nap"}, {Type: model.DeltaToolArgument, Text: "{}"}, {Type: model.DeltaStop, Stop: core.StopToolUse},
+	}
+	tests := []struct {
+		name   string
+		turns  [][]model.Delta
+		policy []stop.Spec
+	}{
+		{"of runs that end, and wait", richTurns(), nil},
+		{"of runs with failed inferences", [][]model.Delta{nil, hello, nil, napped, nil, nil}, []stop.Spec{{Type: "consecutive_errors", Max: 2}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newProgram(t, tt.turns, tt.policy...)
+				for _, text := range []string{"hi", "look"} {
+					live := split(t, r.say(text))
+					time.Sleep(time.Minute)
+					replay := split(t, r.follow(live[0].event.RunID.String(), ""))
+					// A run's first event belongs to no attempt, and the time of a wait is its stream's.
+					if diff := cmp.Diff(placed(live)[1:], placed(replay)[1:]); diff != "" {
+						t.Errorf("%s (-live +replay):\n%s", text, diff)
+					}
+				}
+			})
+		})
+	}
 }
 
 // At whatever event of a live stream or a replay a client reconnects, it is shown what
