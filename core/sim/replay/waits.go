@@ -148,7 +148,7 @@ func only(c thread.CommitStep, head thread.Head, wanted []thread.Ticket) thread.
 	return c
 }
 
-// wouldWait returnswhat a wait would write: the round, and the tickets that nobody
+// wouldWait returns what a wait would write: the round, and the tickets that nobody
 // has decided.
 func (d *director) wouldWait(ctx context.Context, c thread.CommitStep, build func(thread.Head, thread.Result) ([]store.Record, error)) (head thread.Head, present thread.RoundRecord, open []thread.Ticket, err error) {
 	if head, err = d.box.Head(ctx, d.key); err != nil {
@@ -201,7 +201,7 @@ func (d *director) inOrder(tickets []thread.Ticket) []thread.Ticket {
 	return slices.SortedStableFunc(slices.Values(tickets), func(a, b thread.Ticket) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// roundOf is whatthe round has come to, from the records of a wait.
+// roundOf is what the round has come to, from the records of a wait.
 func (d *director) roundOf(records []store.Record) (present thread.RoundRecord, err error) {
 	for _, r := range records {
 		if strings.Contains(r.Name, "#round#") {
