@@ -83,7 +83,7 @@ func diffEntries(recorded, present thread.Entry) *Difference {
 	return diff(recorded, present)
 }
 
-// compareLengths looksfor records that only one of the two has.
+// compareLengths looks for records that only one of the two has.
 func (d *director) compareLengths(present []thread.Entry) *Difference {
 	n := len(present)
 	switch {
