@@ -15,7 +15,9 @@ const (
 	// run_start.
 	EventMessagesSnapshot EventType = "messages_snapshot"
 	// The state of thread and run, as a stream finds it where there is one, and again
-	// where a step ends, or the run, that has changed it.
+	// where a step ends, or the run, that has changed it. One of more than 64 KiB is
+	// not shown again, since the patches say the same, and one of more than 1 MiB not
+	// at all.
 	EventStateSnapshot EventType = "state_snapshot"
 	// A step begins. Placed.
 	EventStepStart EventType = "step_start"
@@ -131,7 +133,7 @@ type Event struct {
 	Duration int64 `json:"duration_ms,omitempty"`
 
 	// Patch is a JSON Patch (RFC 6902): of state_delta on the last state_snapshot's
-	// value, and Revision is that of the state after it; of activity_delta on the
+	// value with the patches since (before the first one {"thread":{},"run":{}}), and Revision is that of the state after it; of activity_delta on the
 	// activity's content.
 	Patch    json.RawMessage `json:"patch,omitempty"`
 	Revision uint64          `json:"revision,omitempty"` // state_delta, state_snapshot

@@ -31,6 +31,7 @@ type PositionKind byte
 // Kinds that readers of a stream treat apart.
 const (
 	PositionRunStart  PositionKind = 'a'
+	PositionRestart   PositionKind = 'c' // of step_restarted; attempt 0 is before all attempts at the step
 	PositionRunFinish PositionKind = 'm'
 	PositionTurnDelta PositionKind = 'p' // a state_delta of the turn's record
 	PositionStepDelta PositionKind = 'q' // one of the step's
@@ -47,7 +48,7 @@ func (t EventType) PositionKind() (kind PositionKind, ok bool) {
 	case EventStepStart:
 		kind = 'b'
 	case EventStepRestarted:
-		kind = 'c'
+		kind = PositionRestart
 	case EventToolCallStart:
 		kind = 'd'
 	case EventReasoningDelta:
@@ -98,7 +99,7 @@ func (k PositionKind) rank() int {
 	switch k {
 	case PositionRunStart:
 		return rankRun
-	case 'b', 'c':
+	case 'b', PositionRestart:
 		return rankStep
 	case 'd', 'e', 'f', 'g', 'o':
 		return rankDelta

@@ -47,7 +47,8 @@
 //
 // The state of thread and run comes as data-state-snapshot, {"thread": {}, "run": {}},
 // and each change of it as data-state-delta, a JSON Patch on that: transient parts,
-// which a client's onData is given and no message keeps.
+// which a client's onData is given and no message keeps. A state of more than 64 KiB comes
+// where the stream begins alone, and one of more than 1 MiB not at all.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.

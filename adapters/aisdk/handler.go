@@ -61,7 +61,7 @@ func (h *handler) submission(r *http.Request, id core.Identity, req request) (s 
 	}
 	// The client's id of the newest message makes a request that is sent again the same
 	// one: it has no header for that.
-	s.Key = messageKey(s.Messages)
+	s.Key, s.RequestBesideKey = messageKey(s.Messages), true
 	s.Request = req.extra
 	if err := h.Complete(&s, id); err != nil {
 		return s, err

@@ -21,7 +21,8 @@
 //
 // Each event says its number in the response, when it happened, its run and its step.
 // A state_snapshot and the patches behind it are the committed state of thread and run:
-// a client that goes on behind a Last-Event-ID is shown no snapshot of before.
+// a client that goes on behind a Last-Event-ID, other than that of run_start, is shown no
+// snapshot of before.
 //
 // A client that reconnects with Last-Event-ID gets what comes strictly after
 // that event: a replayed delta is cut where the client stopped. When its part

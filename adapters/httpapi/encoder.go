@@ -85,6 +85,9 @@ func (e *encoder) add(event core.Event) error {
 	if event.Position != "" && event.Type != core.EventRunYield && !suspended {
 		e.last = event.Position
 	}
+	if event.Type == core.EventStepRestarted && event.Step > 0 {
+		e.last = restartAt(event.RunID, event.Step)
+	}
 	begin := e.buffer.Len()
 	e.envelope(event)
 	middle := e.buffer.Len()
@@ -100,6 +103,12 @@ func (e *encoder) add(event core.Event) error {
 	}
 	e.frames = append(e.frames, protocol.Frame{ID: e.last, Data: data})
 	return nil
+}
+
+// restartAt is the id of step_restarted: before every attempt at the step, so that a
+// client which comes back is shown all of it, whichever attempt is committed.
+func restartAt(run core.ID, step int) string {
+	return core.Position{Run: run, Step: step, Kind: core.PositionRestart}.String()
 }
 
 // envelope writes what every event has, without the closing brace.

@@ -32,7 +32,7 @@ func (r *resume) rest(e core.Event) []core.Event {
 	}
 	at, err := core.ParsePosition(e.Position)
 	switch {
-	case err != nil && !r.passed && (e.Type == core.EventStateSnapshot || e.Type == core.EventMessagesSnapshot):
+	case err != nil && !r.passed && !r.begins() && (e.Type == core.EventStateSnapshot || e.Type == core.EventMessagesSnapshot):
 		return nil // of before what the client has, which has led it past it
 	case err != nil: // it has no place, so nobody can have it
 		return []core.Event{e}
@@ -41,13 +41,20 @@ func (r *resume) rest(e core.Event) []core.Event {
 	}
 	r.passed = true
 	switch {
-	case at.Step != r.last.Step:
+	case at.Step != r.last.Step || r.last.Kind == core.PositionRestart: // which it was told
 		return []core.Event{e}
 	case at.OfInference() && r.last.OfInference() && at.Attempt != r.last.Attempt && !r.restarted:
 		r.restarted = true
 		return []core.Event{{Type: core.EventStepRestarted, Time: e.Time, RunID: e.RunID, Step: at.Step}, e}
 	}
 	return []core.Event{r.cut(at, e)}
+}
+
+// begins reports whether the client has nothing that has a place behind run_start, or of
+// the step that begins again: the snapshots that come next have none, so that it may
+// have missed them.
+func (r *resume) begins() bool {
+	return r.last.Kind == core.PositionRunStart || r.last.Kind == core.PositionRestart
 }
 
 // cut drops from a delta the bytes of the block that the client has.

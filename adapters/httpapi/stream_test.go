@@ -228,6 +228,46 @@ inference_complete
 	}
 }
 
+// A client that was told to forget a step, and comes back before it is shown the step
+// again, has nothing of it, also where the step stands as it was said the first time.
+func TestAClientThatWasToldOfARestartIsShownTheStepAgain(t *testing.T) {
+	told := append(committed()[:10:10], core.Event{Type: core.EventStepRestarted, RunID: runID, Step: 1}, core.Event{Type: core.EventRunYield, RunID: runID, Step: 1})
+	snapshot := core.Event{Type: core.EventStateSnapshot, RunID: runID, Step: 1, Snapshot: []byte(`{"thread":{},"run":{}}`)}
+	f := &fake{
+		stream: func(_ context.Context, s run.Sink) error { return play(s, told) },
+		follow: func(_ core.Identity, s run.Sink) error {
+			return play(s, slices.Insert(committed(), 1, snapshot))
+		},
+	}
+	frames := split(t, do(newServer(f), "POST", "/v1/runs", hi).Body.String())
+	last := frames[len(frames)-1]
+	if want := runText + ".1.0.0-0-c"; last.id != want || frames[len(frames)-2].id != want {
+		t.Errorf("the last events have the ids %s and %s, want %s", frames[len(frames)-2].id, last.id, want)
+	}
+	rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "", "Last-Event-ID", last.id)
+	want := `state_snapshot
+step_start
+text_delta Hello
+tool_call_start c1
+tool_call_delta c1 {"a":1}
+tool_call_ready c1
+tool_call_start c2
+tool_call_delta c2 {}
+tool_call_ready c2
+inference_complete
+tool_call_done c1
+tool_call_done c2
+step_end
+step_start
+text_delta é
+step_end
+run_finish
+`
+	if diff := cmp.Diff(want, brief(t, rec.Body.String())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestWithoutALastEventTheWholeRunIsReplayed(t *testing.T) {
 	f := &fake{follow: func(_ core.Identity, s run.Sink) error { return play(s, committed()) }}
 	rec := do(newServer(f), "GET", "/v1/runs/"+runText+"/events/stream", "")

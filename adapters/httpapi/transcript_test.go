@@ -23,11 +23,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -128,7 +130,7 @@ type program struct {
 	handler http.Handler
 }
 
-func newProgram(t *testing.T, turns [][]model.Delta) *program {
+func newProgram(t *testing.T, turns [][]model.Delta, policies ...stop.Spec) *program {
 	r := &program{t: t, queue: &mailboxtest.Queue{}}
 	var err error
 	r.runtime, err = runtime.Build(runtime.Config{
@@ -137,7 +139,7 @@ func newProgram(t *testing.T, turns [][]model.Delta) *program {
 			Models:  map[string]agent.ModelBinding{"m": {Model: &given{turns}, Name: "given"}},
 			Tools:   []tool.Tool{napping(t, "nap"), napping(t, "ask")},
 			Plugins: []plugin.Plugin{counting{}},
-			Specs:   []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"counting"}}},
+			Specs:   []agent.Spec{{ID: "demo", Model: "m", Plugins: []string{"counting"}, Stop: policies}},
 		},
 	})
 	if err != nil {
@@ -276,63 +278,129 @@ func TestTranscriptOfTheNativeStream(t *testing.T) {
 
 // What stands in the run has the same bytes live and in a replay, but for its number.
 func TestALiveStreamAndItsReplaySayTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newProgram(t, richTurns())
-		for _, text := range []string{"hi", "look"} {
-			live := split(t, r.say(text))
-			time.Sleep(time.Minute)
-			replay := split(t, r.follow(live[0].event.RunID.String(), ""))
-			// A run's first event belongs to no attempt, and the time of a wait is its stream's.
-			if diff := cmp.Diff(placed(live)[1:], placed(replay)[1:]); diff != "" {
-				t.Errorf("%s (-live +replay):\n%s", text, diff)
-			}
-		}
-	})
+	hello := richTurns()[0]
+	napped := []model.Delta{
+		{Type: model.DeltaToolStart, CallID: "c0", Name: "nap"}, {Type: model.DeltaToolArgument, Text: "{}"}, {Type: model.DeltaStop, Stop: core.StopToolUse},
+	}
+	tests := []struct {
+		name   string
+		turns  [][]model.Delta
+		policy []stop.Spec
+	}{
+		{"of runs that end, and wait", richTurns(), nil},
+		{"of runs with failed inferences", [][]model.Delta{nil, hello, nil, napped, nil, nil}, []stop.Spec{{Type: "consecutive_errors", Max: 2}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newProgram(t, tt.turns, tt.policy...)
+				for _, text := range []string{"hi", "look"} {
+					live := split(t, r.say(text))
+					time.Sleep(time.Minute)
+					replay := split(t, r.follow(live[0].event.RunID.String(), ""))
+					// A run's first event belongs to no attempt, and the time of a wait is its stream's.
+					if diff := cmp.Diff(placed(live)[1:], placed(replay)[1:]); diff != "" {
+						t.Errorf("%s (-live +replay):\n%s", text, diff)
+					}
+				}
+			})
+		})
+	}
 }
 
 // At whatever event of a live stream or a replay a client reconnects, it is shown what
 // stands behind it, once, numbered from 1, and a state that its patches lead to.
 func TestAClientMayReconnectAtEveryEvent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newProgram(t, richTurns())
-		r.say("hi")
-		live := split(t, r.say("look"))
-		run := live[0].event.RunID.String()
+	hello, rich := richTurns()[0], richTurns()[1]
+	napped := []model.Delta{
+		{Type: model.DeltaToolStart, CallID: "c0", Name: "nap"}, {Type: model.DeltaToolArgument, Text: "{}"}, {Type: model.DeltaStop, Stop: core.StopToolUse},
+	}
+	tests := []struct {
+		name   string
+		turns  [][]model.Delta
+		again  uint64 // sequence from which the second run takes the log back
+		policy []stop.Spec
+	}{
+		{"of a run that waits and fails", [][]model.Delta{hello, rich, nil}, 0, nil},
+		{"of a run that goes on after failed inferences", [][]model.Delta{hello, nil, nil, napped, nil, hello}, 0, []stop.Spec{{Type: "consecutive_errors", Max: 3}}},
+		{"of a run that a policy stops after a failed inference", [][]model.Delta{hello, napped, nil, nil}, 0, []stop.Spec{{Type: "consecutive_errors", Max: 2}}},
+		{"of a run that takes the one before it back", [][]model.Delta{hello, napped, hello}, 1, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newProgram(t, tt.turns, tt.policy...)
+				r.say("hi")
+				var live []sent
+				if tt.again > 0 {
+					live = r.again(tt.again)
+				} else {
+					live = split(t, r.say("look"))
+				}
+				r.reconnect(live)
+			})
+		})
+	}
+}
+
+// again streams a run that takes the log back.
+func (r *program) again(from uint64) []sent {
+	r.t.Helper()
+	s := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "demo", Supersede: from, Messages: []core.Message{core.UserMessage("", "again")}}
+	receipt, err := r.runtime.Stream(r.t.Context(), s, runtime.ListenerFunc(func(core.Event) error { return nil }))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return split(r.t, r.follow(receipt.RunID.String(), ""))
+}
+
+// reconnect follows the run of a live stream to its end, from behind each of its events
+// and of its replay.
+func (r *program) reconnect(live []sent) {
+	t := r.t
+	run := live[0].event.RunID.String()
+	if live[len(live)-1].event.Status == string(core.RunWaiting) {
 		r.decide(run)
-		whole := split(t, r.follow(run, ""))
-		all := placed(whole)
-		checkState(t, whole)
-		for _, f := range append(live, whole...) {
-			rest := split(t, r.follow(run, f.id))
-			position, err := core.ParsePosition(f.id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want []string
-			for _, line := range all {
-				id, _, _ := strings.Cut(line, " ")
-				if p, err := core.ParsePosition(id); err != nil || p.Compare(position) > 0 {
-					want = append(want, line)
-				}
-			}
-			if diff := cmp.Diff(want, placed(rest)); diff != "" {
-				t.Errorf("behind %s (-want +got):\n%s", f.id, diff)
-			}
-			for i, f := range rest {
-				if f.event.Sequence != uint64(i+1) {
-					t.Errorf("behind %s event %d has the number %d", f.id, i+1, f.event.Sequence)
-				}
+	}
+	whole := split(t, r.follow(run, ""))
+	all := placed(whole)
+	if checkState(t, whole) == 0 {
+		t.Error("no state was shown behind the patches")
+	}
+	for i, f := range append(slices.Clone(live), whole...) {
+		rest := split(t, r.follow(run, f.id))
+		seen := live[:min(i+1, len(live))] // by the client before it comes back
+		if i >= len(live) {
+			seen = whole[:i+1-len(live)]
+		}
+		checkState(t, slices.Concat(seen, rest))
+		position, err := core.ParsePosition(f.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, line := range all {
+			id, _, _ := strings.Cut(line, " ")
+			if p, err := core.ParsePosition(id); err != nil || p.Compare(position) > 0 {
+				want = append(want, line)
 			}
 		}
-	})
+		if diff := cmp.Diff(want, placed(rest)); diff != "" {
+			t.Errorf("behind %s (-want +got):\n%s", f.id, diff)
+		}
+		for i, f := range rest {
+			if f.event.Sequence != uint64(i+1) {
+				t.Errorf("behind %s event %d has the number %d", f.id, i+1, f.event.Sequence)
+			}
+		}
+	}
 }
 
 // checkState applies the patches to the first snapshot of a stream: every later one is
-// what they come to.
-func checkState(t *testing.T, frames []sent) {
+// what they come to. It returns how many of those there are.
+func checkState(t *testing.T, frames []sent) (shown int) {
 	t.Helper()
 	var fold *state.Fold
-	shown := 0
 	for _, f := range frames {
 		switch f.event.Type {
 		case core.EventStateSnapshot:
@@ -360,15 +428,13 @@ func checkState(t *testing.T, frames []sent) {
 			if err := json.Unmarshal(f.event.Patch, &patch); err != nil {
 				t.Fatal(err)
 			}
-			if fold == nil {
-				t.Fatal("a patch comes before the state that it is on")
+			if fold == nil { // no state was shown because there was none
+				fold = state.NewFold(state.Snapshot{})
 			}
 			if err := fold.Apply(patch, f.event.Revision); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if shown == 0 {
-		t.Error("no state was shown behind the patches")
-	}
+	return shown
 }

@@ -63,7 +63,7 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	if !ok {
 		return fmt.Errorf("input %s at revision %d: %w", id, first, thread.ErrNotFound)
 	}
-	in, err := s.records.DecodeQueued(old.Payload)
+	in, err := s.records.DecodeWholeQueued(old.Payload)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,11 @@
 package mailbox_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -136,6 +139,37 @@ func TestOrphanAuditsAreNotBelieved(t *testing.T) {
 
 // An edit whose revision another took meanwhile takes the next, and gives up
 // after sixteen.
+// A newer program of the same schema may have stored more than this one knows of: its
+// run is to read it, whoever edits the text.
+func TestEditKeepsWhatANewerProgramHasStored(t *testing.T) {
+	w := newWorld(t)
+	s := input("old", "")
+	s.Request = []byte(`{"plan":"gold"}`)
+	id := w.submit(t, s).DispatchID
+	w.store.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+		r, ok, err := w.store.Backend.Get(ctx, key, name)
+		if name == store.InputName(id, 0) {
+			r.Payload = append(slices.Clone(r.Payload[:len(r.Payload)-1]), `,"mood":"calm"}`...)
+		}
+		return r, ok, err
+	}
+	if err := w.Edit(t.Context(), key, id, []core.Message{core.UserMessage("m1", "new")}); err != nil {
+		t.Fatal(err)
+	}
+	r, ok, err := w.store.Get(t.Context(), key, store.InputName(id, 1))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	var got struct {
+		Mood     string
+		Request  struct{ Plan string }
+		Messages []struct{ ID string }
+	}
+	if err := json.Unmarshal(r.Payload, &got); err != nil || got.Mood != "calm" || got.Request.Plan != "gold" || len(got.Messages) != 1 || got.Messages[0].ID != "m1" {
+		t.Errorf("the edit is stored as %s, %v", r.Payload, err)
+	}
+}
+
 func TestEditTakesTheNextFreeRevision(t *testing.T) {
 	say := func(text string) []core.Message { return []core.Message{core.UserMessage("", text)} }
 	occupy := func(t *testing.T, w *world, id core.ID, revisions uint32) {

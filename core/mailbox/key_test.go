@@ -40,6 +40,25 @@ func TestRequestIsPartOfWhatAKeyStandsFor(t *testing.T) {
 	}
 }
 
+// Whoever made the key of the messages alone may send other fields with each try, also
+// after an upgrade from a program that knew of none.
+func TestRequestBesideTheKeyDoesNotMakeAnotherSubmission(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	first := w.submit(t, s)
+	s.RequestBesideKey = true
+	for _, request := range []string{`{"plan":"gold"}`, `{"plan":"free"}`} {
+		s.Request = json.RawMessage(request)
+		if again := w.submit(t, s); !again.Duplicate || again.RunID != first.RunID {
+			t.Errorf("with %s: %+v, want a duplicate of %+v", request, again, first)
+		}
+	}
+	s.Messages = []core.Message{core.UserMessage("m1", "two")}
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
+		t.Errorf("another message: %v, want code conflict", err)
+	}
+}
+
 // A first try that is paused before its write and its retry store a message
 // once, also when a step has read it before the first goes on.
 func TestPausedFirstTryAndItsRetryStoreTheMessageOnce(t *testing.T) {

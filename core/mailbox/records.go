@@ -60,6 +60,9 @@ const (
 // the Key, so its form must not change: a client's try after an upgrade would be
 // refused as another submission.
 func bodyHash(s Submission) (string, error) {
+	if s.RequestBesideKey {
+		s.Request = nil
+	}
 	b, err := json.Marshal(struct {
 		Agent    string
 		Messages []core.Message

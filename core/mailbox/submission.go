@@ -53,6 +53,10 @@ type Submission struct {
 	// same content returns the first receipt, with other content it is
 	// core.CodeConflict. Empty: every submission is new.
 	Key string
+	// RequestBesideKey says that the Key stands for the submission without its Request:
+	// another try may bring another one, and that of the first counts. It is for a key
+	// that a protocol makes of its messages, whose clients send other fields each time.
+	RequestBesideKey bool
 	// Supersede is the sequence of the thread's log from which on everything is
 	// taken back before the run begins: to say an earlier message again, or
 	// another in its place. It must be where a run's input begins, else the

@@ -22,6 +22,35 @@ func Visible(path state.KeyPath) bool {
 	return path.Scope != state.ScopeCall && !strings.HasPrefix(path.Name, runtimeKeys)
 }
 
+// A state that is larger is not shown, in bytes. The first bound is for a reader who has
+// it, and the patches behind it: what a step sends then follows from what it changes, and
+// not from what the thread has gathered. The second is for everybody: a stream that is
+// far ahead of its reader is ended, and one event must not take it there.
+const (
+	maxShownAgain = 64 << 10
+	maxShown      = 1 << 20
+)
+
+// Shown returns the state as readers are shown it; nil: it is too large for that. known
+// says that the reader has a state that the patches behind it have led here. empty is as
+// of [state.Snapshot.Document].
+func Shown(now state.Snapshot, known bool) (document json.RawMessage, empty bool) {
+	most := maxShown
+	if known {
+		most = maxShownAgain
+	}
+	// The size is a few bytes too large at most, which decides nothing: what is built is
+	// measured.
+	const inexact = 1 << 10
+	if now.DocumentSize(Visible) > most+inexact {
+		return nil, false
+	}
+	if document, empty = now.Document(Visible); len(document) > most {
+		return nil, false
+	}
+	return document, empty
+}
+
 // change emits what a committed record has changed, at the record's place. Where that
 // is follows from the record alone: a turn's behind its inference, a step's before its
 // end, and what the run's end changed behind that.
@@ -53,10 +82,14 @@ func (e *emitter) change(entry *thread.Entry) {
 	}
 }
 
-// state emits the state, without a place: it is what stands now.
+// state emits the state, without a place: it is what stands now. One that is not shown
+// (nil) is passed over.
 func (e *emitter) state(document json.RawMessage, revision uint64) {
-	if e.sink != nil {
-		e.changed = false
+	if e.sink == nil {
+		return
+	}
+	e.changed = false
+	if document != nil {
 		e.emitUnplaced(core.Event{Type: core.EventStateSnapshot, Snapshot: document, Revision: revision})
 	}
 }
@@ -66,7 +99,7 @@ func (d *draft) announceFound() {
 	if d.events.sink == nil {
 		return
 	}
-	if document, empty := d.snapshot.Document(Visible); !empty {
+	if document, empty := Shown(d.snapshot, false); !empty {
 		d.events.state(document, d.snapshot.Revision())
 	}
 }
@@ -82,7 +115,7 @@ func (d *draft) announceChanges() {
 // announceState emits the state that the step leaves, if it has announced a change.
 func (d *draft) announceState() {
 	if d.events.changed {
-		document, _ := d.snapshot.Document(Visible)
+		document, _ := Shown(d.snapshot, true)
 		d.events.state(document, d.snapshot.Revision())
 	}
 }

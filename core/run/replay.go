@@ -26,7 +26,7 @@ type Replayer struct {
 
 // NewReplayer starts with the run's run_start event.
 func NewReplayer(run core.Run, sink Sink) *Replayer {
-	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}}
+	r := &Replayer{run: run, events: emitter{run: run.ID, sink: sink, step: 1}, said: run.CreatedAt}
 	r.events.start(&run, run.ThreadID)
 	return r
 }
@@ -50,6 +50,7 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	if m != nil || entry.Closing || entry.Failed != nil {
 		r.endStep()
 	}
+	r.date(&entry)
 	switch {
 	case entry.Failed != nil:
 		r.replayFailure(&entry)
@@ -82,6 +83,17 @@ func (r *Replayer) Add(entry thread.Entry) error {
 	return r.events.err
 }
 
+// date gives a record of a program that kept no clock the time of what it holds, so
+// that every stream says the same.
+func (r *Replayer) date(entry *thread.Entry) {
+	if entry.At != 0 {
+		return
+	}
+	if entry.At = r.said; entry.Message != nil {
+		entry.At = entry.Message.CreatedAt
+	}
+}
+
 // Settle emits the end of a step whose records were all added, as when they are all
 // that a head covers: a step's records become visible together. The error is as for
 // Add.
@@ -101,8 +113,8 @@ func (r *Replayer) endStep() {
 // that has come to its end: it is to be shown before the next event.
 func (r *Replayer) Changed() bool { return r.events.changed && r.open == 0 }
 
-// State emits the state of the thread after the last record that was added, as what
-// [state.Snapshot.Document] makes of it, without a position. The error is as for Add.
+// State emits the state of the thread after the last record that was added, as [Shown]
+// makes it, without a position. The error is as for Add.
 func (r *Replayer) State(document json.RawMessage, revision uint64) error {
 	r.events.state(document, revision)
 	return r.events.err

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -80,6 +82,35 @@ func TestReplayHasThePositionsOfTheLiveStream(t *testing.T) {
 }
 
 // A reader that is gone ends its replay.
+// Records of the release before this one have no clock of their own: whoever replays
+// them, and whenever, says the time of what they hold.
+func TestReplayOfRecordsWithoutAClockSaysTheTimeOfTheirTurn(t *testing.T) {
+	of := core.ID{15: 1}
+	entries := []thread.Entry{
+		{Run: of, Step: 1, Message: &core.Message{ID: "m1", Role: core.RoleAssistant, Step: 1, CreatedAt: 2000, ToolCalls: []core.ToolCall{{ID: "c1", Name: "echo"}}}},
+		{Run: of, Step: 1, Message: &core.Message{ID: "m2", Role: core.RoleTool, CreatedAt: 3000, ToolResult: &core.ToolResult{CallID: "c1", Name: "echo"}}},
+		{Run: of, Step: 1, Patch: state.Patch{{Op: state.OpAdd, Path: "/thread/n", Value: []byte("1")}}, Revision: 1},
+		{Run: of, Step: 1, Closing: true, Patch: state.Patch{{Op: state.OpAdd, Path: "/thread/n", Value: []byte("2")}}, Revision: 2},
+	}
+	var got []string
+	replayer := run.NewReplayer(core.Run{ID: of, CreatedAt: 1000}, func(e core.Event) error {
+		switch e.Type {
+		case core.EventStepStart, core.EventStateDelta, core.EventStepEnd:
+			got = append(got, fmt.Sprint(e.Type, " ", int64(e.Time)))
+		}
+		return nil
+	})
+	for _, e := range entries {
+		if err := replayer.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"step_start 2000", "state_delta 3000", "step_end 3000", "state_delta 3000"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestReplayReturnsTheErrorOfItsSink(t *testing.T) {
 	left := errors.New("nobody listens")
 	replayer := run.NewReplayer(core.Run{ID: core.ID{1}}, func(core.Event) error { return left })

@@ -70,9 +70,9 @@ func (f *follower) showState(ctx context.Context, head thread.Head) error {
 	if s.fold == nil {
 		return nil // it is still owed, and may be known where the reader has caught up
 	}
-	begins := s.owed && !s.again
+	begins, known := s.owed && !s.again, !s.owed
 	s.owed, s.again = false, false
-	document, empty := s.fold.Snapshot().Document(run.Visible)
+	document, empty := run.Shown(s.fold.Snapshot(), known)
 	if empty && begins {
 		return nil
 	}

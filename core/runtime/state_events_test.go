@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -147,4 +148,82 @@ func TestAReplayBeginsWithTheStateThatTheRunFound(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// bulky is a plugin that counts a thread's runs beside a value of that many bytes.
+type bulky int
+
+var bulkKey = state.Key[string, string]{Name: "bulk", Scope: state.ScopeThread, Apply: func(_, s string) string { return s }}
+
+func (bulky) ID() string { return "count" }
+
+func (size bulky) Register(r *plugin.Registrar) error {
+	r.Key(runsKey)
+	r.Key(bulkKey)
+	r.OnRunStart(func(_ context.Context, c plugin.RunStart) (state.Command, error) {
+		if bulk, err := bulkKey.Read(c.Snapshot); err != nil || bulk != "" {
+			return runsKey.Update(1), err
+		}
+		return state.Combine(runsKey.Update(1), bulkKey.Update(strings.Repeat("x", int(size)))), nil
+	})
+	return nil
+}
+
+// A state that is large is shown where a stream begins, and then its changes alone: what
+// a step sends follows from what it changes. One that a reader could not take at once is
+// not shown.
+func TestALargeStateIsNotShownAgain(t *testing.T) {
+	const around = 40 // bytes of {"thread":{"bulk":"","runs":1},"run":{}}
+	tests := []struct {
+		name string
+		size int // of the state's JSON
+		want []string
+	}{
+		{"64 KiB", 65536, []string{"run_start", "snapshot 65536", "patch", "snapshot 65536", "step_end"}},
+		{"64 KiB and a byte", 65537, []string{"run_start", "snapshot 65537", "patch", "step_end"}},
+		{"1 MiB", 1048576, []string{"run_start", "snapshot 1048576", "patch", "step_end"}},
+		{"1 MiB and a byte", 1048577, []string{"run_start", "patch", "step_end"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				with := func(c *runtime.Config) {
+					c.Agents.Plugins = []plugin.Plugin{bulky(tt.size - around)}
+					c.Agents.Specs[0].Plugins = []string{"count"}
+				}
+				process := r.process("w", r.store, with)
+				var got []string
+				listener := runtime.ListenerFunc(func(e core.Event) error {
+					switch e.Type {
+					case core.EventStateSnapshot:
+						got = append(got, fmt.Sprint("snapshot ", len(e.Snapshot)))
+					case core.EventStateDelta:
+						got = append(got, "patch")
+					case core.EventRunStart, core.EventStepEnd:
+						got = append(got, string(e.Type))
+					}
+					return nil
+				})
+				if _, err := process.Stream(t.Context(), submission("t1", "hi"), listener); err != nil {
+					t.Fatal(err)
+				}
+				got = nil
+				receipt, err := process.Stream(t.Context(), submission("t1", "ho"), listener)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("live (-want +got):\n%s", diff)
+				}
+				got = nil
+				if err := r.process("x", r.store, with).Follow(t.Context(), local, receipt.RunID, listener); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("from commits (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }

@@ -32,7 +32,7 @@ func (s Snapshot) Document(keep func(KeyPath) bool) (document json.RawMessage, e
 	if len(s.values) == 0 { // as in most threads: it costs nothing
 		return nothing, true
 	}
-	b, empty := []byte(nil), true
+	b, empty := make([]byte, 0, s.DocumentSize(keep)), true
 	for _, scope := range []Scope{ScopeThread, ScopeRun} {
 		if scope == ScopeThread {
 			b = append(b, `{"thread":{`...)
@@ -54,4 +54,16 @@ func (s Snapshot) Document(keep func(KeyPath) bool) (document json.RawMessage, e
 		}
 	}
 	return append(b, "}}"...), empty
+}
+
+// DocumentSize returns about how many bytes Document takes, and never fewer than all
+// values and names do together. It allocates nothing.
+func (s Snapshot) DocumentSize(keep func(KeyPath) bool) int {
+	size := len(nothing)
+	for path, v := range s.values {
+		if path.Scope != ScopeCall && keep(path) {
+			size += len(`"":,`) + len(path.Name) + len(v.bytes())
+		}
+	}
+	return size
 }

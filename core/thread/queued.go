@@ -20,6 +20,7 @@ type Queued struct {
 	// Request is what the caller sent along, JSON. It does not count for input that
 	// comes to an inbox: a run has the request that it was started with.
 	Request json.RawMessage `json:"request,omitempty"`
+	Unknown core.Unknown    `json:"-"` // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
 
 // RunRecord is the payload of R#<run>, written at a run's start, when it waits

@@ -104,10 +104,29 @@ func (r Records) DecodeEntry(b []byte) (Entry, error) { return decode[Entry](r, 
 
 // EncodeQueued returns an input's stored form. The same input gives the same
 // bytes.
-func (r Records) EncodeQueued(q *Queued) ([]byte, error) { return r.encode("queued input", q) }
+func (r Records) EncodeQueued(q *Queued) ([]byte, error) {
+	b, err := r.encode("queued input", q)
+	if err != nil || len(q.Unknown) == 0 {
+		return b, err
+	}
+	return q.Unknown.AppendTo(b), nil
+}
 
 // DecodeQueued reads a stored input; errors as for DecodeEntry.
 func (r Records) DecodeQueued(b []byte) (Queued, error) { return decode[Queued](r, "queued input", b) }
+
+// DecodeWholeQueued is DecodeQueued for who writes the input again: it takes the fields of
+// a newer program along, which most readers need not pay for.
+func (r Records) DecodeWholeQueued(b []byte) (Queued, error) {
+	q, err := r.DecodeQueued(b)
+	if err != nil {
+		return q, err
+	}
+	if q.Unknown, err = core.UnknownIn(b, q, "schema", extraField); err != nil {
+		return q, core.Errorf(core.CodeCorrupt, "decode queued input: %w", err)
+	}
+	return q, nil
+}
 
 // EncodeAudit returns an audit's stored form.
 func (r Records) EncodeAudit(a AuditRecord) ([]byte, error) { return r.encode("audit", &a) }
