@@ -158,7 +158,8 @@ func TestStepBudget(t *testing.T) {
 // messages of 2 KB reads its window and no more, and writes what a warm one
 // writes. The window has 46 of them, about 27 read units. Three more are the
 // claim, the run's record or queued input, and the first message of a run that
-// began before the window; half a one is the snapshot of the state.
+// began before the window; half a one is the snapshot of the state. Where a run
+// begins, the process also stores the run's agent, once in its life.
 func TestColdStepBudget(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -166,12 +167,13 @@ func TestColdStepBudget(t *testing.T) {
 		history func(t testing.TB, b *bench)
 		prepare func(t testing.TB, b *bench)
 		cold    budget
+		agents  int // writes of the agent that a run begins with, by a process that has not stored it
 		warm    kindOfStep
 	}{
 		{"as one run, two tool results more", always(2), oneRun, nothing,
-			budget{write: 11, read: 34, rounds: 9}, kindsOfSteps[0]},
+			budget{write: 11, read: 34, rounds: 9}, 0, kindsOfSteps[0]},
 		{"as 1,000 runs, a text that is a whole run more", first(4), thousandRuns, func(t testing.TB, b *bench) { b.submit(t, 1) },
-			budget{write: 6, read: 32, rounds: 6}, kindsOfSteps[3]},
+			budget{write: 7, read: 32, rounds: 7}, 1, kindsOfSteps[3]},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,7 +185,11 @@ func TestColdStepBudget(t *testing.T) {
 				b.restart(t)
 				costs[i] = b.measure(func() { b.step(t) })
 			}
-			tt.cold.hold(t, "a cold step", mean(costs))
+			cold := mean(costs)
+			tt.cold.hold(t, "a cold step", cold)
+			if got, want := cold.Kinds["config"].Calls, tt.agents*len(costs); got != want {
+				t.Errorf("%d cold steps asked %d times for the table of agents, want %d", len(costs), got, want)
+			}
 			tt.warm.budget.hold(t, "a warm step", tt.warm.steps(t, b))
 		})
 	}
