@@ -103,24 +103,20 @@ func (g *Group) Wait() error {
 
 // Each calls f with every number below n, concurrently, and returns when all
 // calls have returned, with the error of the lowest number. It costs less than a
-// Group, since the calls share the caller's context: none is told when another
-// fails. The call with 0 runs on the caller's own goroutine, behind the start of
-// the others. A panic of f becomes a *PanicError.
+// Group: the calls share the caller's context, none is told when another fails, and
+// the caller's goroutine takes the numbers itself, in order, as long as its calls
+// return. One other goroutine stands ready while there are numbers that nobody has
+// taken, so that a call which waits holds up none of the others. A panic of f becomes
+// a *PanicError.
 func (e *Env) Each(n int, f func(i int) error) error {
 	if n == 0 {
 		return nil
 	}
-	a := &each{f: f, failed: n}
-	if n > 1 {
-		a.running, a.idle = n-1, make(chan struct{})
-		work := a.work // one function value for all
-		for range n - 1 {
-			e.Start(work)
-		}
-	}
-	a.call(0)
-	if n > 1 {
-		_ = e.Wait(context.Background(), a.idle) // which never ends
+	a := &each{env: e, f: f, n: n, failed: n}
+	a.help = func() { a.work(true) } // one function value for all
+	a.work(false)
+	if idle := a.wait(); idle != nil {
+		_ = e.Wait(context.Background(), idle) // which never ends
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,40 +125,75 @@ func (e *Env) Each(n int, f func(i int) error) error {
 
 // each is an Each under way.
 type each struct {
+	env  *Env
 	f    func(i int) error
-	idle chan struct{} // closed when no other goroutine runs
+	n    int
+	help func()
 
 	mu      sync.Mutex // guards what follows
-	last    int        // number that was given out last
-	running int        // other goroutines
-	failed  int        // the lowest number whose call failed; n: none
+	next    int        // the number to be given out next
+	ready   bool       // another goroutine was started and has not yet come for a number
+	running int        // calls under way
+	idle    chan struct{}
+	failed  int // the lowest number whose call failed; n: none
 	err     error
 }
 
-// work is what a goroutine does: the next number's call.
-func (a *each) work() {
-	a.mu.Lock()
-	a.last++
-	i := a.last
-	a.mu.Unlock()
-	a.call(i)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.running--; a.running == 0 {
-		close(a.idle)
+// work takes numbers and calls f with them until there are none. stoodReady says
+// that it is what another goroutine was started for.
+func (a *each) work(stoodReady bool) {
+	for ; ; stoodReady = false {
+		i, helped := a.take(stoodReady)
+		if i == a.n {
+			return
+		}
+		if !helped {
+			a.env.Start(a.help)
+		}
+		a.done(i, Protect(func() error { return a.f(i) }))
 	}
 }
 
-func (a *each) call(i int) {
-	err := Protect(func() error { return a.f(i) })
-	if err == nil {
-		return
-	}
+// take gives out a number; n: there are no more. helped reports that nobody has to be
+// started to take the next one.
+func (a *each) take(stoodReady bool) (i int, helped bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if i < a.failed {
+	if stoodReady {
+		a.ready = false
+	}
+	if i = a.next; i == a.n {
+		return i, true
+	}
+	a.next++
+	a.running++
+	helped = a.ready || a.next == a.n
+	a.ready = a.ready || !helped
+	return i, helped
+}
+
+// done is the end of a call.
+func (a *each) done(i int, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil && i < a.failed {
 		a.failed, a.err = i, err
 	}
+	if a.running--; a.running == 0 && a.idle != nil {
+		close(a.idle)
+		a.idle = nil
+	}
+}
+
+// wait returns what is closed when no call is under way; nil: none is. Every number
+// has been taken by then, so that none begins any more.
+func (a *each) wait() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running > 0 {
+		a.idle = make(chan struct{})
+	}
+	return a.idle
 }
 
 // PanicError is a panic of a tool, hook or provider, made an error of that call.
