@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -45,7 +46,9 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 	if len(hooks) == 0 && (!e.actionPhases[m.Phase] || !pendingActions.Has(m.Snapshot)) {
 		return PhaseResult{Snapshot: m.Snapshot.Unbound()}, nil
 	}
-	p := phase{engine: e, moment: m}
+	p := phases.Get().(*phase)
+	defer p.release()
+	p.engine, p.moment = e, m
 	e.bind(&p.moment)
 	if err := p.waiting(); err != nil {
 		return PhaseResult{}, err
@@ -62,6 +65,16 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 		p.result.Command.Batch = p.result.Command.Batch.On(m.Snapshot)
 	}
 	return p.result, nil
+}
+
+// phases are those that are over: a step has ten of them, a kilobyte each. Nothing
+// points into one that is over: hooks have their contexts by value, and the phase waits
+// for each of them.
+var phases = sync.Pool{New: func() any { return new(phase) }}
+
+func (p *phase) release() {
+	*p = phase{}
+	phases.Put(p)
 }
 
 // phase is one phase under way.

@@ -35,7 +35,14 @@ func idlePlugins() []plugin.Plugin {
 func idlePlugin(id string) plugin.Plugin {
 	return pluginFunc{id, func(r *plugin.Registrar) {
 		r.Key(state.Appending(state.Key[[]string, string]{Name: id}))
-		everywhere(r, func(plugin.Moment) (state.Command, error) { return state.Command{}, nil })
+		r.OnRunStart(idle[plugin.RunStart])
+		r.OnStepStart(idle[plugin.StepStart])
+		r.OnBeforeInference(idle[plugin.BeforeInference])
+		r.OnAfterInference(idle[plugin.AfterInference])
+		r.OnBeforeTool(idle[plugin.BeforeTool])
+		r.OnAfterTool(idle[plugin.AfterTool])
+		r.OnStepEnd(idle[plugin.StepEnd])
+		r.OnRunEnd(idle[plugin.RunEnd])
 		r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) { return plugin.Allow, nil })
 		r.Transform(func(context.Context, plugin.BeforeInference, *model.Request) error { return nil })
 		plugin.Action[string]{Phase: core.PhaseStepEnd, Name: id}.Handle(r, func(context.Context, plugin.HandlerContext, string) (state.Command, error) {
@@ -44,6 +51,8 @@ func idlePlugin(id string) plugin.Plugin {
 		plugin.Effect[string]{Name: id}.Handle(r, func(context.Context, plugin.HandlerContext, string) error { return nil })
 	}}
 }
+
+func idle[C any](context.Context, C) (state.Command, error) { return state.Command{}, nil }
 
 // direct is a mailbox and a stepper on a memory store, with nothing between them
 // that a test could watch: what a run allocates is the run's.
