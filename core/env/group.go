@@ -112,31 +112,50 @@ func (e *Env) Each(n int, f func(i int) error) error {
 	if n == 0 {
 		return nil
 	}
-	a := &each{env: e, f: f, n: n, failed: n}
-	a.help = func() { a.work(true) } // one function value for all
+	a := eaches.Get().(*each)
+	a.env, a.f, a.n, a.failed, a.holders = e, f, n, n, 1
+	if a.help == nil {
+		a.help = func() { a.work(true); a.release() }
+	}
 	a.work(false)
 	if idle := a.wait(); idle != nil {
 		_ = e.Wait(context.Background(), idle) // which never ends
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.err
+	return a.release()
 }
+
+// eaches are those that nobody holds any more.
+var eaches = sync.Pool{New: func() any { return new(each) }}
 
 // each is an Each under way.
 type each struct {
 	env  *Env
 	f    func(i int) error
 	n    int
-	help func()
+	help func() // what the goroutine that stands ready does
 
 	mu      sync.Mutex // guards what follows
 	next    int        // the number to be given out next
 	ready   bool       // another goroutine was started and has not yet come for a number
+	holders int        // the caller, and goroutines that were started and have not ended
 	running int        // calls under way
 	idle    chan struct{}
 	failed  int // the lowest number whose call failed; n: none
 	err     error
+}
+
+// release is the end of a holder. It returns the error by then.
+func (a *each) release() error {
+	a.mu.Lock()
+	err := a.err
+	a.holders--
+	last := a.holders == 0
+	a.mu.Unlock()
+	if last {
+		a.env, a.f, a.next, a.ready, a.idle, a.err = nil, nil, 0, false, nil, nil
+		eaches.Put(a)
+	}
+	return err
 }
 
 // work takes numbers and calls f with them until there are none. stoodReady says
@@ -168,7 +187,10 @@ func (a *each) take(stoodReady bool) (i int, helped bool) {
 	a.next++
 	a.running++
 	helped = a.ready || a.next == a.n
-	a.ready = a.ready || !helped
+	if !helped {
+		a.ready = true
+		a.holders++
+	}
 	return i, helped
 }
 

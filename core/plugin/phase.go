@@ -47,9 +47,16 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 		return PhaseResult{Snapshot: m.Snapshot.Unbound()}, nil
 	}
 	p := phases.Get().(*phase)
-	defer p.release()
 	p.engine, p.moment = e, m
 	e.bind(&p.moment)
+	result, err := p.run(ctx, outside, hooks)
+	p.release()
+	return result, err
+}
+
+// run is the phase from its hooks to its result.
+func (p *phase) run(ctx context.Context, outside *env.Env, hooks []hook) (PhaseResult, error) {
+	began := p.moment.Snapshot
 	if err := p.waiting(); err != nil {
 		return PhaseResult{}, err
 	}
@@ -62,7 +69,7 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 	p.result.Snapshot = p.moment.Snapshot.Unbound()
 	p.result.Patch = state.Join(p.patches...)
 	if p.based {
-		p.result.Command.Batch = p.result.Command.Batch.On(m.Snapshot)
+		p.result.Command.Batch = p.result.Command.Batch.On(began)
 	}
 	return p.result, nil
 }
@@ -73,7 +80,7 @@ func (e *Engine) Phase(ctx context.Context, outside *env.Env, m Moment) (PhaseRe
 var phases = sync.Pool{New: func() any { return new(phase) }}
 
 func (p *phase) release() {
-	*p = phase{}
+	*p = phase{one: p.one}
 	phases.Put(p)
 }
 
@@ -86,7 +93,12 @@ type phase struct {
 	due     []pendingAction // scheduled for this phase and not yet run
 	based   bool            // a batch that was committed was for one revision only
 
-	room [3]state.Command // of the hooks, when there are no more
+	// What ask gives to the goroutines of its hooks.
+	ctx      context.Context
+	hooks    []hook
+	one      func(i int) error // calls one of them; made once
+	commands []state.Command
+	room     [3]state.Command // of commands, when there are no more
 }
 
 // gather runs the hooks on the frozen snapshot and commits what they return, in
@@ -134,15 +146,18 @@ func (p *phase) gather(ctx context.Context, outside *env.Env, hooks []hook) erro
 // ask returns the hooks' settled commands in registration order. Every hook is
 // waited for, so that which error is returned does not depend on who is first.
 func (p *phase) ask(ctx context.Context, outside *env.Env, hooks []hook) ([]state.Command, error) {
-	commands := slices.Grow(p.room[:0], len(hooks))[:len(hooks)]
-	err := outside.Each(len(hooks), func(i int) (err error) {
-		commands[i], err = p.call(ctx, hooks[i])
-		return err
-	})
-	if err != nil {
+	p.ctx, p.hooks = ctx, hooks
+	p.commands = slices.Grow(p.room[:0], len(hooks))[:len(hooks)]
+	if p.one == nil {
+		p.one = func(i int) (err error) {
+			p.commands[i], err = p.call(p.ctx, p.hooks[i])
+			return err
+		}
+	}
+	if err := outside.Each(len(hooks), p.one); err != nil {
 		return nil, err
 	}
-	return commands, nil
+	return p.commands, nil
 }
 
 // call runs one hook on the current snapshot.
