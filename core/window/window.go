@@ -8,7 +8,10 @@ const DefaultBudget = 32_000
 // Tokens estimates what a message costs: a token for every four bytes, and a
 // few for its frame. It needs no tokenizer and errs by less than half for what
 // people, models and tools write.
-func Tokens(m core.Message) int {
+func Tokens(m core.Message) int { return tokens(&m) }
+
+// tokens takes a pointer: a message is large to copy, and a window measures many.
+func tokens(m *core.Message) int {
 	const frame, bytesPerToken = 8, 4
 	size := 0
 	for _, b := range m.Content {
@@ -33,9 +36,9 @@ func (n Newest) Tokens(m core.Message) int { return Tokens(m) }
 // Cut returns the index of the first message of the window: 0 when all of them
 // fit.
 func (n Newest) Cut(messages []core.Message) int {
-	measure, first := n.Measure(), len(messages)
+	measure, first := n.measure(), len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
-		fits, room := measure(messages[i])
+		fits, room := measure(&messages[i])
 		if fits {
 			first = i
 		}
@@ -51,23 +54,28 @@ func (n Newest) Cut(messages []core.Message) int {
 // older ones belong to it, if they are as large as those so far, and is 0 when
 // none does.
 func (n Newest) Measure() func(m core.Message) (fits bool, room int) {
+	measure := n.measure()
+	return func(m core.Message) (fits bool, room int) { return measure(&m) }
+}
+
+func (n Newest) measure() func(m *core.Message) (fits bool, room int) {
 	budget := int(n)
 	if budget <= 0 {
 		budget = DefaultBudget
 	}
-	tokens, messages, begun := 0, 0, false
-	return func(m core.Message) (fits bool, room int) {
-		tokens += Tokens(m)
+	sum, messages, begun := 0, 0, false
+	return func(m *core.Message) (fits bool, room int) {
+		sum += tokens(m)
 		messages++
-		room = max(1, (budget-tokens)*messages/tokens)
+		room = max(1, (budget-sum)*messages/sum)
 		if m.Role == core.RoleTool { // it goes with the turn before it
 			return false, room
 		}
-		if begun && tokens > budget {
+		if begun && sum > budget {
 			return false, 0
 		}
 		begun = true
-		if tokens >= budget {
+		if sum >= budget {
 			return true, 0
 		}
 		return true, room
