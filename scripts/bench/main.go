@@ -51,14 +51,15 @@ func run(out io.Writer) error {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	at := func(name string) string { return filepath.Join(folder, name) }
-	test := exec.Command("go", "test", "-run", "^$", "-bench", "^Benchmark(TwoStep|InterruptResume)", "-count", "10", "-cpu", "2", "-benchmem",
-		"-cpuprofile", at("cpu"), "-memprofile", at("memory"), "-o", at("run.test"), "./core/run")
-	test.Stderr = os.Stderr
-	text, err := test.Output()
+	text, err := measure("-count", "10", "-benchmem")
 	if err != nil {
-		return fmt.Errorf("go test: %w\n%s", err, text)
+		return err
 	}
 	if err := report(out, text); err != nil {
+		return err
+	}
+	// Apart: to take the profiles costs time, too.
+	if _, err := measure("-cpuprofile", at("cpu"), "-memprofile", at("memory"), "-o", at("run.test")); err != nil {
 		return err
 	}
 	for _, profile := range []struct{ title, file, index string }{
@@ -72,6 +73,18 @@ func run(out io.Writer) error {
 		_, _ = fmt.Fprintf(out, "\n%s:\n      flat%s", profile.title, lines)
 	}
 	return nil
+}
+
+// measure runs the benchmarks on two cores and returns what go test printed.
+func measure(flags ...string) ([]byte, error) {
+	args := append([]string{"test", "-run", "^$", "-bench", "^Benchmark(TwoStep|InterruptResume)", "-cpu", "2"}, flags...)
+	test := exec.Command("go", append(args, "./core/run")...)
+	test.Stderr = os.Stderr
+	text, err := test.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go test: %w\n%s", err, text)
+	}
+	return text, nil
 }
 
 // report prints the best of each benchmark beside its limit.
