@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -113,11 +114,19 @@ func (e *Env) Each(n int, f func(i int) error) error {
 		return nil
 	}
 	a := eaches.Get().(*each)
-	a.env, a.f, a.n, a.failed, a.holders = e, f, n, n, 1
+	a.env, a.f, a.n, a.failed = e, f, n, n
+	a.next.Store(0)
+	a.ready.Store(false)
+	a.holders.Store(1)
+	a.open.Store(int64(n))
 	if a.help == nil {
-		a.help = func() { a.work(true); a.release() }
+		a.help = func() {
+			a.ready.Store(false)
+			a.work()
+			_ = a.release() // the caller has it
+		}
 	}
-	a.work(false)
+	a.work()
 	if idle := a.wait(); idle != nil {
 		_ = e.Wait(context.Background(), idle) // which never ends
 	}
@@ -134,87 +143,75 @@ type each struct {
 	n    int
 	help func() // what the goroutine that stands ready does
 
-	mu      sync.Mutex // guards what follows
-	next    int        // the number to be given out next
-	ready   bool       // another goroutine was started and has not yet come for a number
-	holders int        // the caller, and goroutines that were started and have not ended
-	running int        // calls under way
-	idle    chan struct{}
-	failed  int // the lowest number whose call failed; n: none
-	err     error
+	next    atomic.Int64 // the number to be given out next; n and more: there are none
+	ready   atomic.Bool  // another goroutine was started and has not yet come for a number
+	holders atomic.Int64 // the caller, and goroutines that were started and have not ended
+	open    atomic.Int64 // numbers whose calls have not returned
+
+	mu     sync.Mutex // guards what follows
+	idle   chan struct{}
+	failed int // the lowest number whose call failed; n: none
+	err    error
 }
 
 // release is the end of a holder. It returns the error by then.
 func (a *each) release() error {
 	a.mu.Lock()
 	err := a.err
-	a.holders--
-	last := a.holders == 0
 	a.mu.Unlock()
-	if last {
-		a.env, a.f, a.next, a.ready, a.idle, a.err = nil, nil, 0, false, nil, nil
+	if a.holders.Add(-1) == 0 {
+		a.env, a.f, a.idle, a.err = nil, nil, nil, nil
 		eaches.Put(a)
 	}
 	return err
 }
 
-// work takes numbers and calls f with them until there are none. stoodReady says
-// that it is what another goroutine was started for.
-func (a *each) work(stoodReady bool) {
-	for ; ; stoodReady = false {
-		i, helped := a.take(stoodReady)
-		if i == a.n {
+// work takes numbers and calls f with them until there are none.
+func (a *each) work() {
+	for {
+		i := int(a.next.Add(1)) - 1
+		if i >= a.n {
 			return
 		}
-		if !helped {
+		if i+1 < a.n && !a.ready.Swap(true) {
+			a.holders.Add(1)
 			a.env.Start(a.help)
 		}
 		a.done(i, Protect(func() error { return a.f(i) }))
 	}
 }
 
-// take gives out a number; n: there are no more. helped reports that nobody has to be
-// started to take the next one.
-func (a *each) take(stoodReady bool) (i int, helped bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if stoodReady {
-		a.ready = false
-	}
-	if i = a.next; i == a.n {
-		return i, true
-	}
-	a.next++
-	a.running++
-	helped = a.ready || a.next == a.n
-	if !helped {
-		a.ready = true
-		a.holders++
-	}
-	return i, helped
-}
-
 // done is the end of a call.
 func (a *each) done(i int, err error) {
+	if err != nil {
+		a.mu.Lock()
+		if i < a.failed {
+			a.failed, a.err = i, err
+		}
+		a.mu.Unlock()
+	}
+	if a.open.Add(-1) > 0 {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err != nil && i < a.failed {
-		a.failed, a.err = i, err
-	}
-	if a.running--; a.running == 0 && a.idle != nil {
+	if a.idle != nil {
 		close(a.idle)
-		a.idle = nil
 	}
 }
 
-// wait returns what is closed when no call is under way; nil: none is. Every number
-// has been taken by then, so that none begins any more.
+// wait returns what is closed when every call has returned; nil: they have. Every
+// number has been taken by then.
 func (a *each) wait() <-chan struct{} {
+	if a.open.Load() == 0 {
+		return nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.running > 0 {
-		a.idle = make(chan struct{})
+	if a.open.Load() == 0 {
+		return nil
 	}
+	a.idle = make(chan struct{})
 	return a.idle
 }
 

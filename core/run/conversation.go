@@ -2,7 +2,6 @@ package run
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -201,8 +200,19 @@ func messageSize(m core.Message) int {
 func (c *conversation) bytes() int {
 	const fixed = 1 << 10
 	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
-	if o := c.opening; o != nil && !slices.ContainsFunc(c.messages.items, func(m core.Message) bool { return m.ID == o.ID }) {
-		size += messageSize(*o)
+	if c.opening != nil && !c.hasOpening() {
+		size += messageSize(*c.opening)
 	}
 	return size
+}
+
+// hasOpening reports whether what the run was asked is one of the messages. It looks
+// from their end: a run is seldom long.
+func (c *conversation) hasOpening() bool {
+	for i := len(c.messages.items) - 1; i >= 0; i-- {
+		if c.messages.items[i].ID == c.opening.ID {
+			return true
+		}
+	}
+	return false
 }

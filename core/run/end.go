@@ -376,7 +376,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 // announceEnd emits the last events of a run that was closed. A run that ended before
 // its first step begins with them: its stream has no state before the end's.
 func (m *machine) announceEnd() {
-	if m.Head.Run.Cursor == thread.CursorStart && !m.events.begun {
+	if m.found == thread.CursorStart && !m.events.begun {
 		m.announceStart()
 		m.events.changed = true
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -68,14 +67,13 @@ func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
 		return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
 	}
-	// Protect: a tool's schema may come from its author, and panic.
 	t.tool = found
-	if len(t.call.Arguments) <= tool.MaxArguments && env.Protect(func() error { return found.Check(t.call.Arguments) }) == nil {
+	if ready, err := tool.Prepare(found, t.call.Arguments); err == nil {
+		t.tool = ready
 		return false, nil
 	}
 	// Execute says what is wrong with them, and does not run the tool: it checks them
-	// again. That costs a second check for calls that fail it, and for no others: see
-	// checked.
+	// again. That costs a second check for calls that fail it, and for no others.
 	result, err := tool.Execute(ctx, found, r.toolCall(t))
 	if err != nil {
 		return true, err
@@ -231,10 +229,3 @@ func (r *round) key(i int) string {
 	b := strconv.AppendUint(append(r.id.AppendTo(room[:0]), '/'), r.base-1, 10)
 	return string(strconv.AppendInt(append(b, '/'), int64(i), 10))
 }
-
-// checked is a tool whose arguments were found valid by refuse: Execute would check
-// them again, and both schema and arguments may be large.
-type checked struct{ tool.Tool }
-
-// Check implements tool.Tool.
-func (checked) Check(json.RawMessage) error { return nil }

@@ -68,7 +68,7 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
 		return fail(core.Termination{Type: core.TerminationError, Code: "corrupt", Detail: "what is stored of the thread cannot be read"})
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.Whole && m.agent != nil && !m.progressed():
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && m.whole && m.agent != nil && !m.progressed():
 		return fail(core.Termination{Type: core.TerminationError, Code: "timeout", Detail: "the step did not finish within a whole invocation"})
 	}
 	return nil

@@ -49,7 +49,7 @@ func (l list[T]) with(item T) list[T] {
 	}
 	// Half of it again, so that a thread of any length is copied now and then, not with
 	// every step.
-	grown := make([]T, n+1, max(8, n+n/2))
+	grown := make([]T, n+1, max(4, n+n/2))
 	copy(grown, l.items)
 	grown[n] = item
 	l.items, l.from, l.used = grown, 0, new(atomic.Int64)

@@ -16,6 +16,7 @@ func TestListsThatShareAnArray(t *testing.T) {
 	first := base.with(3)
 	second := base.with(4) // first has the place behind base
 	third := first.with(5)
+	three := list[int]{}.with(1).with(2).with(3)
 	for _, tt := range []struct {
 		name  string
 		got   list[int]
@@ -26,7 +27,7 @@ func TestListsThatShareAnArray(t *testing.T) {
 		{"the first goes on in place", first, []int{1, 2, 3}, base},
 		{"the second has its own array", second, []int{1, 2, 4}, second},
 		{"the third goes on behind the first", third, []int{1, 2, 3, 5}, base},
-		{"a part appends in place", third.without(2).with(6), []int{3, 5, 6}, base},
+		{"a part appends in place", three.without(2).with(6), []int{3, 6}, three},
 		{"the beginning copies", third.first(1).with(7), []int{1, 7}, list[int]{}},
 		{"what was given copies", listOf([]int{8}).with(9), []int{8, 9}, list[int]{}},
 	} {

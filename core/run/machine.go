@@ -29,7 +29,8 @@ func (s *Stepper) newMachine(w Work, sink Sink) *machine {
 		loaded
 		step
 	}{step: step{
-		Stepper: s, Work: w, id: w.Head.Run.ID, head: w.Head,
+		Stepper: s, Key: w.Key, id: w.Head.Run.ID, head: w.Head,
+		found: w.Head.Run.Cursor, keep: w.Keep, whole: w.Whole,
 		events: emitter{sink: sink, run: w.Head.Run.ID, fence: fence},
 	}}
 	p, m := &values.step, &values.machine
@@ -256,7 +257,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return thread.CommitStep{
 			Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
 			Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
-			Schema: r.adopted(), Lease: m.lease.Milliseconds(), Keep: m.Keep,
+			Schema: r.adopted(), Lease: m.lease.Milliseconds(), Keep: m.keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(results)

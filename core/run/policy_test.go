@@ -102,17 +102,10 @@ func (w *world) share(t *testing.T, o options, cold, interrupts bool, last int) 
 }
 
 func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
-	a, b, bad, done := calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), calls("fails", "{}"), text("done")
+	a, b, done := calls("echo", `{"text":"a"}`), calls("echo", `{"text":"b"}`), text("done")
 	const askedA, gotA = `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`
 	const askedB, gotB = `assistant: [echo {"text":"b"}]`, `tool: {"text":"b"}`
-	const askedBad, gotBad = "assistant: [fails {}]", "tool: no luck"
-	tests := []struct {
-		name  string
-		stop  []stop.Spec
-		turns [][]model.Delta
-		log   []string
-		end   string
-	}{
+	judgeAlike(t, []judged{
 		{
 			"max_rounds", []stop.Spec{{Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, b},
 			[]string{askedA, gotA, askedB, "tool: not executed: max_rounds"},
@@ -140,35 +133,6 @@ func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
 			"token_budget of calls that failed", []stop.Spec{{Type: "token_budget", MaxTotal: 15}, {Type: "consecutive_errors", Max: 9}}, [][]model.Delta{nil, nil},
 			[]string{"failed: overloaded", "failed: overloaded"},
 			`done 2 {"type":"stopped","code":"token_budget","detail":"the run has used 20 tokens, at most 15 are allowed"} ""`,
-		},
-		{
-			"consecutive_errors of calls", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, bad, bad},
-			[]string{askedA, gotA, askedBad, gotBad, askedBad, gotBad},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
-		},
-		{
-			"consecutive_errors of the model", []stop.Spec{{Type: "consecutive_errors", Max: 2}}, [][]model.Delta{a, nil, {say("I wa")}},
-			[]string{askedA, gotA, "failed: overloaded", "failed: overloaded"},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 2, the limit is 2"} ""`,
-		},
-		{
-			"consecutive_errors of both", []stop.Spec{{Type: "consecutive_errors", Max: 3}}, [][]model.Delta{bad, nil, bad},
-			[]string{askedBad, gotBad, "failed: overloaded", askedBad, gotBad},
-			`done 3 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 3, the limit is 3"} ""`,
-		},
-		{
-			"consecutive_errors in one step", []stop.Spec{{Type: "consecutive_errors", Max: 1}}, [][]model.Delta{nil},
-			[]string{"failed: overloaded"},
-			`done 1 {"type":"stopped","code":"consecutive_errors","detail":"failed steps in a row: 1, the limit is 1"} ""`,
-		},
-		{
-			"a good call begins the count of errors anew", []stop.Spec{{Type: "consecutive_errors", Max: 2}},
-			[][]model.Delta{nil, calls("fails", "{}", "echo", `{"text":"a"}`), nil, a, bad, done},
-			[]string{
-				"failed: overloaded", `assistant: [fails {}][echo {"text":"a"}]`, gotBad, gotA, "failed: overloaded", askedA, gotA,
-				askedBad, gotBad, "assistant: done",
-			},
-			`done 6 {"type":"natural_end"} "done"`,
 		},
 		{
 			"max_rounds at a failed step", []stop.Spec{{Type: "consecutive_errors", Max: 9}, {Type: "max_rounds", Rounds: 2}}, [][]model.Delta{a, nil},
@@ -205,32 +169,9 @@ func TestStopPoliciesJudgeAlikeInEveryProcess(t *testing.T) {
 			[]string{askedA, gotA, "failed: overloaded", askedA, "tool: not executed: loop_detection"},
 			`done 3 {"type":"stopped","code":"loop_detection","detail":"the last 2 turns made the same calls"} ""`,
 		},
-	}
-	for _, tt := range tests {
-		for _, way := range shares {
-			t.Run(tt.name+"/"+way.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := &takes10s{turns: tt.turns}
-					o := options{env: drawing(0), agents: spec(t, m, agent.Spec{Stop: tt.stop, Retry: agent.Retry{MaxRetries: new(0)}}, failingTool)}
-					w := newWorld(t, o)
-					receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-					w.share(t, o, way.cold, way.interrupts, len(tt.turns))
-					if diff := cmp.Diff(append([]string{"user: hi"}, tt.log...), w.log(t, key)); diff != "" {
-						t.Errorf("log (-want +got):\n%s", diff)
-					}
-					if got := w.end(t, key, receipt); got != tt.end {
-						t.Errorf("the run is %s\nwant %s", got, tt.end)
-					}
-					if m.calls != len(tt.turns) {
-						t.Errorf("the model was called %d times, want %d", m.calls, len(tt.turns))
-					}
-				})
-			})
-		}
-	}
+	})
 }
 
-// The view is the same for whoever judges a step, and however little it has read.
 func TestWhatAPolicySees(t *testing.T) {
 	for _, way := range shares {
 		t.Run(way.name, func(t *testing.T) {

@@ -304,7 +304,7 @@ func (s *scheduler) call(ctx context.Context, t *task, call tool.Call, kept *par
 	done.err = env.Protect(func() (err error) {
 		s.env.Reach(env.PointTool, env.Before)
 		began := s.env.Now()
-		done.result, err = s.runTool(ctx, checked{t.tool}, call, kept)
+		done.result, err = s.runTool(ctx, t.tool, call, kept)
 		done.took = s.env.Now().Sub(began)
 		s.env.Reach(env.PointTool, env.After)
 		return err

@@ -41,7 +41,7 @@ func (s *Stepper) stateAfter(ctx context.Context, key core.ThreadKey, head threa
 	if c := s.cache.peek(key); c != nil && c.incarnation == head.Incarnation && c.seq == seq {
 		return c.snapshot, c.run, true, nil
 	}
-	l := &loaded{step: &step{Stepper: s, Work: Work{Key: key, Head: head}, head: head}}
+	l := &loaded{step: &step{Stepper: s, Key: key, head: head}}
 	from, err := l.readSnapshot(ctx, seq)
 	if from.Found && from.asOf == seq && (reads.IsZero() || reads == from.Run) { // as the next run found it: those values had ended
 		from = snapshot{}

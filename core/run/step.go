@@ -27,10 +27,13 @@ import (
 // has its own lock.
 type step struct {
 	*Stepper
-	Work
-	id     core.ID     // of the run
-	head   thread.Head // as this step knows it; the watch may have written newer versions
-	last   time.Time   // until when there is time to hand back the work; zero: no end
+	Key    core.ThreadKey
+	id     core.ID       // of the run
+	head   thread.Head   // as this step knows it; the watch may have written newer versions
+	found  thread.Cursor // where the run stood when the step was called
+	keep   bool          // see Work.Keep
+	whole  bool          // see Work.Whole
+	last   time.Time     // until when there is time to hand back the work; zero: no end
 	events emitter
 	hold   hold // shared with the watch; it has the fence of the claim
 	news   news // what reaches a round from beside the step's goroutine

@@ -3,6 +3,7 @@ package thread
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -107,6 +108,9 @@ func (o Outcome) String() string {
 	return name(o, "none", "continue", "yield", "wait", "close", "done")
 }
 
+// heads are what transitions work on, which do not keep it.
+var heads = sync.Pool{New: func() any { return new(Head) }}
+
 // Apply returns what a transition makes of a thread's head. It does no I/O and
 // reads no clock: equal arguments give equal results, in any process. The next
 // head shares no memory with the old one, but for the values of extensions, which
@@ -124,8 +128,12 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 		}
 	}
 	t.Schemas = t.Schemas.orFirst()
-	n := h.clone()
-	result, err := t.Change.apply(&n, t)
+	next := heads.Get().(*Head)
+	defer heads.Put(next)
+	*next = h.clone()
+	result, err := t.Change.apply(next, t)
+	n := *next
+	*next = Head{}
 	if err != nil {
 		return h, Result{}, err
 	}

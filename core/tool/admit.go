@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -36,3 +37,8 @@ type admitted struct {
 
 // Spec implements Tool.
 func (a admitted) Spec() Spec { return a.spec }
+
+func (a admitted) prepare(arguments json.RawMessage) (Tool, error) {
+	ready, err := Prepare(a.Tool, arguments)
+	return admitted{ready, a.spec}, err
+}

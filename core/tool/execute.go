@@ -61,6 +61,29 @@ func check(t Tool, arguments json.RawMessage) error {
 	return env.Protect(func() error { return t.Check(arguments) })
 }
 
+// Prepare checks the arguments of a call and returns the tool as that one call, with
+// the same arguments, is to run it: it does not check them again, and a tool of [New]
+// or [Typed] does not decode them again. Schema and arguments may be large, and between
+// the check and the run stands a gate. The error is that of Check, or its panic.
+func Prepare(t Tool, arguments json.RawMessage) (ready Tool, err error) {
+	if p, ok := t.(interface {
+		prepare(arguments json.RawMessage) (Tool, error)
+	}); ok && len(arguments) <= MaxArguments {
+		err = env.Protect(func() (err error) {
+			ready, err = p.prepare(arguments)
+			return err
+		})
+		return ready, err
+	}
+	return checked{t}, check(t, arguments)
+}
+
+// checked is a tool whose arguments were found valid.
+type checked struct{ Tool }
+
+// Check implements Tool.
+func (checked) Check(json.RawMessage) error { return nil }
+
 // storable makes what a tool returned fit to be stored.
 func storable(c Call, r Result) Result {
 	if r.Suspend != nil {

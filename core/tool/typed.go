@@ -38,7 +38,8 @@ func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args
 		return t, fmt.Errorf("tool %q has no function", spec.Name)
 	}
 	schema := &jsonschema.Schema{}
-	if spec.Parameters == nil {
+	t.inferred = spec.Parameters == nil
+	if t.inferred {
 		var err error
 		if schema, spec.Parameters, err = infer[Args](); err != nil {
 			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
@@ -58,9 +59,10 @@ func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args
 }
 
 type typed[Args any] struct {
-	spec   Spec
-	schema *jsonschema.Resolved
-	run    func(ctx context.Context, call Call, args Args) (Result, error)
+	spec     Spec
+	schema   *jsonschema.Resolved
+	inferred bool // the schema is that of Args: it allows no field that Args has not
+	run      func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
 // Spec implements Tool.
@@ -68,28 +70,42 @@ func (t *typed[Args]) Spec() Spec { return t.spec }
 
 // Check implements Tool.
 func (t *typed[Args]) Check(arguments json.RawMessage) error {
+	_, err := t.args(arguments)
+	return err
+}
+
+// args are arguments that pass the check, decoded.
+func (t *typed[Args]) args(arguments json.RawMessage) (args Args, err error) {
 	if t.spec.err != nil {
-		return errUnsound(t.spec.err)
+		return args, errUnsound(t.spec.err)
 	}
 	if len(arguments) > MaxArguments {
-		return ErrArgumentsTooLarge
+		return args, ErrArgumentsTooLarge
 	}
 	var value any
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
-		return core.Errorf(core.CodeInvalid, "not JSON: %w", err)
+		return args, core.Errorf(core.CodeInvalid, "not JSON: %w", err)
 	}
 	if err := t.schema.Validate(value); err != nil {
-		return core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
+		return args, core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
 	}
 	// One JSON value, then, and fit for the schema: what is left is what Args cannot
 	// hold, and fields that only the schema knows.
-	decoder := json.NewDecoder(bytes.NewReader(orEmpty(arguments)))
-	decoder.DisallowUnknownFields()
-	var args Args
-	if err := decoder.Decode(&args); err != nil {
-		return undecodable(err)
+	decode := json.Unmarshal
+	if !t.inferred {
+		decode = unmarshalStrict
 	}
-	return checkArgs(&args)
+	if err := decode(orEmpty(arguments), &args); err != nil {
+		return args, undecodable(err)
+	}
+	return args, checkArgs(&args)
+}
+
+// unmarshalStrict is json.Unmarshal that refuses unknown fields.
+func unmarshalStrict(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(v)
 }
 
 // Run implements Tool.
@@ -102,6 +118,28 @@ func (t *typed[Args]) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{}, undecodable(err)
 	}
 	return t.run(ctx, call, args)
+}
+
+func (t *typed[Args]) prepare(arguments json.RawMessage) (Tool, error) {
+	args, err := t.args(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared[Args]{t, args}, nil
+}
+
+// prepared is a typed tool for one call.
+type prepared[Args any] struct {
+	*typed[Args]
+	args Args
+}
+
+// Check implements Tool.
+func (*prepared[Args]) Check(json.RawMessage) error { return nil }
+
+// Run implements Tool.
+func (p *prepared[Args]) Run(ctx context.Context, call Call) (Result, error) {
+	return p.run(ctx, call, p.args)
 }
 
 // undecodable is the error of arguments that the schema allows and Args cannot hold. The

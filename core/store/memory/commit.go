@@ -33,12 +33,9 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 			writes = append(writes, record)
 		}
 	}
-	stored, err := s.head(key)
-	if err != nil {
-		return store.Outcome{}, err
-	}
-	if stored.Version != c.Head.Version-1 {
-		return store.Outcome{Head: stored}, nil
+	if s.version(key) != c.Head.Version-1 {
+		stored, err := s.head(key)
+		return store.Outcome{Head: stored}, err
 	}
 	s.write(key, c, writes)
 	return store.Outcome{Written: true}, nil
@@ -55,7 +52,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	for _, record := range records {
 		thread.put(record)
 	}
-	thread.head = c.Head.AppendBinary(thread.head[:0]) // nobody else has the old one
+	thread.head, thread.version = c.Head.AppendBinary(thread.head[:0]), c.Head.Version // nobody else has the old one
 	if index := s.due[store.Shard(key)]; c.Head.DueAt > 0 {
 		index[key] = c.Head.DueAt
 	} else {

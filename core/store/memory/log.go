@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -56,19 +55,19 @@ func (s *Store) nearest(key core.ThreadKey, first, last uint64, d direction) (re
 	if c == nil {
 		return store.Record{}, 0, false
 	}
-	at, _ := slices.BinarySearch(c.names, store.LogName(first))
+	at, _ := c.find(store.LogName(first))
 	if d == backwards {
 		var found bool
-		if at, found = slices.BinarySearch(c.names, store.LogName(last)); !found {
+		if at, found = c.find(store.LogName(last)); !found {
 			at-- // to the name before the place where it would stand
 		}
 	}
-	if at < 0 || at >= len(c.names) {
+	if at < 0 || at >= len(c.records) {
 		return store.Record{}, 0, false
 	}
-	seq, ok = store.LogSeq(c.names[at])
+	seq, ok = store.LogSeq(c.records[at].Name)
 	if !ok || seq < first || seq > last {
 		return store.Record{}, 0, false
 	}
-	return clone(c.records[c.names[at]]), seq, true
+	return clone(c.records[at]), seq, true
 }

@@ -30,8 +30,8 @@ type pointer struct{ tenant, name string }
 // contents is what one thread has: its encoded head (nil: none) and its records.
 type contents struct {
 	head    []byte
-	names   []string // of records, sorted
-	records map[string]store.Record
+	version uint64          // of the head
+	records []*store.Record // sorted by name
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -84,8 +84,11 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 	if c == nil {
 		return store.Record{}, false, nil
 	}
-	record, ok := c.records[name]
-	return clone(record), ok, nil
+	at, ok := c.find(name)
+	if !ok {
+		return store.Record{}, false, nil
+	}
+	return clone(c.records[at]), true, nil
 }
 
 // Log implements [store.Threads].
@@ -153,13 +156,13 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 		return nil, nil
 	}
 	var records []store.Record
-	at, _ := slices.BinarySearch(c.names, max(prefix, after))
-	for _, name := range c.names[at:] {
-		if len(records) >= limit || !strings.HasPrefix(name, prefix) {
+	at, _ := c.find(max(prefix, after))
+	for _, record := range c.records[at:] {
+		if len(records) >= limit || !strings.HasPrefix(record.Name, prefix) {
 			break
 		}
-		if name > after {
-			records = append(records, clone(c.records[name]))
+		if record.Name > after {
+			records = append(records, clone(record))
 		}
 	}
 	return records, nil
@@ -174,11 +177,19 @@ func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
 	return thread.Decode(c.head)
 }
 
+// version is that of the stored head, 0 of none; the caller holds the lock.
+func (s *Store) version(key core.ThreadKey) uint64 {
+	if c := s.threads[key]; c != nil {
+		return c.version
+	}
+	return 0
+}
+
 // contents makes the thread's place if it has none; the caller holds the lock.
 func (s *Store) contents(key core.ThreadKey) *contents {
 	c := s.threads[key]
 	if c == nil {
-		c = &contents{names: make([]string, 0, 8), records: map[string]store.Record{}}
+		c = &contents{records: make([]*store.Record, 0, 8)}
 		s.threads[key] = c
 	}
 	return c
@@ -188,19 +199,26 @@ func (s *Store) contents(key core.ThreadKey) *contents {
 func (s *Store) admit(key core.ThreadKey, record store.Record) (write bool, err error) {
 	var stored *store.Record
 	if c := s.threads[key]; c != nil {
-		if r, ok := c.records[record.Name]; ok {
-			stored = &r
+		if at, ok := c.find(record.Name); ok {
+			stored = c.records[at]
 		}
 	}
 	return store.Admit(stored, record)
 }
 
+// find returns where the record of a name is, or belongs.
+func (c *contents) find(name string) (at int, found bool) {
+	return slices.BinarySearchFunc(c.records, name, func(r *store.Record, name string) int { return strings.Compare(r.Name, name) })
+}
+
 func (c *contents) put(record store.Record) {
-	if _, ok := c.records[record.Name]; !ok {
-		at, _ := slices.BinarySearch(c.names, record.Name)
-		c.names = slices.Insert(c.names, at, record.Name)
+	record.Payload = copied(record.Payload)
+	at, found := c.find(record.Name)
+	if found {
+		c.records[at] = &record
+	} else {
+		c.records = slices.Insert(c.records, at, &record)
 	}
-	c.records[record.Name] = clone(record)
 }
 
 func check(ctx context.Context, key core.ThreadKey) error {
@@ -217,7 +235,8 @@ func checkTenant(ctx context.Context, tenant string) error {
 	return core.CheckName("tenant", tenant)
 }
 
-func clone(r store.Record) store.Record {
+func clone(stored *store.Record) store.Record {
+	r := *stored
 	r.Payload = copied(r.Payload)
 	return r
 }
