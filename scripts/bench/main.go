@@ -1,5 +1,6 @@
 // Command bench measures what a run costs in the core, best of ten, beside what is
-// wanted, and says where time and memory go. Nothing passes or fails here: what must
+// wanted, and says where time and memory go. The garbage collector is as the functions
+// have it, and as GOGC says where it is set. Nothing passes or fails here: what must
 // hold on every machine (objects, bytes) is asserted by tests.
 package main
 
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
 
 func main() {
@@ -55,6 +58,7 @@ func run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	_, _ = fmt.Fprintf(out, "GOGC=%s\n", percentage())
 	if err := report(out, text); err != nil {
 		return err
 	}
@@ -80,12 +84,16 @@ func measure(flags ...string) ([]byte, error) {
 	args := append([]string{"test", "-run", "^$", "-bench", "^Benchmark(TwoStep|InterruptResume)", "-cpu", "2"}, flags...)
 	test := exec.Command("go", append(args, "./core/run")...)
 	test.Stderr = os.Stderr
+	test.Env = append(os.Environ(), "GOGC="+percentage())
 	text, err := test.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go test: %w\n%s", err, text)
 	}
 	return text, nil
 }
+
+// percentage is what the collector is told: by the environment, else as in a function.
+func percentage() string { return cmp.Or(os.Getenv("GOGC"), strconv.Itoa(cloud.GCPercent)) }
 
 // report prints the best of each benchmark beside its limit.
 func report(out io.Writer, text []byte) error {

@@ -28,13 +28,32 @@ func TestGoUses85PercentOfTheFunctionsMemory(t *testing.T) {
 	}
 }
 
-func TestTheLimitIsTold(t *testing.T) {
-	before := debug.SetMemoryLimit(-1)
-	defer debug.SetMemoryLimit(before)
-	t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1024")
-	t.Setenv("GOMEMLIMIT", "")
-	LimitMemory()
-	if got := debug.SetMemoryLimit(-1); got != 912680550 {
-		t.Errorf("limit %d, want 912680550", got)
+func TestTheCollectorIsTold(t *testing.T) {
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(100)
+	defer func() { debug.SetMemoryLimit(limit); debug.SetGCPercent(percent) }()
+	for _, test := range []struct {
+		name, size, own, gogc string
+		limit                 int64
+		percent               int
+	}{
+		{"on Lambda", "1024", "", "", 912680550, 400},
+		{"with a percentage of one's own", "1024", "", "50", 912680550, 100},
+		{"with a limit of one's own", "1024", "1GiB", "", limit, 100},
+		{"not on Lambda", "", "", "", limit, 100},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			debug.SetMemoryLimit(limit)
+			debug.SetGCPercent(100)
+			t.Setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", test.size)
+			t.Setenv("GOMEMLIMIT", test.own)
+			t.Setenv("GOGC", test.gogc)
+			LimitMemory()
+			if got := debug.SetMemoryLimit(-1); got != test.limit {
+				t.Errorf("limit %d, want %d", got, test.limit)
+			}
+			if got := debug.SetGCPercent(100); got != test.percent {
+				t.Errorf("percentage %d, want %d", got, test.percent)
+			}
+		})
 	}
 }
