@@ -79,7 +79,7 @@ func TestMissingNamesWhatWasNeverDone(t *testing.T) {
 	var done tally
 	done.accepted(&input{Mode: modeSteer})
 	done.cancels.Add(1)
-	want := []string{"mode interrupt", "mode queue", "mode reject", "refusal", "repetition", "resumed stream"}
+	want := []string{"decision", "mode interrupt", "mode queue", "mode reject", "refusal", "repetition", "resumed stream"}
 	if diff := cmp.Diff(want, done.missing()); diff != "" {
 		t.Error(diff)
 	}

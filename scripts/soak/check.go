@@ -21,11 +21,12 @@ const (
 	kindEnded      kind = "ended"
 	kindStream     kind = "stream"
 	kindExecuted   kind = "executed"
+	kindDecided    kind = "decided"
 	kindRefused    kind = "refused"
 	kindHost       kind = "host"
 )
 
-var kinds = []kind{kindLost, kindDoubled, kindOrder, kindResult, kindUnfinished, kindEnded, kindStream, kindExecuted, kindRefused, kindHost}
+var kinds = []kind{kindLost, kindDoubled, kindOrder, kindResult, kindUnfinished, kindEnded, kindStream, kindExecuted, kindDecided, kindRefused, kindHost}
 
 // violation is one thing that must not be.
 type violation struct {
@@ -43,12 +44,14 @@ type message struct {
 	Content []struct{ Type, Text string }
 	Calls   []struct {
 		ID        string
+		Name      string
 		Arguments json.RawMessage
 	} `json:"tool_calls"`
 	Result *struct {
 		CallID  string `json:"call_id"`
 		Data    json.RawMessage
 		Message string
+		Status  string
 		IsError bool `json:"is_error"`
 	} `json:"tool_result"`
 	Run     string `json:"run_id"`
@@ -202,7 +205,7 @@ func (v *view) ends(runs []string) string {
 
 // checkReader wants an input to be read by the run that its receipt named.
 func (v *view) checkReader(in *input, at map[string][]int) {
-	if in.steered() || len(in.Runs) == 0 {
+	if v.steered(in) || len(in.Runs) == 0 {
 		return
 	}
 	for _, m := range in.Messages {
@@ -220,7 +223,7 @@ func (v *view) checkOrder() {
 	name := map[string]string{}
 	for _, in := range v.inputs {
 		line := "queue"
-		if in.steered() {
+		if v.steered(in) {
 			if len(in.Runs) != 1 {
 				continue // it moved: its place follows from the run that took it
 			}

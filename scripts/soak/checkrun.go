@@ -12,7 +12,7 @@ import (
 // result before anything else is said.
 func (v *view) checkTurns() {
 	var user string
-	var called bool
+	var called, denied bool
 	var open []int // messages and indexes of calls without a result
 	var turn message
 	for i, m := range v.Messages {
@@ -22,9 +22,9 @@ func (v *view) checkTurns() {
 		}
 		switch m.Role {
 		case "user":
-			user, called = m.turn().Text, false
+			user, called, denied = m.turn().Text, false, false
 		case "assistant":
-			v.checkTurn(i, user, called)
+			v.checkTurn(i, user, called, denied)
 			turn = m
 			for k := range m.Calls {
 				open = append(open, k)
@@ -35,7 +35,13 @@ func (v *view) checkTurns() {
 				v.violated(kindResult, "message %d (%s) is no result of an open call", i, m.ID)
 				continue
 			}
-			v.checkResult(m, echoed(turn.Calls[open[0]].Arguments))
+			text := echoed(turn.Calls[open[0]].Arguments)
+			denied = m.Result.Status == "denied"
+			if turn.Calls[open[0]].Name == danger {
+				v.checkDecision(m, text)
+			} else {
+				v.checkResult(m, text)
+			}
 			open = open[1:]
 		}
 	}
@@ -46,13 +52,13 @@ func (v *view) checkTurns() {
 
 // checkTurn checks the assistant's message i, which follows what a user said
 // and, if called, the results of tools.
-func (v *view) checkTurn(i int, user string, called bool) {
+func (v *view) checkTurn(i int, user string, called, denied bool) {
 	m := v.Messages[i]
 	if before := v.Messages[max(i-1, 0)]; i > 0 && before.Role == "assistant" {
 		v.violated(kindDoubled, "message %d (%s) is a second response after %s", i, m.ID, before.ID)
 		return
 	}
-	want, ok := scripted(user, called)
+	want, ok := scripted(user, called, denied)
 	got := m.turn()
 	if ok && got.equal(want) {
 		return
@@ -134,7 +140,7 @@ func (v *view) committed(run string) []*step {
 		case m.Role == "assistant":
 			st := &step{Number: m.Step, Turn: m.turn(), Closed: true}
 			for _, c := range m.Calls {
-				st.IDs = append(st.IDs, c.ID)
+				st.IDs, st.Asks = append(st.IDs, c.ID), c.Name == danger
 			}
 			steps = append(steps, st)
 		case m.Role == "tool" && m.Result != nil && len(steps) > 0:
@@ -152,9 +158,15 @@ func (v *view) checkExecutions(run string) {
 			v.violated(kindExecuted, "call %d/%d of run %s ran twice in one life: %v", c.Turn, c.Index, run, lives)
 		}
 	}
-	at := 0
+	at, cut := 0, 0
 	for place, st := range v.committed(run) {
 		if len(st.IDs) == 0 {
+			continue
+		}
+		if said := v.verdicts[st.Turn.Calls[0]]; st.Asks && strings.HasPrefix(st.Results[st.IDs[0]], "error: ") {
+			if said != nil && said.Approved && v.Runs[run].how() != "natural_end" {
+				cut++ // its tool may have run when the run was ended
+			}
 			continue
 		}
 		for i, id := range st.IDs {
@@ -170,7 +182,7 @@ func (v *view) checkExecutions(run string) {
 		}
 		at++
 	}
-	if at < len(turns) {
+	if at < len(turns)-cut {
 		v.violated(kindExecuted, "tools ran in %d turns of run %s, the log has %d", len(turns), run, at)
 	}
 }
@@ -178,7 +190,7 @@ func (v *view) checkExecutions(run string) {
 // checkShown wants no execution of a call after a client had seen its result.
 func (v *view) checkShown(run string, place int, id string, lives []int) {
 	for _, s := range v.streams {
-		if s.Run != run || place >= len(s.Steps) {
+		if s.Run != run || s.From > 0 || place >= len(s.Steps) {
 			continue
 		}
 		if life, ok := s.Steps[place].Lives[id]; ok && slices.Max(lives) > life {
@@ -196,7 +208,7 @@ func (v *view) checkStream(s *shown) {
 	if s.Chat {
 		where = fmt.Sprintf("run %s, read as a chat", s.Run)
 	}
-	want := v.committed(s.Run)
+	want := slices.DeleteFunc(v.committed(s.Run), func(st *step) bool { return st.Number < s.From })
 	if s.Ended && s.natural() {
 		if how := v.Runs[s.Run].how(); how != "natural_end" {
 			v.violated(kindStream, "%s: it ends with %s, the run with %s", where, s.How, how)
@@ -234,6 +246,6 @@ func (v *view) checkStream(s *shown) {
 // read it: it goes on as the next run.
 func (v *view) steeredFailing(before time.Time) bool {
 	return slices.ContainsFunc(v.inputs, func(in *input) bool {
-		return in.steered() && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))
+		return v.steered(in) && slices.ContainsFunc(in.Messages, func(m said) bool { return m.Text == failing }) && in.Sent.Before(before.Add(time.Second))
 	})
 }

@@ -29,6 +29,8 @@
 //     byte twice and none left out;
 //   - executed: no tool ran twice in one life of the host, nor again after its
 //     result had been shown;
+//   - decided: what was approved ran, what was denied or never decided did not, and a
+//     decision that was acknowledged is what the run goes on with;
 //   - refused: no repetition, cancel or read got a response that it must not get;
 //   - host: it starts, it stops when told, it never ends by itself.
 //

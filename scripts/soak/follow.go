@@ -86,6 +86,8 @@ func (s *session) resume(ctx context.Context, got *shown, r *rand.Rand) {
 		switch {
 		case err != nil || st.frames == nil && st.passing():
 			_ = pause(ctx, retryPause) // the loop looks at the context
+		case st.status == http.StatusNoContent && got.How == "suspended": // and waits still
+			_ = pause(ctx, milliseconds(r, 100, 400)) // the loop looks at the context
 		case st.frames == nil:
 			s.fault(kindStream, "run %s is to go on after %q and gets %s", got.Run, got.Last, st.reply)
 			return

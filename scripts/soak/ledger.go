@@ -41,8 +41,23 @@ type input struct {
 	Dispatch string   // of the first receipt that names one
 }
 
-// steered reports whether the input was asked to join a running run.
-func (in *input) steered() bool { return in.Mode == modeSteer }
+// steered reports whether the input was to join a running run: because it was asked to,
+// or because the run waited, whose input it is then. The receipt of such an input names
+// the run of another one. The ledger is locked.
+func (l *ledger) steered(in *input) bool {
+	if in.Mode == modeSteer {
+		return true
+	}
+	for _, other := range l.inputs {
+		if other == in {
+			return false // an input opens its run, and those behind it join
+		}
+		if len(in.Runs) > 0 && len(other.Runs) > 0 && other.Runs[0] == in.Runs[0] {
+			return true
+		}
+	}
+	return false
+}
 
 // cancellation is a cancel that was sent, answered or not.
 type cancellation struct {
@@ -55,13 +70,14 @@ type cancellation struct {
 type ledger struct {
 	Thread string
 
-	mu      sync.Mutex
-	inputs  []*input // in the order of sending
-	cancels []*cancellation
-	streams []*shown
-	faults  []violation // found at once
-	history []string    // for people
-	began   time.Time
+	mu       sync.Mutex
+	inputs   []*input // in the order of sending
+	cancels  []*cancellation
+	streams  []*shown
+	verdicts map[string]*verdict // by the call's text
+	faults   []violation         // found at once
+	history  []string            // for people
+	began    time.Time
 }
 
 func newLedger(thread string) *ledger { return &ledger{Thread: thread, began: time.Now()} }
@@ -98,7 +114,7 @@ func (l *ledger) receipt(in *input, run, dispatch string) {
 		l.faults = append(l.faults, violation{kindRefused, l.Thread, fmt.Sprintf("input %s was refused with %q, and its repetition was accepted by run %s", in.Key, in.Refused, run)})
 	case dispatch != "" && in.Dispatch != "" && dispatch != in.Dispatch:
 		l.faults = append(l.faults, violation{kindDoubled, l.Thread, fmt.Sprintf("input %s became dispatch %s and dispatch %s", in.Key, in.Dispatch, dispatch)})
-	case run != "" && len(in.Runs) > 0 && !slices.Contains(in.Runs, run) && !in.steered():
+	case run != "" && len(in.Runs) > 0 && !slices.Contains(in.Runs, run) && !l.steered(in):
 		l.faults = append(l.faults, violation{kindDoubled, l.Thread, fmt.Sprintf("input %s became run %s and run %s", in.Key, in.Runs[0], run)})
 	}
 	if in.Dispatch == "" {

@@ -10,7 +10,7 @@ import (
 type turn struct {
 	Text      string
 	Reasoning string
-	Calls     []string // the text argument of each call of the tool echo
+	Calls     []string // the text argument of each call of the tools echo and danger
 }
 
 // equal compares turns; the order of calls counts.
@@ -32,15 +32,22 @@ func (t turn) String() string {
 // failing is the message that the scripted model refuses.
 const failing = "fail"
 
+// danger is the tool that a person must approve.
+const danger = "danger"
+
 // scripted is what the scripted model says to a user's message, before and
-// after its tools have run; ok is false when it fails.
-func scripted(user string, called bool) (t turn, ok bool) {
+// after its tools have run, or were denied; ok is false when it fails.
+func scripted(user string, called, denied bool) (t turn, ok bool) {
 	rule, rest, _ := strings.Cut(user, ":")
 	rest = strings.TrimSpace(rest)
 	switch {
 	case user == failing:
 		return turn{}, false
-	case rule == "echo" && !called:
+	case rule == "approve" && called && denied:
+		return turn{Text: "The call of danger was denied."}, true
+	case rule == "approve" && called:
+		return turn{Text: "Done: " + rest}, true
+	case rule == "echo" && !called, rule == "approve":
 		return turn{Calls: []string{rest}}, true
 	case rule == "parallel" && !called:
 		return turn{Calls: strings.Split(rest, ", ")}, true

@@ -15,10 +15,12 @@ import (
 type session struct {
 	*ledger
 	*client
-	r      *rand.Rand // of the thread's one client; streams have their own
-	tally  *tally
-	serial int
-	wait   sync.WaitGroup // the readers of streams
+	r       *rand.Rand // of the thread's one client; streams have their own
+	tally   *tally
+	serial  int
+	asked   chan struct{}  // something was asked that may make a run wait
+	wait    sync.WaitGroup // the readers of streams
+	decides sync.WaitGroup // the approver
 }
 
 // act does the next thing that the thread's client does.
@@ -106,6 +108,8 @@ func (s *session) text(id string) string {
 		return "think: " + id
 	case p < 78:
 		return failing
+	case p < 88:
+		return asking + id
 	}
 	return "hello " + id
 }
@@ -164,6 +168,7 @@ func (s *session) submit(ctx context.Context, in *input) {
 	} else if in.Doubted {
 		s.impatient(ctx, in)
 	}
+	defer s.look()
 	for ctx.Err() == nil {
 		if s.try(ctx, in, true) {
 			return
@@ -295,6 +300,7 @@ func (s *session) rest(ctx context.Context, impatient context.Context, within ti
 		if impatient.Err() != nil && deadline.IsZero() {
 			deadline = time.Now().Add(within)
 		}
+		s.look()
 		if !deadline.IsZero() && time.Now().After(deadline) {
 			s.fault(kindUnfinished, "the thread does not come to rest: %s", strings.TrimSpace(string(a.body)))
 			return false

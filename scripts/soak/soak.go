@@ -13,8 +13,8 @@ import (
 
 // tally counts what was done, for the summary.
 type tally struct {
-	threads, runs, inputs, repeated, refused, cancels, streams, resumed, dead atomic.Int64
-	modes                                                                     [4]atomic.Int64 // as modeNames
+	threads, runs, inputs, repeated, refused, cancels, decisions, streams, resumed, dead atomic.Int64
+	modes                                                                                [4]atomic.Int64 // as modeNames
 }
 
 var modeNames = []string{modeQueue, modeSteer, modeInterrupt, modeReject}
@@ -34,7 +34,7 @@ func (t *tally) missing() (names []string) {
 			names = append(names, "mode "+name)
 		}
 	}
-	for name, n := range map[string]*atomic.Int64{"refusal": &t.refused, "repetition": &t.repeated, "cancel": &t.cancels, "resumed stream": &t.resumed} {
+	for name, n := range map[string]*atomic.Int64{"refusal": &t.refused, "repetition": &t.repeated, "cancel": &t.cancels, "decision": &t.decisions, "resumed stream": &t.resumed} {
 		if n.Load() == 0 {
 			names = append(names, name)
 		}
@@ -114,7 +114,10 @@ const restTime = 60 * time.Second
 func (s *soak) lane(ctx context.Context, number int) {
 	for n := 0; ctx.Err() == nil && (n == 0 || s.calm.Err() == nil); n++ {
 		r := rand.New(rand.NewPCG(s.seed, uint64(number)<<32|uint64(n)+1))
-		one := &session{ledger: newLedger(fmt.Sprintf("t%d.%d", number, n)), client: s.client, r: r, tally: &s.tally}
+		one := &session{ledger: newLedger(fmt.Sprintf("t%d.%d", number, n)), client: s.client, r: r, tally: &s.tally, asked: make(chan struct{}, 1)}
+		deciding, over := context.WithCancel(ctx)
+		own := one.fork()
+		one.decides.Go(func() { one.approver(deciding, own) })
 		s.tally.threads.Add(1)
 		for range inputsPerThread {
 			if s.calm.Err() != nil || ctx.Err() != nil {
@@ -123,13 +126,15 @@ func (s *soak) lane(ctx context.Context, number int) {
 			one.act(ctx)
 			_ = pause(ctx, time.Duration(r.Float64()*2*float64(s.pace))) // the loop looks at the context
 		}
-		s.judge(ctx, one)
+		s.judge(ctx, one, over)
 	}
 }
 
 // judge waits for a thread to come to rest and verifies it.
-func (s *soak) judge(ctx context.Context, one *session) {
+func (s *soak) judge(ctx context.Context, one *session, over context.CancelFunc) {
 	rested := one.rest(ctx, s.calm, restTime)
+	over()
+	one.decides.Wait()
 	if ctx.Err() != nil {
 		return
 	}
@@ -197,8 +202,8 @@ func (s *soak) summary(took time.Duration) {
 	for i, name := range modeNames {
 		fmt.Fprintf(&line, " %s=%d", name, t.modes[i].Load())
 	}
-	fmt.Fprintf(&line, " refusals=%d repeated=%d cancels=%d streams=%d resumed=%d dead_letters=%d requests=%d unanswered=%d errors=%d\n",
-		t.refused.Load(), t.repeated.Load(), t.cancels.Load(), t.streams.Load(), t.resumed.Load(), t.dead.Load(),
+	fmt.Fprintf(&line, " refusals=%d repeated=%d cancels=%d decisions=%d streams=%d resumed=%d dead_letters=%d requests=%d unanswered=%d errors=%d\n",
+		t.refused.Load(), t.repeated.Load(), t.cancels.Load(), t.decisions.Load(), t.streams.Load(), t.resumed.Load(), t.dead.Load(),
 		s.client.requests.Load(), s.client.lost.Load(), s.client.errors.Load())
 	fmt.Fprintf(&line, "kills=%d runs=%d", s.kills, t.runs.Load())
 	for _, k := range kinds {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -43,6 +44,7 @@ func readFrame(r *bufio.Reader) (frame, error) {
 type step struct {
 	Number  int
 	Turn    turn
+	Asks    bool              // its call is one of danger
 	IDs     []string          // of the calls
 	Results map[string]string // by call id; an error begins with "error: "
 	Lives   map[string]int    // the life of the host in which a result was read
@@ -60,6 +62,7 @@ func (s *step) result(id, text string, life int) {
 // it resumed.
 type shown struct {
 	Run      string
+	From     int // the step that it begins with; 0: the first
 	Chat     bool
 	Steps    []*step
 	Ended    bool   // the run's end was read
@@ -145,7 +148,7 @@ func (s *shown) event(f frame, life int) error {
 	case "step_end":
 		s.at(e.Step).Closed = true
 	case "run_finish":
-		s.Ended, s.How = true, e.Termination.Type
+		s.Ended, s.How = e.Termination.Type != "suspended", e.Termination.Type // a run that waits goes on
 	}
 	return nil
 }
@@ -199,8 +202,10 @@ func (s *shown) chunk(f frame, life int) error {
 		last = s.Steps[n-1]
 	}
 	switch c.Type {
-	case "start":
-		s.Run = c.MessageID
+	case "start": // a run, or what it says from a step on to input that joined it
+		run, from, _ := strings.Cut(c.MessageID, ".")
+		s.Run = run
+		s.From, _ = strconv.Atoi(from) // 0: all of it
 	case "start-step":
 		s.at(len(s.Steps) + 1)
 	case "text-delta":

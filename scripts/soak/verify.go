@@ -99,7 +99,10 @@ func (s *session) settled(ctx context.Context, v *view) bool {
 	news := false
 	for _, in := range v.inputs {
 		last := in.Messages[len(in.Messages)-1].ID
-		if !in.Acked || !in.steered() || len(at[last]) > 0 || v.ended(in) {
+		s.mu.Lock()
+		steered := s.steered(in)
+		s.mu.Unlock()
+		if !in.Acked || !steered || len(at[last]) > 0 || v.ended(in) {
 			continue
 		}
 		known := len(in.Runs)
