@@ -16,6 +16,9 @@ AWS := scripts/aws-with.sh
 # How long make fuzz is at each decoder.
 FUZZTIME ?= 2s
 
+# How often make kill kills at each of its 142 places.
+ROUNDS ?= 2
+
 # The sample of make mutants.
 MUTANTS ?= 300
 
@@ -47,8 +50,9 @@ unit: ## All tests but the kill tests
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
 
-kill: ## Kill the local host at every named I/O point, restart it, look at what is there; cancel tools that do not end
-	$(GO) test -parallel 6 -tags killpoints -run 'Kill|Deaf' ./functions/local
+kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
+	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
+	$(GO) test -tags killpoints -run Deaf ./functions/local
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
@@ -104,6 +108,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) fuzz FUZZTIME=60s
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(MAKE) sim-mutants
+	$(MAKE) kill ROUNDS=25
 	$(MAKE) soak KILLS=1000
 	$(MAKE) mutants
 

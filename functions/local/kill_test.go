@@ -241,10 +241,12 @@ func TestKilledRunFinishesAfterRestart(t *testing.T) {
 	}
 }
 
-// TestKilledRecoveryIsRecovered kills the host a second time, at the points that
-// only a restart passes.
+// recovering are the points that a restart passes.
+var recovering = []env.Point{env.PointDue, env.PointSweepHint, env.PointReadLog, env.PointClaim, env.PointTool, env.PointCommitStep}
+
+// TestKilledRecoveryIsRecovered kills the host a second time, while it recovers.
 func TestKilledRecoveryIsRecovered(t *testing.T) {
-	for _, point := range []env.Point{env.PointDue, env.PointSweepHint, env.PointReadLog, env.PointClaim, env.PointTool, env.PointCommitStep} {
+	for _, point := range recovering {
 		for _, side := range []env.Side{env.Before, env.After} {
 			at := string(point) + "." + string(side)
 			t.Run(at, func(t *testing.T) {

@@ -1,0 +1,33 @@
+//go:build killpoints
+
+package local
+
+import "testing"
+
+// TestHowOftenARoundKills holds `make kill` to what it says: how many times a round of
+// these tests kills the host, and at how many places of a run's way.
+func TestHowOftenARoundKills(t *testing.T) {
+	kills, places := 0, map[string]bool{}
+	at := func(scenario, point string, count, times int) {
+		for _, side := range []string{"before", "after"} {
+			kills += times
+			places[scenario+" "+point+" "+side+" "+string(rune('0'+count))] = true
+		}
+	}
+	for _, p := range passed {
+		for count := 1; count <= p.times; count++ {
+			at("a round of tools", string(p.point), count, 1)
+		}
+	}
+	for _, point := range recovering {
+		at("a recovery", string(point), 1, 2) // the second kill is in the recovery of the first
+	}
+	for mode, all := range waits {
+		for _, k := range all {
+			at(mode, string(k.point), k.count, 1)
+		}
+	}
+	if kills != 154 || len(places) != 142 {
+		t.Errorf("a round kills the host %d times at %d places, want 154 at 142", kills, len(places))
+	}
+}
