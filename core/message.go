@@ -126,7 +126,7 @@ const (
 	ResultError       ResultStatus = "error"        // the tool failed, timed out or panicked
 	ResultInvalid     ResultStatus = "invalid"      // the tool does not exist, or its arguments are not what it takes
 	ResultBlocked     ResultStatus = "blocked"      // a gate ended the run over it
-	ResultDenied      ResultStatus = "denied"       // a person refused the call; the tool did not run
+	ResultDenied      ResultStatus = "denied"       // a person or a rule refused the call; the tool did not run
 	ResultSet         ResultStatus = "set"          // a gate or a decision gave the result; the tool did not run
 	ResultCancelled   ResultStatus = "cancelled"    // its ticket was cancelled, or superseded by new input
 	ResultNotExecuted ResultStatus = "not_executed" // the run ended or was stopped first

@@ -83,7 +83,33 @@ type Decision struct {
 	Action  DecisionAction  `json:"action"`
 	Payload json.RawMessage `json:"payload,omitempty"` // a person's {"approved": false} cancels, whatever Action says
 	Reason  string          `json:"reason,omitempty"`  // of a cancel, for the model
+	// Remember says for how long a person's answer to a request for permission holds,
+	// and RememberAs for what. Whoever asked remembers it: package plugins/permission.
+	Remember   Remember   `json:"remember,omitempty"`
+	RememberAs RememberAs `json:"remember_as,omitempty"`
 }
+
+// Remember says for how long an answer holds.
+type Remember string
+
+// How long an answer holds. The zero Remember is RememberOnce.
+const (
+	RememberOnce   Remember = "once"   // for the call that it is about
+	RememberRun    Remember = "run"    // until the run ends
+	RememberThread Remember = "thread" // as long as the thread
+)
+
+// RememberAs says what an answer holds for.
+type RememberAs string
+
+// What an answer holds for. The zero RememberAs is RememberCall.
+const (
+	RememberCall RememberAs = "call" // the same tool with the same arguments
+	RememberRule RememberAs = "rule" // whatever the rule asks about that asked
+)
+
+// Lasts reports whether the decision is to be remembered beyond its call.
+func (d Decision) Lasts() bool { return d.Remember == RememberRun || d.Remember == RememberThread }
 
 // Check returns an error with code [CodeInvalid] that says what is wrong with
 // the decision by itself.
@@ -98,6 +124,21 @@ func (d Decision) Check() error {
 	}
 	if len(d.Payload) > 0 && !json.Valid(d.Payload) {
 		return Errorf(CodeInvalid, "payload is not JSON")
+	}
+	return d.checkRemember()
+}
+
+func (d Decision) checkRemember() error {
+	switch d.Remember {
+	case "", RememberOnce, RememberRun, RememberThread:
+	default:
+		return Errorf(CodeInvalid, "invalid remember %q, allowed are %q, %q and %q", Excerpt(string(d.Remember)), RememberOnce, RememberRun, RememberThread)
+	}
+	switch {
+	case d.RememberAs != "" && d.RememberAs != RememberCall && d.RememberAs != RememberRule:
+		return Errorf(CodeInvalid, "invalid remember_as %q, allowed are %q and %q", Excerpt(string(d.RememberAs)), RememberCall, RememberRule)
+	case d.RememberAs != "" && !d.Lasts():
+		return Errorf(CodeInvalid, "remember_as needs remember %q or %q", RememberRun, RememberThread)
 	}
 	return nil
 }
@@ -126,6 +167,6 @@ func (t Ticket) ByPerson() bool { return t.Kind == TicketPerson || t.Kind == "" 
 
 // Resume is what a call that goes on after a decision is told.
 type Resume struct {
-	Suspension string // id of the suspension that was decided
-	Decision   Decision
+	Suspension string   `json:"suspension"` // id of the suspension that was decided
+	Decision   Decision `json:"decision"`
 }

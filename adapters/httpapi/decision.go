@@ -88,8 +88,22 @@ func decision(r *http.Request) (d mailbox.Deciding, err error) {
 	if d.Decision.ID, err = o.text("decision_id", "decisionId"); err != nil {
 		return d, err
 	}
+	if err := readRemember(o, &d.Decision); err != nil {
+		return d, err
+	}
 	if err := d.Decision.Check(); err != nil {
 		return d, err
 	}
 	return d, o.end()
+}
+
+// readRemember reads for how long a decision holds, and for what.
+func readRemember(o object, d *core.Decision) error {
+	remember, err := o.text("remember")
+	if err != nil {
+		return err
+	}
+	as, err := o.text("remember_as", "rememberAs")
+	d.Remember, d.RememberAs = core.Remember(remember), core.RememberAs(as)
+	return err
 }

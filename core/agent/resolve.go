@@ -143,6 +143,7 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		}
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
+	r.Engine.Equip(r.ModelTools)
 	return nil
 }
 

@@ -51,7 +51,11 @@ func (d Deciding) settled() (_ core.Decision, derived bool) {
 		return said, false
 	}
 	h := sha256.New()
-	for _, part := range []string{d.Target, string(said.Action), string(said.Payload), said.Reason} {
+	parts := []string{d.Target, string(said.Action), string(said.Payload), said.Reason}
+	if said.Remember != "" { // absent it must leave the ids of requests as they were
+		parts = append(parts, string(said.Remember), string(said.RememberAs))
+	}
+	for _, part := range parts {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash takes everything
 	}
 	said.ID = "auto-" + hex.EncodeToString(h.Sum(nil)[:16])
@@ -334,7 +338,8 @@ func (u *deciding) stored(ctx context.Context, name string) (stored thread.Decis
 // are compared as bytes: both have been compacted (settled), and a client that sends
 // its request again sends the same text.
 func (u *deciding) same(stored thread.DecisionRecord) error {
-	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) {
+	if stored.Action == u.said.Action && stored.Reason == u.said.Reason && bytes.Equal(stored.Payload, u.said.Payload) &&
+		stored.Remember == u.said.Remember && stored.RememberAs == u.said.RememberAs {
 		return nil
 	}
 	return core.Errorf(core.CodeConflict, "decision id %q was used before with other content", u.said.ID)

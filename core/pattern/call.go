@@ -56,6 +56,17 @@ func (c *Call) Primary() string {
 	return readings[len(readings)-1].text
 }
 
+// Canonical returns the arguments as compact JSON with sorted names, the same text for
+// arguments that every tool reads as the same. ok is false where there is no such text:
+// they are no JSON, or an object in them has two members that a tool may take for one.
+func (c *Call) Canonical() (text string, ok bool) {
+	r, ok := c.parsed()
+	if !ok || r.repeated || r.ambiguous() {
+		return "", false
+	}
+	return r.compact(), true
+}
+
 func (c *Call) readings() []reading {
 	c.finding.Do(func() { c.primary = c.findPrimary() })
 	return c.primary

@@ -83,7 +83,7 @@ func (c Condition) String() string {
 // every reading.
 func (c *Condition) holds(v *value, rest path) (some, every bool) {
 	if len(rest) == 0 {
-		passes := c.want.matchValue(v) != c.not
+		passes := c.want.valuePasses(v, c.not)
 		return passes, passes && !v.repeated
 	}
 	switch s := rest[0]; {
@@ -110,7 +110,7 @@ func (c *Condition) holdsNamed(v *value, name string, rest path) (some, every bo
 	every = true
 	for i := range v.children {
 		member := &v.children[i]
-		if !strings.EqualFold(member.name, name) {
+		if member.name != name && !c.want.sameName(member.name, name) {
 			continue
 		}
 		found = found || member.name == name

@@ -25,6 +25,7 @@ type item struct {
 // class is what stands in brackets.
 type class struct {
 	negated bool
+	anyCase bool
 	ranges  [][2]rune // first and last, both included
 }
 
@@ -222,10 +223,5 @@ func (it *item) match(c rune) bool {
 	if it.class == nil {
 		return it.char == anyChar || it.char == c
 	}
-	for _, r := range it.class.ranges {
-		if r[0] <= c && c <= r[1] {
-			return !it.class.negated
-		}
-	}
-	return it.class.negated
+	return it.class.match(c)
 }

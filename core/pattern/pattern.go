@@ -58,7 +58,7 @@ func (p Pattern) match(c *Call) (some, every bool) {
 func (p Pattern) matchPrimary(c *Call) (some, every bool) {
 	every = true
 	for _, r := range c.readings() {
-		matches := p.primary.Match(r.text)
+		matches := p.primary.passes(r.text, false)
 		some = some || matches
 		every = every && matches && r.sure
 	}

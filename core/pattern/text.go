@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,6 +39,7 @@ type Text struct {
 	number string // value as a canonical number, where it is exact and one
 	glob   glob
 	regex  *regexp.Regexp
+	folded *folded // nil: it does not match loosely
 }
 
 // NewText compiles a text of a kind. A value that is longer than [MaxLength], is
@@ -136,11 +138,24 @@ func (t Text) Match(text string) bool {
 	return false
 }
 
-// matchValue is Match for a JSON value: an exact number matches however either of
+// passes reports whether a text matches or, where not is true, does not; one that
+// matches loosely passes if either of its forms does.
+func (t *Text) passes(text string, not bool) bool {
+	return t.Match(text) != not || t.folded != nil && t.folded.match(t.kind, text) != not
+}
+
+// valuePasses is passes for a JSON value: an exact number matches however either of
 // them is spelled.
-func (t *Text) matchValue(v *value) bool {
+func (t *Text) valuePasses(v *value, not bool) bool {
 	if v.kind == numberValue && t.number != "" {
-		return v.text == t.number
+		return (v.text == t.number) != not
 	}
-	return t.Match(v.plain())
+	return t.passes(v.plain(), not)
+}
+
+// sameName reports whether a member's name may be that of a field, as far as a rule
+// against it is concerned: encoding/json decodes into a field whatever differs in case
+// alone, and a loose text says what else does.
+func (t *Text) sameName(member, field string) bool {
+	return strings.EqualFold(member, field) || t.folded != nil && t.folded.fold(member) == t.folded.fold(field)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -150,6 +151,37 @@ func (v *value) member(name string) *value {
 func (v *value) twin(i int) bool {
 	c := v.children
 	return v.kind == objectValue && (i > 0 && c[i-1].name == c[i].name || i+1 < len(c) && c[i+1].name == c[i].name)
+}
+
+// ambiguous reports whether an object of the value has two members whose names differ
+// in case alone.
+func (v *value) ambiguous() bool {
+	names := map[string]bool{}
+	for i := range v.children {
+		c := &v.children[i]
+		if v.kind == objectValue {
+			name := foldName(c.name)
+			if names[name] {
+				return true
+			}
+			names[name] = true
+		}
+		if c.ambiguous() {
+			return true
+		}
+	}
+	return false
+}
+
+// foldName returns the same text for names that strings.EqualFold takes for equal.
+func foldName(name string) string {
+	return strings.Map(func(c rune) rune {
+		least := c
+		for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
 }
 
 // plain returns the value as the text that is matched: a string's content, nothing

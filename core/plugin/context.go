@@ -4,9 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 )
 
@@ -16,8 +20,20 @@ type Agent struct {
 	Description string
 	Model       string // id of the model in the agent's spec
 	ModelName   string // the provider's name of it
+	// Tools are those that the agent has, as a model may be told of them, sorted by
+	// name. They are not known yet while plugins register.
+	Tools []model.ToolDefinition
 
 	sections map[string]any // as Section.Read has decoded them
+}
+
+// Tool returns one of the agent's tools.
+func (a *Agent) Tool(name string) (t model.ToolDefinition, ok bool) {
+	i, ok := slices.BinarySearchFunc(a.Tools, name, func(t model.ToolDefinition, name string) int { return strings.Compare(t.Name, name) })
+	if ok {
+		t = a.Tools[i]
+	}
+	return t, ok
 }
 
 // Context is what every hook, gate and handler sees, at whatever phase: each phase
@@ -91,6 +107,15 @@ type GateCall struct {
 	Call      core.ToolCall
 	CallIndex int          // of Call in Turn, from 0
 	Resume    *core.Resume // of a call that goes on after a decision
+	// Answer is the decision about the suspension of this very plugin's gate, if that gave
+	// it no id of its own; nil: there was none yet. Where the call was suspended for
+	// something else since, only Action, Remember and RememberAs are known.
+	Answer *core.Decision
+}
+
+// suspensionID names the suspension of a gate that gives it no id.
+func suspensionID(run core.ID, step, call int, plugin string) string {
+	return fmt.Sprintf("%s.%d.%d.%s", run, step, call, plugin)
 }
 
 // BeforeTool is what a hook sees of a call that the gates have let through.
@@ -138,6 +163,7 @@ type Moment struct {
 	CallIndex   int               // of Call in Turn, from 0
 	Resume      *core.Resume      // gates and BeforeToolExecute of a call that goes on after a decision
 	Granted     []string          // gates of such a call: the ids of all its suspensions that were decided to resume
+	Answers     []core.Resume     // gates of such a call: what the earlier ones of these decisions said of how long they hold
 	Result      *core.ToolResult  // AfterToolExecute
 	Termination *core.Termination // RunEnd
 	// Taken: actions that waited for the phase, with ids up to this one, are run by another
@@ -161,6 +187,29 @@ func (m *Moment) shown(plugin string) Context {
 	c := m.Context
 	c.plugin = plugin
 	return c
+}
+
+// gateCall is what a plugin's gate sees of the moment.
+func (m *Moment) gateCall(plugin string) GateCall {
+	return GateCall{m.shown(plugin), *m.Turn, *m.Call, m.CallIndex, m.Resume, m.answer(plugin)}
+}
+
+// answer is the decision about the suspension of a plugin's gate.
+func (m *Moment) answer(plugin string) *core.Decision {
+	if m.Resume == nil && len(m.Granted) == 0 {
+		return nil
+	}
+	id := suspensionID(m.Run, m.Step, m.CallIndex, plugin)
+	if m.Resume != nil && m.Resume.Suspension == id {
+		return &m.Resume.Decision
+	}
+	if i := slices.IndexFunc(m.Answers, func(r core.Resume) bool { return r.Suspension == id }); i >= 0 {
+		return &m.Answers[i].Decision
+	}
+	if slices.Contains(m.Granted, id) {
+		return &core.Decision{Action: core.DecisionResume}
+	}
+	return nil
 }
 
 // handler is what the handler of a plugin's action or effect sees of the moment.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -19,6 +20,7 @@ type Engine struct {
 	registry *state.Registry
 	hooks    map[core.Phase][]hook
 	gates    []gate
+	refusals []refusal
 	agent    Agent
 
 	transforms []transform
@@ -91,6 +93,10 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 	return e, nil
 }
 
+// Equip tells the plugins which tools the agent has, sorted by name. It comes before the
+// engine is used.
+func (e *Engine) Equip(tools []model.ToolDefinition) { e.agent.Tools = tools }
+
 // Registry returns the state keys of all plugins and of the engine itself.
 func (e *Engine) Registry() *state.Registry { return e.registry }
 
@@ -147,7 +153,7 @@ func (e *Engine) Gate(ctx context.Context, m Moment) (Verdict, error) {
 // ask asks one gate and takes its command into the snapshot of m.
 func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err error) {
 	err = env.Protect(func() (err error) {
-		v, err = g.run(ctx, GateCall{m.shown(g.plugin), *m.Turn, *m.Call, m.CallIndex, m.Resume})
+		v, err = g.run(ctx, m.gateCall(g.plugin))
 		return err
 	})
 	if err == nil {
@@ -164,13 +170,39 @@ func (e *Engine) ask(ctx context.Context, g gate, m *Moment) (v Verdict, err err
 	}
 	suspend := *v.Suspend
 	if suspend.ID == "" {
-		suspend.ID = fmt.Sprintf("%s.%d.%d.%s", m.Run, m.Step, m.CallIndex, g.plugin)
+		suspend.ID = suspensionID(m.Run, m.Step, m.CallIndex, g.plugin)
 	}
 	v.Suspend = &suspend
 	if slices.Contains(m.Granted, suspend.ID) || m.Resume != nil && m.Resume.Suspension == suspend.ID {
 		v.Kind, v.Suspend = VerdictAllow, nil
 	}
 	return v, core.CheckName("suspension id", suspend.ID)
+}
+
+// Refused asks what follows from the decision m.Resume, which does not let the call
+// m.Call go on: the plugin that had let it wait. The command is fit for [Engine.Submit].
+// An error or a panic of its hook is an error that names the plugin.
+func (e *Engine) Refused(ctx context.Context, m Moment) (c state.Command, err error) {
+	e.bind(&m)
+	for _, h := range e.refusals {
+		if m.Resume.Suspension != suspensionID(m.Run, m.Step, m.CallIndex, h.plugin) {
+			continue
+		}
+		err = env.Protect(func() (err error) {
+			c, err = h.run(ctx, m.gateCall(h.plugin))
+			return err
+		})
+		if err == nil {
+			c, err = e.settle(c, "")
+		}
+		if err == nil {
+			_, _, err = e.registry.Commit(m.Snapshot, c.Batch)
+		}
+		if err != nil {
+			return state.Command{}, fmt.Errorf("refusal of plugin %q: %w", h.plugin, err)
+		}
+	}
+	return c, nil
 }
 
 // RunEffects runs the effects of a committed command in order, each of them even if an

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -32,6 +33,10 @@ type (
 	gate struct {
 		plugin string
 		run    Gate
+	}
+	refusal struct {
+		plugin string
+		run    Hook[GateCall]
 	}
 	transform struct {
 		plugin string
@@ -166,6 +171,21 @@ func (r *Registrar) Gate(g Gate) {
 		r.refuse("gate is nil")
 	case r.active:
 		r.engine.gates = append(r.engine.gates, gate{r.plugin, g})
+	}
+}
+
+// OnRefusal adds what follows when a decision that is to be remembered does not let a
+// call go on that the plugin's gate has let wait, under no id of its own: gates are not
+// asked about it any more. The hook's command counts with the call's result. A plugin has
+// one at most.
+func (r *Registrar) OnRefusal(h Hook[GateCall]) {
+	switch {
+	case h == nil:
+		r.refuse("hook of refusals is nil")
+	case slices.ContainsFunc(r.engine.refusals, func(h refusal) bool { return h.plugin == r.plugin }):
+		r.refuse("there are two hooks of refusals")
+	case r.active:
+		r.engine.refusals = append(r.engine.refusals, refusal{r.plugin, h})
 	}
 }
 

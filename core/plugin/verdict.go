@@ -45,7 +45,8 @@ func Suspend(request core.TicketRequest) Verdict {
 }
 
 // SetResult returns the verdict that gives the call its result; its tool does not
-// run. CallID and Name are filled in. One that [tool.CheckResult] refuses becomes an
+// run. CallID and Name are filled in; its status is core.ResultSet, unless it says that the
+// call is denied (core.ResultDenied): hooks of AfterTool are not shown that. One that [tool.CheckResult] refuses becomes an
 // error result that says so.
 func SetResult(result core.ToolResult) Verdict {
 	return Verdict{Kind: VerdictSetResult, Result: &result}

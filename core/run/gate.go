@@ -27,6 +27,7 @@ type task struct {
 	resume    *core.Resume   // the decision that it goes on after
 	decision  string         // id of the decision
 	suspended []string       // ids of the suspensions that were decided
+	answers   []core.Resume  // what decisions said of how long they hold
 	takes     bool           // it runs the actions that waited for BeforeToolExecute
 	taken     uint64         // those with ids up to this one are a sibling's
 }
@@ -95,7 +96,9 @@ func (r *round) gate(ctx context.Context, t *task) error {
 		end.result, end.blocked = synthetic(core.ResultBlocked, "blocked: "+reason), reason
 	case plugin.VerdictSetResult: // AfterToolExecute looks at it like at the tool's own
 		end.result = tool.Result{ToolResult: *verdict.Result}
-		end.result.Status = core.ResultSet
+		if end.result.Status != core.ResultDenied {
+			end.result.Status = core.ResultSet
+		}
 		if err := tool.CheckResult(*verdict.Result); err != nil { // the call's loss, as if its tool had returned it
 			end.result = synthetic(core.ResultError, "a gate has set a result that cannot be stored: "+err.Error())
 		}
@@ -113,7 +116,7 @@ func (r *round) gate(ctx context.Context, t *task) error {
 // call is merged, with its result: a call whose result is lost in a crash has asked
 // for nothing.
 func (r *round) askGates(ctx context.Context, t *task) (plugin.Verdict, error) {
-	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended, Answers: t.answers})
 	m.Snapshot, m.Now = t.snapshot, clock(t.at)
 	verdict, err := r.agent.Engine.Gate(ctx, m)
 	if err != nil {

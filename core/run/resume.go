@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -31,9 +32,15 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	t.at = r.askedAt(t.index, len(t.suspended))
 	ticket.Ticket.Decision = &decision.Decision
 	r.events.resumed(&ticket.Ticket)
+	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
+	t.answers = answers(ticket, decision.Decision)
 	if !ticket.Resumes(decision.Decision) {
 		// Nothing looks at the arguments any more, and AfterToolExecute does not run.
-		return false, r.conclude(ctx, t.index, conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: asked(ticket), decision: t.decision})
+		hooks, err := r.askRefusal(ctx, t, ticket)
+		if err != nil {
+			return false, err
+		}
+		return false, r.conclude(ctx, t.index, conclusion{result: refusal(decision.Decision, ticket.Ticket), hooks: hooks, decision: t.decision})
 	}
 	switch ticket.Mode {
 	case core.ResumeAsResult:
@@ -41,8 +48,33 @@ func (r *round) resume(ctx context.Context, t *task) (goesOn bool, err error) {
 	case core.ResumeAsArguments:
 		t.call.Arguments = decision.Payload // a person's, and checked like the model's
 	}
-	t.resume = &core.Resume{Suspension: ticket.Suspension.ID, Decision: decision.Decision}
 	return true, nil
+}
+
+// answers are what the decisions on a call said of how long they hold, the newest last.
+// Nothing else of them is kept: a payload is for whom it answers.
+func answers(t thread.TicketRecord, d core.Decision) []core.Resume {
+	if d.Remember == "" {
+		return t.Answers
+	}
+	kept := core.Decision{Action: d.Action, Remember: d.Remember, RememberAs: d.RememberAs}
+	return append(slices.Clone(t.Answers), core.Resume{Suspension: t.Suspension.ID, Decision: kept})
+}
+
+// askRefusal returns what counts with a refusal: what was asked for before the call
+// came to wait and, where the decision is to be remembered, what remembers it.
+func (r *round) askRefusal(ctx context.Context, t *task, ticket thread.TicketRecord) (state.Command, error) {
+	hooks := asked(ticket)
+	if !t.resume.Decision.Lasts() {
+		return hooks, nil
+	}
+	m := r.moment("", plugin.Moment{Turn: &r.turn, Call: &t.call, CallIndex: t.index, Resume: t.resume, Granted: t.suspended})
+	m.Snapshot, m.Now = t.snapshot, clock(t.at)
+	more, err := r.agent.Engine.Refused(ctx, m)
+	if err != nil {
+		return hooks, r.phaseError(ctx, "refusal", t.call, err)
+	}
+	return state.Combine(hooks, more), nil
 }
 
 // decision reads what the head's ticket names: the decision, and what was decided

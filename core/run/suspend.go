@@ -62,7 +62,7 @@ func (r *round) suspend(ctx context.Context, t *task, s core.TicketRequest, byTo
 	if r.asked(k.ID, t.index) { // a decision that names it could mean either call
 		return refuse(fmt.Sprintf("another call waits under the suspension id %q, which must be its own: left empty, one is made", s.ID))
 	}
-	k.Call, k.record.Suspended = uint8(t.index), t.suspended
+	k.Call, k.record.Suspended, k.record.Answers = uint8(t.index), t.suspended, t.answers
 	k.record.At, k.record.Tool, k.record.After = t.at, byTool, t.decision
 	if !t.hooks.IsZero() {
 		k.record.Hooks = &t.hooks

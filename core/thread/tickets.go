@@ -15,6 +15,9 @@ type TicketRecord struct {
 	// Suspended are the ids under which the call was suspended before, oldest
 	// first: a tool that repeats one would wait for a decision that it has.
 	Suspended []string `json:"suspended,omitempty"`
+	// Answers are what decisions on these said of how long they hold, without payload: a
+	// gate is asked again behind the tool's own suspension, and must know of its own.
+	Answers []core.Resume `json:"answers,omitempty"`
 	// Hooks is what the call's gates and BeforeToolExecute asked for until then. It
 	// counts with a result that comes without asking them again.
 	Hooks *state.Command `json:"hooks,omitempty"`

@@ -14,7 +14,7 @@ import (
 // decision that resumes is not what the ticket's response schema says. One that
 // replays the call needs no payload: that it resumes says everything. Without a
 // schema its payload may be anything, but approved, if an object of a person has
-// it, is true.
+// it, is true. Only a person's answer about a call that replays is to be remembered.
 func CheckDecision(t core.Ticket, d core.Decision) error {
 	limit := MaxArguments
 	if t.Mode == core.ResumeAsResult {
@@ -25,6 +25,9 @@ func CheckDecision(t core.Ticket, d core.Decision) error {
 	}
 	schema, payload := t.Suspension.ResponseSchema, d.Payload
 	replays := t.Mode == core.ResumeReplay || t.Mode == ""
+	if d.Lasts() && !(replays && t.ByPerson()) {
+		return core.Errorf(core.CodeInvalid, "remember is of answers to a request for permission, and the call waits for something else")
+	}
 	if !t.Resumes(d) || replays && len(payload) == 0 {
 		return nil
 	}
