@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/functions/demo"
@@ -28,15 +30,23 @@ func TestDangerCountsItsExecutionsByText(t *testing.T) {
 	}
 }
 
-func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
-	engine, err := plugin.New([]plugin.Plugin{demo.Confirm{Tools: []string{"danger"}}}, plugin.Options{})
+func TestDangerWaitsForAPersonAndNothingElseDoes(t *testing.T) {
+	parts, err := demo.Parts(map[string]agent.ModelBinding{"default": {Model: model.None{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := registry.Resolve("demo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	verdict := func(name string, resume *core.Resume) plugin.Verdict {
 		t.Helper()
 		call := core.ToolCall{ID: "c", Name: name, Arguments: []byte(`{"text":"x"}`)}
-		v, err := engine.Gate(t.Context(), plugin.Moment{
+		v, err := resolved.Engine.Gate(t.Context(), plugin.Moment{
 			Context: plugin.Context{Run: core.ID{15: 1}, Step: 1}, Turn: &core.Message{}, Call: &call, Resume: resume,
 		})
 		if err != nil {
@@ -44,13 +54,15 @@ func TestConfirmAsksForTheNamedToolsAlone(t *testing.T) {
 		}
 		return v
 	}
-	if got := verdict("echo", nil); got.Kind != plugin.VerdictAllow {
-		t.Errorf("echo: verdict %d, want allow", got.Kind)
+	for _, name := range []string{"echo", "ask_user"} {
+		if got := verdict(name, nil); got.Kind != plugin.VerdictAllow {
+			t.Errorf("%s: verdict %d, want allow", name, got.Kind)
+		}
 	}
 	asked := verdict("danger", nil)
 	want := &core.TicketRequest{
 		Suspension: core.Suspension{
-			ID: "00000000-0000-0000-0000-000000000001.1.0.confirm", Action: "tool:PermissionConfirm",
+			ID: "00000000-0000-0000-0000-000000000001.1.0.permission", Action: "tool:PermissionConfirm",
 			Message: "May the agent use the tool danger?", Parameters: []byte(`{"tool":"danger","arguments":{"text":"x"}}`),
 		},
 		Mode: core.ResumeReplay, Kind: core.TicketPerson,

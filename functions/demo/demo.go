@@ -5,10 +5,12 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -17,6 +19,10 @@ const ID = "demo"
 
 // Model is the id of the model that the agent uses, as package app/models binds it.
 const Model = "default"
+
+// permissions are the rules of the demo agent: danger waits for a person, and every
+// other tool runs.
+const permissions = `{"default_behavior": "allow", "rules": [{"tool": "danger", "behavior": "ask"}]}`
 
 // Parts returns the demo agent, its tools echo, danger and ask_user, and the
 // plugin that lets danger wait for a person. Requests that name no agent are the
@@ -37,14 +43,15 @@ func Parts(models map[string]agent.ModelBinding) (agent.Parts, error) {
 	return agent.Parts{
 		Models:  models,
 		Tools:   []tool.Tool{echo, danger, ask},
-		Plugins: []plugin.Plugin{Confirm{Tools: []string{"danger"}}},
+		Plugins: []plugin.Plugin{permission.Plugin{}},
 		Specs: []agent.Spec{{
 			ID:          ID,
 			Description: "Shows what the runtime does: echo: X, parallel: A, B, think: X, slow: N, approve: X, ask: X, call: TOOL {...}, fail.",
 			SystemPrompt: "You are a friendly demo assistant. Use the tool echo when you are asked to echo something, " +
 				"danger when you are asked to do something risky, and ask_user when you need to know something from the user.",
-			Model:   Model,
-			Plugins: []string{"confirm"},
+			Model:    Model,
+			Plugins:  []string{permission.ID},
+			Sections: map[string]json.RawMessage{permission.Section.Name: []byte(permissions)},
 		}},
 		Default: ID,
 	}, nil

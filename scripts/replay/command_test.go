@@ -17,6 +17,8 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
@@ -128,11 +130,20 @@ ok`
 	}
 }
 
+// lenient is a plugin that has taken the place of the one that asks, and does not.
+type lenient struct{}
+
+func (lenient) ID() string { return permission.ID }
+func (lenient) Register(r *plugin.Registrar) error {
+	_, err := permission.Section.Read(r)
+	return err
+}
+
 func TestCodeThatChangedIsTold(t *testing.T) {
 	data := record(t, "approve: X")
 	unguarded := wiring.Deployment{Models: models.Bind, Parts: func(models map[string]agent.ModelBinding) (agent.Parts, error) {
 		parts, err := demo.Parts(models)
-		parts.Plugins[0] = demo.Confirm{} // asks for no tool
+		parts.Plugins[0] = lenient{}
 		return parts, err
 	}}
 	got := replays(t, unguarded, data, "t0")

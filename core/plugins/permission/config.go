@@ -1,0 +1,195 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/pattern"
+	"github.com/reveille-run/reveille/core/plugin"
+)
+
+// Section is the part of an agent's spec that has its rules.
+var Section = plugin.Section[Config]{Name: "permission"}
+
+// Config is what the section says. The zero Config asks about every call.
+type Config struct {
+	DefaultBehavior Behavior `json:"default_behavior,omitempty" jsonschema:"of calls that no rule matches: allow, ask or deny; ask is the default"`
+	OnDeny          OnDeny   `json:"on_deny,omitempty" jsonschema:"what a denied call does: block_run ends the run, fail_call gives the model an error result; block_run is the default"`
+	Rules           []Rule   `json:"rules,omitempty" jsonschema:"deny beats allow, allow beats ask"`
+}
+
+// Rule says what becomes of the calls that its pattern matches.
+type Rule struct {
+	Tool     string   `json:"tool" jsonschema:"a pattern of tool calls, such as Bash(npm *)"` // see package pattern
+	Behavior Behavior `json:"behavior" jsonschema:"allow, ask or deny"`
+	Scope    Scope    `json:"scope,omitempty" jsonschema:"how long it holds: once, run, thread or project; project is the default"`
+}
+
+// Behavior is what a rule does with a call.
+type Behavior string
+
+// The behaviours.
+const (
+	Allow Behavior = "allow" // it runs
+	Ask   Behavior = "ask"   // it waits for a person
+	Deny  Behavior = "deny"  // it does not run
+)
+
+// Scope says how long a rule holds; the package comment says which rule may have which.
+// The zero Scope is Project in a spec, and Run of a rule that is granted.
+type Scope string
+
+// The scopes, from the shortest on.
+const (
+	Once    Scope = "once"
+	Run     Scope = "run"
+	Thread  Scope = "thread"
+	Project Scope = "project"
+)
+
+// OnDeny says what a call does that a rule denies. The zero OnDeny is BlockRun.
+type OnDeny string
+
+// What a denied call does.
+const (
+	BlockRun OnDeny = "block_run" // it ends the run, as blocked
+	FailCall OnDeny = "fail_call" // it fails, and the run goes on
+)
+
+// Decode reads a Config from JSON, strictly: an unknown member is an error that names it,
+// and so is whatever [Config.Check] refuses. Errors have code invalid.
+func Decode(data []byte) (Config, error) {
+	var c Config
+	if err := core.DecodeStrict(data, &c); err != nil {
+		return Config{}, core.Errorf(core.CodeInvalid, "permission: %w", err)
+	}
+	if err := c.Check(); err != nil {
+		return Config{}, fmt.Errorf("permission: %w", err)
+	}
+	return c, nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler: it is strict, and says in which rule
+// something is wrong.
+func (c *Config) UnmarshalJSON(data []byte) error {
+	type plain Config // without this method
+	text := struct {
+		*plain
+		Rules []json.RawMessage `json:"rules"`
+	}{plain: (*plain)(c)}
+	if err := core.DecodeStrict(data, &text); err != nil {
+		return err
+	}
+	if text.Rules != nil {
+		c.Rules = make([]Rule, len(text.Rules))
+	}
+	for i, raw := range text.Rules {
+		if err := core.DecodeStrict(raw, &c.Rules[i]); err != nil {
+			return fmt.Errorf("rules[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// Check returns an error with code invalid, or too_large, that names what of the section
+// is wrong, and the rule that it is in.
+func (c Config) Check() error {
+	_, err := c.compile()
+	return err
+}
+
+// policy is a Config that calls can be judged by. It never changes.
+type policy struct {
+	Config
+	rules []rule
+	once  bool // one of the rules is used up by a call
+}
+
+// rule is one that holds: of the spec, or granted.
+type rule struct {
+	Rule
+	pattern pattern.Pattern // loose, but where the rule allows
+	index   int             // in the spec; -1: it was granted
+	id      string          // names it where it is noted that it is used up, and in the state
+}
+
+func (c Config) compile() (*policy, error) {
+	if err := known("default_behavior", c.DefaultBehavior, "", Allow, Ask, Deny); err != nil {
+		return nil, err
+	}
+	if err := known("on_deny", c.OnDeny, "", BlockRun, FailCall); err != nil {
+		return nil, err
+	}
+	if c.DefaultBehavior == "" {
+		c.DefaultBehavior = Ask
+	}
+	p := &policy{Config: c, rules: make([]rule, len(c.Rules))}
+	for i, r := range c.Rules {
+		compiled, err := r.compile()
+		if err == nil {
+			err = r.checkScope(map[Behavior][]Scope{
+				Allow: {"", Project, Once}, Ask: {"", Project, Once, Run, Thread}, Deny: {"", Project},
+			})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rules[%d]%w", i, err)
+		}
+		compiled.index = i
+		compiled.id = digest("spec", string(r.Behavior), compiled.pattern.String())
+		p.rules[i] = compiled
+		p.once = p.once || compiled.usedUp()
+	}
+	return p, nil
+}
+
+// compile checks a rule but for its scope. Its errors begin with the field.
+func (r Rule) compile() (rule, error) {
+	parsed, err := pattern.Parse(r.Tool)
+	if err != nil {
+		return rule{}, core.Errorf(core.CodeOf(err), ".tool: %w", err)
+	}
+	if err := known(".behavior", r.Behavior, Allow, Ask, Deny); err != nil {
+		return rule{}, err
+	}
+	if r.Behavior != Allow {
+		parsed = parsed.Loose(fold)
+	}
+	return rule{Rule: r, pattern: parsed, index: -1}, nil
+}
+
+// checkScope refuses a scope that means nothing of such a rule.
+func (r Rule) checkScope(allowed map[Behavior][]Scope) error {
+	if slices.Contains(allowed[r.Behavior], r.Scope) {
+		return nil
+	}
+	if err := known(".scope", r.Scope, Once, Run, Thread, Project); err != nil {
+		return err
+	}
+	var list []string
+	for _, s := range allowed[r.Behavior] {
+		if s != "" {
+			list = append(list, string(s))
+		}
+	}
+	return core.Errorf(core.CodeInvalid, ".scope %q is none of a rule here that says %s, allowed are %s", r.Scope, r.Behavior, strings.Join(list, ", "))
+}
+
+// usedUp reports whether the rule holds for one call only.
+func (r *rule) usedUp() bool { return r.Behavior == Allow && r.Scope == Once }
+
+// known refuses a value that is none of those allowed.
+func known[T ~string](field string, value T, allowed ...T) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	var list []string
+	for _, a := range allowed {
+		if a != "" {
+			list = append(list, string(a))
+		}
+	}
+	return core.Errorf(core.CodeInvalid, "%s is %q, allowed are %s", field, core.Excerpt(string(value)), strings.Join(list, ", "))
+}

@@ -1,0 +1,78 @@
+// Package permission decides by rules which tool calls of an agent run, which wait for a
+// person, and which never run.
+//
+// An agent that names the plugin has its rules in the section permission of its spec:
+//
+//	plugins: [permission]
+//	sections:
+//	  permission:
+//	    default_behavior: ask          # of calls that no rule matches; ask is the default
+//	    on_deny: block_run             # or fail_call; block_run is the default
+//	    rules:
+//	      - {tool: read_file, behavior: allow}
+//	      - {tool: "Bash(npm *)", behavior: allow}
+//	      - {tool: "deploy", behavior: ask, scope: thread}
+//	      - {tool: "Edit(file_path ~ '/etc/*')", behavior: deny}
+//
+// The tool of a rule is a pattern of package pattern. What of the section is wrong is an
+// error when the registry of agents is built; it names the agent and the rule.
+//
+// # Which rule decides
+//
+// Deny beats allow, allow beats ask, however specific they are. Among rules of one
+// behaviour the most specific one decides, the first of equals: it says the reason, and
+// nothing else depends on it. What no rule matches has the default behaviour.
+//
+// A rule that denies or asks matches a call if it does so under any reading of its
+// arguments, one that allows if it does so under all; see package pattern. And those that
+// deny or ask match loosely: upper and lower case, compatibility and combining forms of
+// Unicode characters and characters that are not seen make no difference, so that no
+// model gets around one by spelling a text otherwise. The names of tools are compared as
+// they are: a model can call only what is registered, under the name that it has.
+//
+// # What follows
+//
+// A call that is denied ends the run, as blocked; with on_deny fail_call the model gets a
+// result that says so instead, whose status is denied. A tool that is denied whatever its
+// arguments are is not shown to the model at all.
+//
+// A call that is asked about waits for a person: its suspension has the action
+// tool:PermissionConfirm and, as parameters, the tool and its arguments; and the rule
+// that asks, where that says more than the tool's name. When a decision lets it go on, the
+// rules are looked at again: a deny holds then as well.
+//
+// # What is remembered
+//
+// A decision may say remember: run or thread. Then the same tool with the same arguments
+// is not asked about again until the run ends, or in the thread, by this agent in any of
+// its runs: it is allowed, or denied as the person has denied it. Arguments are the same
+// if they say the same, whatever their order and spelling; those that can be read in two
+// ways are asked about each time. That is narrow on purpose: whoever approved
+// "git push origin" has not approved "git push --force".
+//
+// With remember_as: rule the answer holds for whatever the rule asks about that asked: the
+// calls for which it is the one that decides. Another ask rule that is more specific still
+// asks. Where no rule asked, but the default, it is every call of the tool for which that
+// is so again. A rule of the spec that is taken away takes the answers to it along.
+//
+// An ask rule may say the same itself: with scope run or thread an approval holds, as a
+// rule, so long, unless the decision says remember: once. So such a rule asks once.
+//
+// What is remembered lies in the state of the run or thread, and lives through crashes and
+// restarts. It is the agent's own: another one that takes the thread over does not
+// inherit it. Rules that deny stand above it.
+//
+// # Scopes of rules
+//
+// The rules of a spec are read from the spec that a run is pinned to, at each call, and
+// are never copied into a thread: a changed rule holds from each thread's next run on. The
+// scope of such a rule is
+//
+//	project  as long as the spec has it; the default
+//	once     of a rule that allows: for one call of each run
+//	run      of a rule that asks: one approval holds until the run ends
+//	thread   of a rule that asks: one approval holds as long as the thread
+//
+// Other plugins and tools may grant rules at run time by [Grant], with the scope once (of
+// a rule that allows: for one call, of this run), run or thread.
+package permission
