@@ -19,6 +19,7 @@ type Call struct {
 
 	finding sync.Once
 	primary []reading // never empty
+	whole   bool      // it is all the arguments, since nothing says which of them it is
 }
 
 // reading is what the primary argument may be taken for.
@@ -81,7 +82,7 @@ func (c *Call) findPrimary() []reading {
 	}
 	members := r.children
 	if r.kind == objectValue && len(members) > 0 {
-		if members[0].name == members[len(members)-1].name { // sorted: there is but one name
+		if oneName(members) {
 			return readMembers(members, members[0].name)
 		}
 		if property, ok := primaryProperty(c.schema); ok {
@@ -90,7 +91,19 @@ func (c *Call) findPrimary() []reading {
 			}
 		}
 	}
+	c.whole = true
 	return []reading{{r.compact(), !r.repeated}}
+}
+
+// oneName reports whether members have one name, in one case or several: they may all be
+// read into the same field.
+func oneName(members []value) bool {
+	for i := range members {
+		if members[i].name != members[0].name && !strings.EqualFold(members[i].name, members[0].name) {
+			return false
+		}
+	}
+	return true
 }
 
 // readMembers returns the readings of a member, that of the exact name last.

@@ -30,10 +30,10 @@
 // # The primary argument
 //
 // Parentheses without conditions hold a glob of the primary argument: the value of
-// the only member of the arguments; else the one required property of type string
-// that the tool's schema has; else the arguments as compact JSON. Blanks around the
-// glob do not count, parentheses in it are balanced or in a class. (*) is the same
-// as no parentheses. What the primary argument is can depend on what else the model
+// the only member of the arguments (members whose names differ in case alone are
+// one); else the one required property of type string that the tool's schema has;
+// else the arguments as compact JSON. Blanks around the glob do not count,
+// parentheses in it are balanced or in a class. (*) is the same as no parentheses. What the primary argument is can depend on what else the model
 // sends: a rule that must not be evaded names its field.
 //
 // # Conditions
@@ -66,7 +66,8 @@
 // sorted by name and with only those escapes that JSON demands.
 //
 // Nothing is normalised: upper and lower case differ, é as one character or as e
-// with an accent differ, a NUL or a line break is a character like others.
+// with an accent differ, a NUL or a line break is a character like others. A rule that
+// must not be evaded asks a loose pattern ([Pattern.Loose]), which matches more.
 //
 // # Arguments with two meanings
 //

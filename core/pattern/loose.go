@@ -13,7 +13,9 @@ import (
 //
 // Texts, globs and the names of a path's fields are folded like the values; classes of a
 // glob and regular expressions ignore case, and are compared with folded values, but are
-// not folded themselves. Names of tools stay as they are: no model chooses them.
+// not folded themselves. A glob of the primary argument matches any member of arguments of
+// which nothing says what their primary one is. Names of tools stay as they are: no model
+// chooses them. Ask it for [Pattern.Match] only.
 func (p Pattern) Loose(fold func(string) string) Pattern {
 	if p.compiled == nil {
 		return p

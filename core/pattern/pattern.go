@@ -62,6 +62,11 @@ func (p Pattern) matchPrimary(c *Call) (some, every bool) {
 		some = some || matches
 		every = every && matches && r.sure
 	}
+	if !some && c.whole && p.primary.folded != nil && c.root.kind == objectValue {
+		for i := range c.root.children {
+			some = some || p.primary.passes(c.root.children[i].plain(), false)
+		}
+	}
 	return some, every
 }
 

@@ -69,7 +69,8 @@
 // scope of such a rule is
 //
 //	project  as long as the spec has it; the default
-//	once     of a rule that allows: for one call of each run
+//	once     of a rule that allows: for one call of each run; of one that asks, an
+//	         approval is for one call, as with project
 //	run      of a rule that asks: one approval holds until the run ends
 //	thread   of a rule that asks: one approval holds as long as the thread
 //

@@ -15,9 +15,7 @@ func fold(text string) string {
 	if ascii(text) {
 		return strings.ToLower(text)
 	}
-	text = norm.NFKC.String(text)
-	text = strings.Map(foldRune, text)
-	return norm.NFKC.String(text) // what was taken away may have kept two characters apart
+	return norm.NFKC.String(strings.Map(foldRune, norm.NFKD.String(text)))
 }
 
 func ascii(text string) bool {
