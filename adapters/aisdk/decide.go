@@ -2,6 +2,7 @@ package aisdk
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type answer struct {
 
 // readAnswers reads the decisions of an assistant message. Only the last step can
 // wait: every step before it has ended with all its calls.
-func readAnswers(m uiMessage) (all []answer, err error) {
+func readAnswers(m uiMessage, otherwise lasting) (all []answer, err error) {
 	first := 0
 	for i, p := range m.Parts {
 		if p.Type == "step-start" {
@@ -41,7 +42,13 @@ func readAnswers(m uiMessage) (all []answer, err error) {
 			if p.Approval == nil || p.Approval.ID == "" || p.Approval.Approved == nil {
 				return nil, core.Errorf(core.CodeInvalid, "tool part %q: approval needs id and approved", core.Excerpt(p.ToolCallID))
 			}
+			if p.Approval.lasting == (lasting{}) {
+				p.Approval.lasting = otherwise
+			}
 			a.approval, a.Target, a.Decision = true, p.Approval.ID, approved(*p.Approval)
+			if err := a.Decision.Check(); err != nil {
+				return nil, fmt.Errorf("tool part %q: %w", core.Excerpt(p.ToolCallID), err)
+			}
 		case "output-available":
 			a.Target, a.Decision = p.ToolCallID, core.Decision{Action: core.DecisionResume, Payload: p.Output}
 		case "output-error":
@@ -57,10 +64,11 @@ func readAnswers(m uiMessage) (all []answer, err error) {
 // approved is the decision of an answered request for approval. It has no id of
 // its own: what it says is its id, so that the same request again changes nothing.
 func approved(a approval) core.Decision {
-	if *a.Approved {
-		return core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Reason: a.Reason}
+	d := core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`{"approved":true}`), Reason: a.Reason, Remember: a.Remember, RememberAs: a.RememberAs}
+	if !*a.Approved {
+		d.Action, d.Payload = core.DecisionCancel, json.RawMessage(`{"approved":false}`)
 	}
-	return core.Decision{Action: core.DecisionCancel, Payload: json.RawMessage(`{"approved":false}`), Reason: a.Reason}
+	return d
 }
 
 // find looks for a ticket that waits for the answer. It is an error when the ticket
@@ -92,7 +100,7 @@ func approvable(t core.Ticket) bool {
 // and streams what follows.
 func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identity, req request, m uiMessage) error {
 	thread := first(r.PathValue("thread"), req.ID)
-	all, err := h.decisions(r, id, thread, m)
+	all, err := h.decisions(r, id, thread, m, req.approval)
 	if err != nil {
 		return err
 	}
@@ -109,11 +117,11 @@ func (h *handler) decide(w http.ResponseWriter, r *http.Request, id core.Identit
 
 // decisions are what a message decides, those first that were probably decided
 // before: they may turn out to be nothing, and then nothing was changed yet.
-func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m uiMessage) ([]answer, error) {
+func (h *handler) decisions(r *http.Request, id core.Identity, thread string, m uiMessage, otherwise lasting) ([]answer, error) {
 	if err := core.CheckName("thread id", thread); err != nil {
 		return nil, err
 	}
-	all, err := readAnswers(m)
+	all, err := readAnswers(m, otherwise)
 	if err != nil {
 		return nil, err
 	}

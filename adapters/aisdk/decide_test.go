@@ -64,6 +64,31 @@ func says(target string, action core.DecisionAction, payload, reason string) mai
 	return d
 }
 
+func remembered(d mailbox.Deciding, r core.Remember, as core.RememberAs) mailbox.Deciding {
+	d.Decision.Remember, d.Decision.RememberAs = r, as
+	return d
+}
+
+// withApproval is a request with the member approval beside the messages.
+func withApproval(body, approval string) string { return `{"approval":` + approval + `,` + body[1:] }
+
+func TestAnswersThatSayWrongHowLongTheyHold(t *testing.T) {
+	step := `{"type":"step-start"}`
+	for body, want := range map[string]string{
+		withApproval(chatWith(step, approval("a", "true")), `{"remember":"ever"}`):                         `tool part \"c-a\": invalid remember \"ever\", allowed are \"once\", \"run\" and \"thread\"`,
+		withApproval(chatWith(step, approval("a", "true")), `{"remember":"run","rememberAs":"tool"}`):      `tool part \"c-a\": invalid remember_as \"tool\", allowed are \"call\" and \"rule\"`,
+		withApproval(chatWith(step, approval("a", "true")), `{"rememberAs":"rule"}`):                       `tool part \"c-a\": remember_as needs remember \"run\" or \"thread\"`,
+		withApproval(chatWith(step, approval("a", "true")), `{"remember":true}`):                           `approval: remember and rememberAs must be strings`,
+		strings.Replace(chatWith(step, approval("a", "true")), `"reason":"why"`, `"remember":"always"`, 1): `tool part \"c-a\": invalid remember \"always\", allowed are \"once\", \"run\" and \"thread\"`,
+	} {
+		f := &fake{run: waitsWith(asks("a"))}
+		rec := do(newServer(t, f), "POST", "/v1/ai-sdk/chat", body)
+		if got := strings.TrimSpace(rec.Body.String()); rec.Code != 400 || got != `{"error":"`+want+`","code":"invalid"}` || len(f.decisions) > 0 {
+			t.Errorf("status %d, %s; want %s", rec.Code, got, want)
+		}
+	}
+}
+
 func TestToolPartsOfTheLastMessageAreDecisions(t *testing.T) {
 	yes := func(id string) mailbox.Deciding { return says(id, core.DecisionResume, `{"approved":true}`, "why") }
 	no := func(id string) mailbox.Deciding { return says(id, core.DecisionCancel, `{"approved":false}`, "why") }
@@ -93,6 +118,13 @@ func TestToolPartsOfTheLastMessageAreDecisions(t *testing.T) {
 			[]core.Ticket{asks("a"), decidedTicket(asks("sent"), core.Decision{Action: core.DecisionResume})}, []mailbox.Deciding{yes("sent"), yes("a")}},
 		{"a request sent again, when nothing waits", chatWith(step, approval("a", "true"), output("c1", "1")), nil,
 			[]mailbox.Deciding{yes("a"), says("c1", core.DecisionResume, "1", "")}},
+		{"remembered, as the part says", strings.Replace(chatWith(step, approval("a", "true")), `"reason":"why"`, `"reason":"why","remember":"thread","rememberAs":"rule"`, 1), []core.Ticket{asks("a")},
+			[]mailbox.Deciding{remembered(yes("a"), core.RememberThread, core.RememberRule)}},
+		{"remembered, as the body says", withApproval(chatWith(step, approval("a", "false"), approval("b", "true"), output("c1", "1")), `{"remember":"run","more":1}`), []core.Ticket{asks("a"), asks("b"), gives("c1")},
+			[]mailbox.Deciding{remembered(no("a"), core.RememberRun, ""), remembered(yes("b"), core.RememberRun, ""), says("c1", core.DecisionResume, "1", "")}},
+		{"remembered, as the part says and not the body", withApproval(strings.Replace(chatWith(step, approval("a", "true")), `"reason":"why"`, `"reason":"why","remember":"once"`, 1), `{"remember":"thread"}`), []core.Ticket{asks("a")},
+			[]mailbox.Deciding{remembered(yes("a"), core.RememberOnce, "")}},
+		{"an application's own approval", withApproval(chatWith(step, approval("a", "true")), `true`), []core.Ticket{asks("a")}, []mailbox.Deciding{yes("a")}},
 		{"the message that is named, not the last", `{"id":"t1","messageId":"` + runText + `","messages":[{"id":"` + runText +
 			`","role":"assistant","parts":[` + approval("a", "true") + `]},` + user("m2", "meanwhile") + `]}`, []core.Ticket{asks("a")}, []mailbox.Deciding{yes("a")}},
 	}

@@ -21,7 +21,8 @@ type request struct {
 	MessageID string      `json:"messageId"`
 	Messages  []uiMessage `json:"messages"`
 
-	extra json.RawMessage // the other fields, as an object; nil: there are none
+	approval lasting         // of the body: for each answer of the request that says nothing of its own
+	extra    json.RawMessage // the other fields, as an object; nil: there are none
 }
 
 // requestKey is the member of a run's request that holds the fields of the body which
@@ -75,6 +76,16 @@ type approval struct {
 	ID       string `json:"id"`
 	Approved *bool  `json:"approved,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	lasting
+}
+
+// lasting says for how long an answer holds and for what, as core.Decision has it. The
+// protocol does not know it: an application puts it into the approval of the part, or for
+// all approvals of a request into the body's member approval, which it can give the
+// client's functions as an option.
+type lasting struct {
+	Remember   core.Remember   `json:"remember,omitempty"`
+	RememberAs core.RememberAs `json:"rememberAs,omitempty"`
 }
 
 // decodeRequest reads a chat request. It does not judge it; see input.
@@ -94,10 +105,29 @@ func decodeRequest(body []byte) (request, error) {
 	if r.ID == "" {
 		r.ID = r.ThreadID
 	}
+	if r.approval, err = lastingOf(body); err != nil {
+		return r, err
+	}
 	if r.extra, err = extra(body); err != nil { // cannot be: it was decoded
 		return r, core.Errorf(core.CodeInvalid, "body: %v", err)
 	}
 	return r, nil
+}
+
+// lastingOf reads the body's member approval. One that is none of ours, in a request that
+// decides nothing, is the application's own.
+func lastingOf(body []byte) (l lasting, err error) {
+	var text struct {
+		Approval json.RawMessage `json:"approval"`
+	}
+	_ = json.Unmarshal(body, &text) // it was decoded before
+	if !strings.HasPrefix(string(text.Approval), "{") {
+		return l, nil
+	}
+	if json.Unmarshal(text.Approval, &l) != nil {
+		return l, core.Errorf(core.CodeInvalid, "approval: remember and rememberAs must be strings")
+	}
+	return l, nil
 }
 
 func orBody(field string) string {

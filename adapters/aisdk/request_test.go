@@ -33,6 +33,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		`{"threadId":"t","trigger":"submit-message","messages":[{"role":"assistant"},{"id":"m2","role":"user","parts":[{"type":"text","text":"b"}]}]}`,
 		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","state":"approval-responded"}]}]}`,
 		`{"messages":[{"role":"assistant","parts":[{"type":"tool-x","toolCallId":"c","state":"approval-responded","approval":{"id":"a","approved":false,"reason":"no"}}]}]}`,
+		`{"approval":{"remember":"run"},"messages":[{"role":"assistant","parts":[{"type":"tool-x","toolCallId":"c","state":"approval-responded","approval":{"id":"a","approved":true,"remember":"thread","rememberAs":"rule"}}]}]}`,
 		`{"messageId":"a1","messages":[{"id":"a1","role":"assistant","parts":[{"type":"dynamic-tool","toolCallId":"c","state":"output-error","errorText":"e"}]},{"id":"m2","role":"user"}]}`,
 	} {
 		f.Add([]byte(seed))
@@ -45,7 +46,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		if err == nil {
 			if m, ok := r.continued(); ok {
-				all, err := readAnswers(m)
+				all, err := readAnswers(m, r.approval)
 				if err != nil && core.CodeOf(err) != core.CodeInvalid {
 					t.Fatal(err)
 				}

@@ -132,6 +132,34 @@ func says(payload string) func(*mailbox.Deciding) {
 
 func cancels(d *mailbox.Deciding) { d.Decision.Action = core.DecisionCancel }
 
+func remembers(d *mailbox.Deciding) {
+	d.Decision.Remember, d.Decision.RememberAs = core.RememberThread, core.RememberRule
+}
+
+// How long a decision holds is a part of what it says.
+func TestADecisionThatIsRememberedOtherwiseIsAnother(t *testing.T) {
+	w, _ := waiting(t, asks(0), asks(1))
+	w.decide(t, deciding("c0", "d", remembers))
+	for _, other := range []func(*mailbox.Deciding){
+		func(*mailbox.Deciding) {},
+		func(d *mailbox.Deciding) { d.Decision.Remember = core.RememberThread },
+		func(d *mailbox.Deciding) {
+			d.Decision.Remember, d.Decision.RememberAs = core.RememberRun, core.RememberRule
+		},
+	} {
+		if _, err := w.Decide(t.Context(), key, deciding("c0", "d", other)); core.CodeOf(err) != core.CodeConflict {
+			t.Errorf("the same id: %v, want code conflict", err)
+		}
+	}
+	w.decide(t, deciding("c1", "", remembers))
+	if got := w.decide(t, deciding("c1", "", remembers)); !got.Duplicate {
+		t.Error("the same without an id is no duplicate")
+	}
+	if _, err := w.Decide(t.Context(), key, deciding("c1", "")); core.CodeOf(err) != core.CodeDecided {
+		t.Errorf("another without an id: %v, want code decided", err)
+	}
+}
+
 func (w *world) decide(t *testing.T, d mailbox.Deciding) mailbox.Decided {
 	t.Helper()
 	decided, err := w.Decide(t.Context(), key, d)
@@ -175,6 +203,8 @@ func TestDecision(t *testing.T) {
 			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
 		{"that cancels", deciding("c1", "d", cancels, func(d *mailbox.Deciding) { d.Decision.Reason = "no" }), "d", `{"schema":1,"decision_id":"d","action":"cancel","reason":"no","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallCancelling}},
+		{"to be remembered", deciding("s1", "d", remembers), "d", `{"schema":1,"decision_id":"d","action":"resume","remember":"thread","remember_as":"rule","suspension":"s1"}`,
+			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
 		{"without an id", deciding("s1", ""), "auto-c6a3861a62173a40dbf1edf7373dcdce", `{"schema":1,"decision_id":"auto-c6a3861a62173a40dbf1edf7373dcdce","action":"resume","suspension":"s1"}`,
 			[]thread.CallStatus{thread.CallSuspended, thread.CallResuming}},
 	}

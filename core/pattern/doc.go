@@ -33,8 +33,9 @@
 // the only member of the arguments (members whose names differ in case alone are
 // one); else the one required property of type string that the tool's schema has;
 // else the arguments as compact JSON. Blanks around the glob do not count,
-// parentheses in it are balanced or in a class. (*) is the same as no parentheses. What the primary argument is can depend on what else the model
-// sends: a rule that must not be evaded names its field.
+// parentheses in it are balanced or in a class. (*) is the same as no parentheses.
+// What the primary argument is can depend on what else the model sends: a rule that
+// must not be evaded names its field.
 //
 // # Conditions
 //

@@ -56,6 +56,34 @@ func TestWhatADecisionMayBring(t *testing.T) {
 	}
 }
 
+func TestOnlyAnswersToARequestForPermissionAreRemembered(t *testing.T) {
+	const refused = "remember is of answers to a request for permission, and the call waits for something else"
+	for _, tt := range []struct {
+		mode core.ResumeMode
+		kind core.TicketKind
+		want string
+	}{
+		{"", "", "<nil>"},
+		{core.ResumeReplay, core.TicketPerson, "<nil>"},
+		{core.ResumeReplay, core.TicketClient, refused},
+		{core.ResumeReplay, core.TicketChild, refused},
+		{core.ResumeAsResult, core.TicketPerson, refused},
+		{core.ResumeAsArguments, core.TicketPerson, refused},
+	} {
+		for _, action := range []core.DecisionAction{core.DecisionResume, core.DecisionCancel} {
+			for _, remember := range []core.Remember{core.RememberRun, core.RememberThread} {
+				ticket := core.Ticket{Mode: tt.mode, Kind: tt.kind}
+				if got := fmt.Sprint(tool.CheckDecision(ticket, core.Decision{Action: action, Remember: remember})); got != tt.want {
+					t.Errorf("%q of %q: %s, want %s", tt.mode, tt.kind, got, tt.want)
+				}
+				if err := tool.CheckDecision(ticket, core.Decision{Action: action, Remember: core.RememberOnce}); err != nil {
+					t.Errorf("%q of %q, once: %v", tt.mode, tt.kind, err)
+				}
+			}
+		}
+	}
+}
+
 func TestLimitsOfADecision(t *testing.T) {
 	texts := func(payload, reason int) core.Decision {
 		return core.Decision{Action: core.DecisionResume, Payload: json.RawMessage(`"` + strings.Repeat("x", payload-2) + `"`), Reason: strings.Repeat("x", reason)}
