@@ -143,8 +143,9 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 		}
 		r.ModelTools = append(r.ModelTools, model.ToolDefinition{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
-	r.Engine.Equip(r.ModelTools)
-	return nil
+	return r.Engine.Equip(r.ModelTools, func(path, text string) error {
+		return r.warn(stored, Warning{Agent: r.Spec.ID, Field: path, Message: fmt.Sprintf("%q matches no tool", core.Excerpt(text))})
+	})
 }
 
 // inert lists what a spec may say and the runtime does not use yet: it is checked, and

@@ -21,6 +21,7 @@ type Engine struct {
 	hooks    map[core.Phase][]hook
 	gates    []gate
 	refusals []refusal
+	patterns []toolPattern
 	agent    Agent
 
 	transforms []transform
@@ -94,8 +95,26 @@ func New(plugins []Plugin, o Options) (*Engine, error) {
 }
 
 // Equip tells the plugins which tools the agent has, sorted by name. It comes before the
-// engine is used.
-func (e *Engine) Equip(tools []model.ToolDefinition) { e.agent.Tools = tools }
+// engine is used. Each text by which a plugin's section stands for tools, and which stands
+// for none of them, is passed to unmatched with its path in the spec; an error of that ends
+// it.
+func (e *Engine) Equip(tools []model.ToolDefinition, unmatched func(path, text string) error) error {
+	e.agent.Tools = tools
+	for _, p := range e.patterns {
+		var some bool
+		err := env.Protect(func() error {
+			some = slices.ContainsFunc(tools, func(t model.ToolDefinition) bool { return p.matches(t.Name) })
+			return nil
+		})
+		if err == nil && !some {
+			err = unmatched(p.path, p.text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Registry returns the state keys of all plugins and of the engine itself.
 func (e *Engine) Registry() *state.Registry { return e.registry }

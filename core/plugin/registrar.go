@@ -50,6 +50,10 @@ type (
 		plugin string
 		run    ActionHandler
 	}
+	toolPattern struct {
+		path, text string
+		matches    func(name string) bool
+	}
 	duty struct {
 		phase core.Phase
 		key   string
@@ -187,6 +191,17 @@ func (r *Registrar) OnRefusal(h Hook[GateCall]) {
 	case r.active:
 		r.engine.refusals = append(r.engine.refusals, refusal{r.plugin, h})
 	}
+}
+
+// ToolPattern says that a text at a path within the agent's spec, such as
+// sections.permission.rules[0].tool, stands for tools by their names. One that stands for
+// none of the agent's is a warning of the agent, and an error of a strict spec.
+func (r *Registrar) ToolPattern(path, text string, matches func(name string) bool) {
+	if matches == nil {
+		r.refuse("tool pattern at %s has no function", path)
+		return
+	}
+	r.engine.patterns = append(r.engine.patterns, toolPattern{path, text, matches})
 }
 
 // Tool adds a tool.

@@ -31,6 +31,9 @@ func (Plugin) Register(r *plugin.Registrar) error {
 	if err != nil {
 		return err
 	}
+	for i, rule := range p.rules {
+		r.ToolPattern(fmt.Sprintf("sections.%s.rules[%d].tool", Section.Name, i), rule.Tool, rule.pattern.MatchTool)
+	}
 	r.Key(ofRun)
 	r.Key(ofThread)
 	r.Key(usedUp)
