@@ -62,6 +62,8 @@
 //   - suspension: what a call waits for; [Suspension].
 //   - ticket: a suspended call, as those who decide read it; [Ticket].
 //   - decision: what a person, a client or a child run says about it; [Decision].
+//   - remember: for how long a person's decision holds, and for what; [Remember], [RememberAs].
+//   - permission rule: what becomes of the calls that a pattern matches; core/plugins/permission.
 //   - dispatch: a durable delivery of a run to a worker; thread.Dispatch.
 //   - mailbox: the queue of dispatches; mailbox.Service.
 //   - submission: new input for a thread; mailbox.Submission.
