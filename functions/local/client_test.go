@@ -104,7 +104,10 @@ func decided(client string) map[string]string {
 	denied := `{"type":"tool-danger","state":"output-denied","input":{"text":"denied ` + client + `"},"approved":false`
 	answered := `{"type":"tool-ask_user","state":"output-available","input":{"question":"answered?"},"output":{"name":"Ann"}}`
 	unanswered := `{"type":"tool-ask_user","state":"output-error","input":{"question":"unanswered?"},"errorText":"cancelled: nobody is there"}`
+	again := `[{"type":"step-start"},{"type":"tool-danger","state":"output-available","input":{"text":"remembered ` + client + `"},"output":{"text":"remembered ` + client + `","executions":2}},` +
+		`{"type":"step-start"},{"type":"text","state":"done","text":"Done: remembered ` + client + `"}]`
 	return map[string]string{
+		"remembered": `{"finishReason":"stop","count":4,"parts":` + again + `,"stored":` + again + `}`,
 		"superseded": ran(4, "instead"),
 		"approved":   ran(2, "approved"),
 		"reloaded":   ran(2, "reloaded"),

@@ -14,7 +14,8 @@ if (!base) {
   process.exit(2);
 }
 const ai = await open(name);
-const transport = new ai.DefaultChatTransport({ api: `${base}/v1/ai-sdk/chat` });
+let body = {}; // what the application adds to each request
+const transport = new ai.DefaultChatTransport({ api: `${base}/v1/ai-sdk/chat`, body: () => body });
 
 /** A chat that sends by itself when the person, or the page, has answered. */
 function chatWith(id, messages) {
@@ -100,6 +101,23 @@ async function reloaded(title) {
   return outcome({ ...w, chat }, { asked: part.state, first, after: 1 });
 }
 
+/** An approval for the whole thread: the same call is not asked about again. */
+async function remembered(title) {
+  const text = `approve: ${title} ${name}`;
+  const { chat, id } = await waiting(title, text);
+  const remember = { approval: { remember: 'thread' } };
+  if (name === 'ai-6.0.0') { // its function has no options yet
+    body = remember;
+  }
+  await chat.addToolApprovalResponse({ id: openCall(chat).approval.id, approved: true, options: { body: remember } });
+  await chat.response(2);
+  body = {};
+  await chat.sendMessage({ text });
+  const { finishReason } = await chat.response(3);
+  const messages = await stored(base, id, ai.validateUIMessages);
+  return { finishReason, count: chat.messages.length, parts: chat.lastMessage.parts.map(plain), stored: messages.at(-1).parts.map(plain) };
+}
+
 async function clientTool(title, answer) {
   const w = await waiting(title, `ask: ${title}?`);
   const part = openCall(w.chat);
@@ -128,6 +146,7 @@ console.log(JSON.stringify({
   approved: await approval('approved', { approved: true }),
   denied: await approval('denied', { approved: false, reason: 'not today' }),
   reloaded: await reloaded('reloaded'),
+  remembered: await remembered('remembered'),
   answered: await clientTool('answered', { output: { name: 'Ann' } }),
   superseded: await superseded('superseded'),
   unanswered: await clientTool('unanswered', { state: 'output-error', errorText: 'nobody is there' }),
