@@ -62,7 +62,7 @@ func (c *Call) Primary() string {
 // they are no JSON, or an object in them has two members that a tool may take for one.
 func (c *Call) Canonical() (text string, ok bool) {
 	r, ok := c.parsed()
-	if !ok || r.repeated || r.ambiguous() {
+	if !ok || r.ambiguous() {
 		return "", false
 	}
 	return r.compact(), true

@@ -153,8 +153,8 @@ func (v *value) twin(i int) bool {
 	return v.kind == objectValue && (i > 0 && c[i-1].name == c[i].name || i+1 < len(c) && c[i+1].name == c[i].name)
 }
 
-// ambiguous reports whether an object of the value has two members whose names differ
-// in case alone.
+// ambiguous reports whether an object of the value has two members whose names are the
+// same, or differ in case alone.
 func (v *value) ambiguous() bool {
 	names := map[string]bool{}
 	for i := range v.children {

@@ -79,6 +79,7 @@ func TestToolsThatAreAlwaysDeniedAreHidden(t *testing.T) {
 		{"any arguments", `{"rules":[{"tool":"run(*)","behavior":"deny"}]}`, []string{"drop_all", "drop_one", "look"}},
 		{"some arguments", `{"rules":[{"tool":"run(x ~ '*')","behavior":"deny"}]}`, []string{"drop_all", "drop_one", "look", "run"}},
 		{"the default", `{"default_behavior":"deny","rules":[{"tool":"look","behavior":"allow"},{"tool":"run(x = 'y')","behavior":"ask"}]}`, []string{"look", "run"}},
+		{"some arguments beside", `{"rules":[{"tool":"drop_all","behavior":"deny"},{"tool":"run(x ~ '*')","behavior":"deny"}]}`, []string{"drop_one", "look", "run"}},
 		{"another case", `{"rules":[{"tool":"RUN","behavior":"deny"}]}`, []string{"drop_all", "drop_one", "look", "run"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,6 +171,15 @@ func TestTheConfigOfASpec(t *testing.T) {
 	if _, err := permission.Of(spec); err == nil || err.Error() != `agent "a" does not have the plugin "permission", or does not let it decide: all its calls run` {
 		t.Errorf("%v", err)
 	}
+}
+
+// Of several arguments the schema says which is the primary one.
+func TestTheToolsSchemaSaysThePrimaryArgument(t *testing.T) {
+	spec := tool.Spec{Name: "sh", Parameters: json.RawMessage(`{"type":"object","required":["command"],"properties":{"command":{"type":"string"},"note":{"type":"string"}}}`)}
+	sh := toolFunc{spec, func(tool.Call) (tool.Result, error) { return tool.Text("done"), nil }}
+	w := newWorld(t, options{tools: []tool.Tool{sh}, rules: `{"rules":[{"tool":"sh(npm *)","behavior":"allow"},{"tool":"sh(rm *)","behavior":"deny"}]}`})
+	equal(t, "allowed", w.says("a", `sh {"note":"rm x","command":"npm i"}`), `natural_end`)
+	equal(t, "denied", w.says("a", `sh {"note":"x","command":"rm x"}`), `blocked; permission denied for the tool sh: rule 1, sh(rm *), denies it`)
 }
 
 // What a person was asked before is previewed too.

@@ -83,9 +83,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	if err := core.DecodeStrict(data, &text); err != nil {
 		return err
 	}
-	if text.Rules != nil {
-		c.Rules = make([]Rule, len(text.Rules))
-	}
+	c.Rules = make([]Rule, len(text.Rules))
 	for i, raw := range text.Rules {
 		if err := core.DecodeStrict(raw, &c.Rules[i]); err != nil {
 			return fmt.Errorf("rules[%d]: %w", i, err)

@@ -164,10 +164,11 @@ func ruleEntry(c call, rule string) entry {
 }
 
 // remember returns the command that keeps an answer to the question of a ruling. A rule
-// whose scope is run or thread keeps an approval that does not say how long it holds.
+// whose scope is run or thread keeps an approval that does not say how long it holds; a
+// refusal says so, or nobody asks for this.
 func remember(c call, asked Ruling, b Behavior, said core.Decision) state.Command {
 	scope, as := said.Remember, said.RememberAs
-	if scope == "" && b == Allow && (asked.scope == Run || asked.scope == Thread) {
+	if scope == "" && (asked.scope == Run || asked.scope == Thread) {
 		scope, as = core.Remember(asked.scope), core.RememberRule
 	}
 	e, ok := callEntry(c)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
 	"github.com/reveille-run/reveille/core/state"
@@ -114,6 +115,66 @@ func TestADenyStandsAboveARememberedAllow(t *testing.T) {
 	same(t, "result", w.results(), "denied: denied: a person has denied the same call of run")
 }
 
+// Both are decided before either goes on.
+func TestOfTwoAnswersToTheSameTheDenyCounts(t *testing.T) {
+	w := newWorld(t, options{rules: asks, mode: agent.ParallelBatchApproval})
+	w.says("a", `run {"x":1}`, `run {"x":1}`)
+	first, second := w.result.Tickets[0].Suspension.ID, w.result.Tickets[1].Suspension.ID
+	equal(t, "decided", w.came(w.Resume(t.Context(), w.result, mailbox.Deciding{Target: first, Decision: yesForGood}, mailbox.Deciding{Target: second, Decision: noForGood})),
+		`natural_end; did run {"x":1}`)
+	equal(t, "again", w.says("a", `run {"x":1}`), `natural_end`)
+	same(t, "result", w.results(), "denied: denied: a person has denied the same call of run")
+}
+
+// While a call waits, something else allows it: what the person says of the call is
+// remembered, and of a rule that asks there is none any more.
+func TestAnAnswerToWhatIsAllowedMeanwhile(t *testing.T) {
+	for _, tt := range []struct {
+		said core.Decision
+		next string
+	}{
+		{yesForGood, `natural_end; did run {"x":1}`},
+		{yesToRule, `suspended; asks run {"x":1}`},
+	} {
+		permit := noting("permit", func(tool.Call) (tool.Result, error) {
+			return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow})), nil
+		})
+		w := newWorld(t, options{rules: `{"rules":[{"tool":"run","behavior":"ask"}]}`, mode: agent.ParallelStreaming, tools: []tool.Tool{permit}})
+		w.says("a", `run {"x":1}`, `permit {}`)
+		tickets := w.result.Tickets
+		w.result.Tickets = tickets[1:]
+		w.decides(yes)
+		w.result.Tickets = tickets[:1]
+		equal(t, "approved", w.decides(tt.said), `natural_end; did run {"x":1}`)
+		equal(t, "next run", w.says("a", `run {"x":1}`), tt.next)
+	}
+}
+
+var gated = state.Counter("gated", state.ScopeThread)
+
+// counting is a plugin whose gate counts the calls.
+type counting struct{}
+
+func (counting) ID() string { return "counting" }
+
+func (counting) Register(r *plugin.Registrar) error {
+	r.Key(gated)
+	r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+		return plugin.Allow.With(gated.Update(1)), nil
+	})
+	return nil
+}
+
+// What other gates asked for before the call waited counts with the refusal.
+func TestARememberedRefusalKeepsWhatOtherGatesAskedFor(t *testing.T) {
+	w := newWorld(t, options{rules: asks, plugins: []plugin.Plugin{counting{}}})
+	w.says("a", `run {"x":1}`)
+	w.decides(noForGood)
+	if n, err := gated.Read(w.result.State); n != 1 || err != nil {
+		t.Errorf("%d calls were counted, %v; want 1", n, err)
+	}
+}
+
 // A decision is remembered although the tool itself waits for something else before its
 // result comes.
 func TestRememberLivesThroughASuspensionOfTheTool(t *testing.T) {
@@ -174,15 +235,16 @@ func TestAnAskRuleOfAScopeAsksOnceInIt(t *testing.T) {
 }
 
 func TestARuleThatAllowsOnceIsUsedUpByOneCall(t *testing.T) {
-	const rules = `{"rules":[{"tool":"run","behavior":"allow","scope":"once"}]}`
-	for mode, asked := range map[agent.ExecutionMode]string{
-		agent.Sequential:        `suspended; asks run {"x":2}; did run {"x":1}`,
-		agent.ParallelStreaming: `suspended; asks run {"x":2}; did run {"x":1}`,
-	} {
+	const rules = `{"rules":[{"tool":"run","behavior":"allow","scope":"once"},{"tool":"look","behavior":"allow","scope":"once"}]}`
+	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelStreaming} {
 		w := newWorld(t, options{rules: rules, mode: mode})
-		equal(t, string(mode), w.says("a", `run {"x":1}`, `run {"x":2}`), asked)
+		equal(t, string(mode), w.says("a", `run {"x":1}`, `run {"x":2}`), `suspended; asks run {"x":2}; did run {"x":1}`)
 		equal(t, "approved", w.decides(yes), `natural_end; did run {"x":2}`)
 		equal(t, "next run", w.says("a", `run {"x":1}`), `natural_end; did run {"x":1}`)
+		equal(t, "next turn", w.says("a", `run {"x":1}`, `then`, `look {}`, `run {"x":2}`), `suspended; asks run {"x":2}; did look {}; did run {"x":1}`)
+		equal(t, "approved", w.decides(yes), `natural_end; did run {"x":2}`)
+		equal(t, "side by side, behind another", w.says("a", `run {"x":1}`, `then`, `look {"x":1}`, `look {"x":2}`), `suspended; asks look {"x":2}; did look {"x":1}; did run {"x":1}`)
+		w.decides(no)
 	}
 }
 
@@ -211,6 +273,11 @@ func TestScopesOfRulesThatAreGranted(t *testing.T) {
 		{permission.Thread, `natural_end; did run {"x":1}; did run {"x":2}`, `natural_end; did run {"x":3}`},
 		{permission.Once, `suspended; asks run {"x":2}; did run {"x":1}`, `suspended; asks run {"x":3}`},
 	} {
+		t.Run(string(tt.scope)+" of the next turn", func(t *testing.T) {
+			g := &granting{[]permission.Rule{{Tool: "run", Behavior: permission.Allow, Scope: tt.scope}}}
+			w := newWorld(t, options{rules: `{}`, plugins: []plugin.Plugin{g}})
+			equal(t, "two turns", w.says("a", `run {"x":1}`, "then", `run {"x":2}`), tt.first)
+		})
 		for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelStreaming} {
 			t.Run(string(tt.scope)+" "+string(mode), func(t *testing.T) {
 				g := &granting{[]permission.Rule{{Tool: "run", Behavior: permission.Allow, Scope: tt.scope}}}

@@ -112,7 +112,7 @@ func TestADenyOrAskRuleIsNotAvoided(t *testing.T) {
 			{"tool":"first(rm *)","behavior":"%"}]}`, string(behavior))
 		for _, call := range []string{
 			`run {"x":"rm -rf /etc"}`, `run {"X":"rm -rf /etc"}`, `run {"x":"RM -RF /ETC/"}`, `run {"x":"\u0072m -rf \/etc"}`,
-			`run {"x":"ｒｍ -rf /etc"}`, `run {"x":"r\u200bm -rf /etc"}`, `run {"x":"rm\u00a0-rf /etc"}`, `run {"x":"rm -rf /\u00adetc\ufe0f"}`,
+			`run {"x":"ｒｍ -rf /etc"}`, `run {"x":"r\u200bm -rf /etc"}`, `run {"x":"rm\u00a0-rf /etc"}`, `run {"x":"r\u034fm -rf /\u3164etc"}`, `run {"x":"rm -rf /\u00adetc\ufe0f"}`,
 			`run {"x":"ls","x":"rm -rf /etc"}`, `run {"x":"rm -rf /etc","x":"ls"}`, `run {"X":"rm -rf /etc","x":"ls"}`,
 			"run \t{ \"y\" : 1 ,\r\n \"x\":\"rm -rf /etc\"}", `run {"ｘ":"rm -rf /etc"}`, `run {"x":"rm -rf /etc\u0000"}`,
 			`edit {"path":"/etc/passwd"}`, `edit {"path":"/ETC/Passwd"}`, `edit {"path":"/etc/gro\u0308up"}`, `edit {"path":"／etc/passwd"}`,

@@ -20,8 +20,9 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// obeys is a model that makes the calls that the last user message has, one a line,
-// and then says "ok". It notes which tools it is shown.
+// obeys is a model that makes the calls that the last user message has, one a line, those
+// of several turns parted by a line "then", and in the end says "ok". It notes which tools
+// it is shown.
 type obeys struct{ shown []string }
 
 func (o *obeys) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
@@ -30,12 +31,18 @@ func (o *obeys) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta
 		o.shown = append(o.shown, t.Name)
 	}
 	return func(yield func(model.Delta, error) bool) {
-		last := r.Messages[len(r.Messages)-1]
-		if last.Role != core.RoleUser {
+		turn, asked := 0, len(r.Messages)-1
+		for ; r.Messages[asked].Role != core.RoleUser; asked-- {
+			if r.Messages[asked].Role == core.RoleAssistant {
+				turn++
+			}
+		}
+		turns := strings.Split(r.Messages[asked].Text(), "\nthen\n")
+		if turn == len(turns) {
 			_ = yield(model.Delta{Type: model.DeltaText, Text: "ok"}, nil) && yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
 			return
 		}
-		for i, line := range strings.Split(last.Text(), "\n") {
+		for i, line := range strings.Split(turns[turn], "\n") {
 			name, arguments, _ := strings.Cut(line, " ")
 			_ = yield(model.Delta{Type: model.DeltaToolStart, Index: i, Name: name}, nil) &&
 				yield(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: arguments}, nil)
@@ -97,15 +104,15 @@ func (w *world) tool(name string) tool.Tool {
 }
 
 func noting(name string, run func(tool.Call) (tool.Result, error)) tool.Tool {
-	return toolFunc{name, run}
+	return toolFunc{tool.Spec{Name: name}, run}
 }
 
 type toolFunc struct {
-	name string
+	spec tool.Spec
 	run  func(tool.Call) (tool.Result, error)
 }
 
-func (f toolFunc) Spec() tool.Spec             { return tool.Spec{Name: f.name} }
+func (f toolFunc) Spec() tool.Spec             { return f.spec }
 func (f toolFunc) Check(json.RawMessage) error { return nil }
 func (f toolFunc) Run(_ context.Context, c tool.Call) (tool.Result, error) {
 	return f.run(c)
