@@ -58,7 +58,7 @@ exhaustive: ## Walk every head of a small world, and the reads of a thread with 
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
 
 linearize: ## Look for an order in 5,000 histories of concurrent clients, of each store that needs no network
-	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000 | grep -v '^=== RUN'
+	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000
 
 fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 	scripts/fuzz.sh $(FUZZTIME)

@@ -3,6 +3,7 @@
 package dynamo_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/dynamo"
@@ -10,9 +11,11 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
+var histories = flag.Int("linear.histories", 20, "histories to check")
+
 func TestHistoriesAreLinearizable(t *testing.T) {
 	storetest.Linearizable(t, func(t *testing.T) store.Backend {
 		c, table := client(t)
 		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: configTable(t, c)})
-	}, 20)
+	}, *histories)
 }

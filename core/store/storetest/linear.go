@@ -96,42 +96,37 @@ func checkHistory(ctx context.Context, b store.Backend, seed uint64, number int6
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	operations := slices.Concat(recorded...)
-	switch porcupine.CheckOperationsTimeout(contract, operations, checkTime) {
-	case porcupine.Ok:
-		return nil
-	case porcupine.Unknown:
-		return fmt.Errorf("no order that explains it was found in %s:\n%s", checkTime, describeHistory(operations))
+	for i, operations := range contract.Partition(slices.Concat(recorded...)) {
+		switch porcupine.CheckOperationsTimeout(contract, operations, checkTime) {
+		case porcupine.Illegal:
+			return fmt.Errorf("no order of the operations on t%d explains the answers; those that the longest attempt does not reach are marked:\n%s", i, describeHistory(operations))
+		case porcupine.Unknown:
+			return fmt.Errorf("no order that explains the operations on t%d was found in %s:\n%s", i, checkTime, describeHistory(operations))
+		}
 	}
-	return fmt.Errorf("no order of the operations explains the answers; what no longest explanation reaches is marked:\n%s", describeHistory(operations))
+	return nil
 }
 
-// describeHistory lists operations in the order of their calls, from the one on
-// that porcupine could not place.
+// describeHistory lists the operations on one thread in the order of their calls,
+// around the first that porcupine could not place.
 func describeHistory(operations []porcupine.Operation) string {
 	_, info := porcupine.CheckOperationsVerbose(contract, operations, checkTime)
 	placed := map[*operation]bool{}
-	longest := 0
-	for _, partition := range info.PartialLinearizationsOperations() {
-		for _, order := range partition {
-			if len(order) <= longest {
-				continue
-			}
-			longest = len(order)
-			clear(placed)
-			for _, o := range order {
-				placed[o.Input.(*operation)] = true
-			}
+	for _, order := range slices.Concat(info.PartialLinearizationsOperations()...) {
+		if len(order) <= len(placed) {
+			continue
+		}
+		clear(placed)
+		for _, o := range order {
+			placed[o.Input.(*operation)] = true
 		}
 	}
 	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	first := slices.IndexFunc(operations, func(o porcupine.Operation) bool { return !placed[o.Input.(*operation)] })
+	const around = 30
 	var text strings.Builder
-	for i, o := range operations {
+	for _, o := range operations[max(0, first-around):min(len(operations), first+around)] {
 		in := o.Input.(*operation)
-		if i < first-40 || i > first+40 {
-			continue
-		}
 		mark, until := " ", fmt.Sprint(o.Return)
 		if !placed[in] {
 			mark = "!"
