@@ -9,7 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
-var unsyncedHistories = flag.Int("linear.histories", 100, "histories of a store that does not sync")
+var unsyncedHistories = flag.Int("linear.histories", 25, "histories of a store that does not sync")
 
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Run("unsynced", func(t *testing.T) {
