@@ -58,7 +58,7 @@ func Linearizable(t *testing.T, open func(t *testing.T) store.Backend, n int) {
 // not accepted. made is its number, or n.
 func histories(ctx context.Context, backend store.Backend, seed uint64, n int) (made int, err error) {
 	f := &Faulty{Backend: backend, Around: loseResponses}
-	group, ctx := env.System().Group(ctx)
+	group, _ := env.System().Group(ctx)
 	var next, failed atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), n) {
 		group.Go(func(ctx context.Context) error {
@@ -84,7 +84,7 @@ func histories(ctx context.Context, backend store.Backend, seed uint64, n int) (
 func checkHistory(ctx context.Context, b store.Backend, seed uint64, number int64) error {
 	h := &history{backend: b, tenant: fmt.Sprintf("linear.%x.%d", seed, number)}
 	recorded := make([][]porcupine.Operation, historyClients)
-	group, ctx := env.System().Group(ctx)
+	group, _ := env.System().Group(ctx)
 	for i := range recorded {
 		c := &client{history: h, number: i, random: rand.New(rand.NewPCG(seed, uint64(number)<<8|uint64(i)))}
 		group.Go(func(ctx context.Context) error {
