@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
@@ -41,16 +43,17 @@ func confirming(t *testing.T, over store.Backend, change ...func(*runtime.Config
 	return r.process("w", over, append(change, func(c *runtime.Config) { c.Agents.Tools = append(c.Agents.Tools, confirm, where) })...)
 }
 
-// ask makes a thread's run call tools, and works until it waits.
-func ask(t *testing.T, p *runtime.Runtime, tenant, name, user string, calls ...string) mailbox.Receipt {
+// ask makes a thread's run call a tool, and works until it waits.
+func ask(t *testing.T, p *runtime.Runtime, tenant, name, user, call string) mailbox.Receipt {
 	t.Helper()
-	var lines []string
-	for _, c := range calls {
-		lines = append(lines, fmt.Sprintf("call: %s", c))
-	}
+	return say(t, p, tenant, name, user, "call: "+call)
+}
+
+func say(t *testing.T, p *runtime.Runtime, tenant, name, user, text string) mailbox.Receipt {
+	t.Helper()
 	receipt, err := p.Submit(t.Context(), mailbox.Submission{
 		Thread: core.ThreadKey{Tenant: tenant, Thread: name}, User: user, AgentID: "demo",
-		Messages: []core.Message{core.UserMessage("", strings.Join(lines, "\n"))},
+		Messages: []core.Message{core.UserMessage("", text)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +156,38 @@ func TestApprovalsComeInPages(t *testing.T) {
 	for _, q := range []runtime.ApprovalQuery{{Limit: -1}, {Limit: 201}, {Bytes: -1}, {Bytes: 3_000_001}} {
 		if _, err := p.Approvals(t.Context(), core.Identity{Tenant: "acme"}, q); core.CodeOf(err) != core.CodeInvalid {
 			t.Errorf("%+v returns the error %v, want code invalid", q, err)
+		}
+	}
+}
+
+// The tickets of one thread are on one page, in call order, also over its limit.
+func TestAThreadsApprovalsStayTogether(t *testing.T) {
+	waits, err := tool.Typed(tool.Spec{Name: "echo"}, func(_ context.Context, _ tool.Call, a echoArguments) (tool.Result, error) {
+		return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:confirm", Message: a.Text}}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newRig(t).process("w", newWatched(t), func(c *runtime.Config) {
+		c.Agents.Tools, c.Agents.Specs[0].ExecutionMode = []tool.Tool{waits}, agent.ParallelStreaming
+	})
+	for _, name := range []string{"a", "b"} {
+		say(t, p, "acme", name, "", "parallel: one, two, three")
+	}
+	all := []string{"a: one", "a: two", "a: three", "b: one", "b: two", "b: three"}
+	for limit, want := range map[int][]int{1: {3, 3}, 3: {3, 3}, 5: {3, 3}, 6: {6}, 50: {6}} {
+		q := runtime.ApprovalQuery{Limit: limit}
+		var got []string
+		var sizes []int
+		for {
+			page := approvals(t, p, "acme", "", q)
+			got, sizes = append(got, messages(page)...), append(sizes, len(page.Approvals))
+			if q.After = page.Next; q.After == nil {
+				break
+			}
+		}
+		if diff := cmp.Diff(all, got); diff != "" || !slices.Equal(sizes, want) {
+			t.Errorf("limit %d gives pages of %v, want %v (-want +got):\n%s", limit, sizes, want, diff)
 		}
 	}
 }

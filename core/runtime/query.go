@@ -41,7 +41,7 @@ type ThreadInfo struct {
 // ApprovalQuery selects a page of the calls that wait for a person.
 type ApprovalQuery struct {
 	After *ApprovalCursor // a page's Next; nil: from the start
-	Limit int             // 1 to 200; 0: 50
+	Limit int             // 1 to 200; 0: 50. More when one thread alone has more
 	Bytes int             // JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. Those of one thread are always given
 }
 
