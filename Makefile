@@ -22,7 +22,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: exhaustive fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -56,6 +56,9 @@ kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at
 
 exhaustive: ## Walk every head of a small world, and the reads of a thread with 10,000 messages
 	$(GO) test -run 'EveryHead|ColdStepReadsNoMore' ./core/thread ./core/run
+
+linearize: ## Look for an order in 5,000 histories of concurrent clients, of each store that needs no network
+	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000
 
 fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 	scripts/fuzz.sh $(FUZZTIME)

@@ -87,6 +87,11 @@ func (f *fake) StreamDecisions(_ context.Context, _ core.Identity, thread string
 	return decided, play(listener.Emit, f.decided)
 }
 
+func (f *fake) Approvals(context.Context, core.Identity, runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+	f.called("Approvals")
+	return runtime.ApprovalPage{}, nil
+}
+
 func (f *fake) ReadRun(_ context.Context, _ core.Identity, run core.ID) (core.Run, error) {
 	f.called("Run")
 	if f.run == nil {

@@ -42,9 +42,16 @@ func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "reveille.
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	options := storetest.Options{MaxPayload: 400 << 10}
+	path := ""
+	options := storetest.Options{MaxPayload: 400 << 10, Reopen: func(t *testing.T, b store.Backend) store.Backend {
+		if err := b.(*bolt.Store).Close(); err != nil {
+			t.Fatal(err)
+		}
+		return open(t, path, bolt.Options{})
+	}}
 	options.Run(t, func(t *testing.T) store.Backend {
-		return open(t, newPath(t), bolt.Options{MaxPayload: 400 << 10})
+		path = newPath(t)
+		return open(t, path, bolt.Options{MaxPayload: 400 << 10})
 	})
 }
 

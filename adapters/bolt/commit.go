@@ -89,5 +89,5 @@ func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err err
 			return store.Outcome{}, true, err
 		}
 	}
-	return store.Outcome{Written: true}, true, writeHead(tx, w.key, w.head, stored.DueAt, w.Head.DueAt)
+	return store.Outcome{Written: true}, true, writeHead(tx, w.key, w.head, &stored, &w.Head)
 }

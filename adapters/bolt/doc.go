@@ -73,8 +73,9 @@
 //	journal   "frames"                                  1 MiB: a header, frames; see journal.go
 //	profiles  tenant 0 namespace 0 key                  as a record, the revision as its fence
 //	configs   hash                                      as a record, fence and version 0
+//	waiting   tenant 0 WaitsSince, thread               nothing
 //
-// The first write makes profiles and configs. They are written seldom, and so by
+// The first write makes profiles, configs and waiting. They are written seldom, and so by
 // commits of bbolt alone: the journal does not know them, and a program of this
 // schema from before them, which leaves them as they are, can read it.
 package bolt

@@ -295,3 +295,42 @@ func overwrite(path string, content []byte) error {
 	_, err = file.WriteAt(content, 0)
 	return errors.Join(err, file.Close())
 }
+
+// A copy of a closed file that takes its place later is the store as it was: what
+// came after it is gone, and what comes next is as if it had never been.
+func TestARestoredCopyIsTheFileAsItWas(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path, bolt.Options{})
+	commit(t, s, key, filledCommit(key, 1))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, bolt.Options{})
+	lost := filledCommit(key, 2)
+	lost.Records = []store.Record{{Name: store.LogName(7), Fence: 9, Payload: []byte("lost")}}
+	commit(t, s, key, lost)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(t, path, bolt.Options{})
+	if head, err := s.Head(t.Context(), key); err != nil || head.Version != 1 {
+		t.Errorf("Head of the restored file returns version %d, %v, want 1", head.Version, err)
+	}
+	if _, ok, err := s.Get(t.Context(), key, store.LogName(7)); ok || err != nil {
+		t.Errorf("a record that was put after the copy is there: %v, %v", ok, err)
+	}
+	again := filledCommit(key, 2)
+	again.Records = []store.Record{{Name: store.LogName(7), Fence: 1, Payload: []byte("again")}} // no fence of the lost time refuses it
+	commit(t, s, key, again)
+	if record, _, err := s.Get(t.Context(), key, store.LogName(7)); err != nil || string(record.Payload) != "again" {
+		t.Errorf("what is put in its place reads %q, %v", record.Payload, err)
+	}
+}

@@ -48,22 +48,30 @@ func decodeHead(at, value []byte) (thread.Head, error) {
 	return thread.Decode(content)
 }
 
-// writeHead writes a head and moves its entry in the due index.
-func writeHead(tx *writeTx, key core.ThreadKey, value []byte, oldDue, newDue int64) error {
+// writeHead writes a head over the stored one, and moves its entries in the indexes.
+func writeHead(tx *writeTx, key core.ThreadKey, value []byte, stored, next *thread.Head) error {
 	if err := tx.put(headsBucket, threadKey(key), value); err != nil {
 		return err
 	}
-	if oldDue == newDue {
+	if err := moveDue(tx, key, stored.DueAt, next.DueAt); err != nil {
+		return err
+	}
+	return moveWaiting(tx, key, stored.WaitsSince(), next.WaitsSince())
+}
+
+// moveDue moves a thread's entry in the due index.
+func moveDue(tx *writeTx, key core.ThreadKey, old, next int64) error {
+	if old == next {
 		return nil
 	}
 	shard := store.Shard(key)
-	if oldDue > 0 {
-		if err := tx.delete(dueBucket, dueKey(shard, oldDue, key)); err != nil {
+	if old > 0 {
+		if err := tx.delete(dueBucket, dueKey(shard, old, key)); err != nil {
 			return err
 		}
 	}
-	if newDue > 0 {
-		at := dueKey(shard, newDue, key)
+	if next > 0 {
+		at := dueKey(shard, next, key)
 		return tx.put(dueBucket, at, indexValue(at))
 	}
 	return nil

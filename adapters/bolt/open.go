@@ -35,6 +35,7 @@ var (
 	// leaves them alone.
 	profilesBucket = []byte("profiles")
 	configsBucket  = []byte("configs")
+	waitingBucket  = []byte("waiting")
 
 	schemaKey = []byte("schema")
 	framesKey = []byte("frames")

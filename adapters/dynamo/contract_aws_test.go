@@ -75,7 +75,14 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := storetest.Options{MaxPayload: dynamo.MaxPayload, Stop: stop}
+	reopen := func(t *testing.T, _ store.Backend) store.Backend {
+		another, err := dynamo.NewClient(awsenv.Config{Timeout: 30 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dynamo.New(another, dynamo.Options{Table: table, ConfigTable: config})
+	}
+	options := storetest.Options{MaxPayload: dynamo.MaxPayload, Stop: stop, Reopen: reopen}
 	options.Run(t, func(t *testing.T) store.Backend {
 		return dynamo.New(c, dynamo.Options{Table: table, ConfigTable: config})
 	})

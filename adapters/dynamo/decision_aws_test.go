@@ -35,11 +35,12 @@ func (a asking) Register(r *plugin.Registrar) error {
 type decisionCosts struct{ wait, decision, resumed cost }
 
 // What each may cost. The step is a run's first: it reads the queued input and
-// writes the run's record twice, since that says that the run waits. What the
+// writes the run's record twice, since that says that the run waits. The index of
+// what waits for a person costs it a unit, and the decision one. What the
 // resumed one reads besides the head it reads at once, but for the turn.
 var decisionBudgets = struct{ wait, decision, resumed budget }{
-	wait:     budget{write: 10, read: 2, rounds: 7},
-	decision: budget{write: 3, read: 3, rounds: 5},
+	wait:     budget{write: 11, read: 2, rounds: 7},
+	decision: budget{write: 4, read: 3, rounds: 5},
 	resumed:  budget{write: 5, read: 5, rounds: 8},
 }
 

@@ -15,8 +15,10 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Heads as they are stored: ours is testHead(2, 0), theirs a rival's version 2.
+// Heads as they are stored: before is testHead(1, 0), ours testHead(2, 0), theirs a
+// rival's version 2.
 const (
+	before = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head1 + `"},"v":{"N":"1"}}`
 	ours   = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + head2 + `"},"v":{"N":"2"}}`
 	theirs = `{"pk":{"S":"T#acme#t1"},"sk":{"S":"H"},"h":{"B":"` + headRival + `"},"v":{"N":"2"}}`
 )
@@ -38,6 +40,10 @@ func TestHeadWriteUnderFaults(t *testing.T) {
 		{"our own head, written by an earlier call", []reply{conflict(ours)}, testHead(2, 0), false, ""},
 		{"the endpoint does not return the item", []reply{conflict(""), {body: `{"Item":` + theirs + `}`}}, rival, false, ""},
 		{"there is no head", []reply{conflict(""), done}, thread.Head{}, false, ""},
+		{"there was no head, and then the one before ours", []reply{conflict(""), {body: `{"Item":` + before + `}`}, done}, thread.Head{}, true, ""},
+		{"there was no head, then the one before ours, then a rival's", []reply{conflict(""), {body: `{"Item":` + before + `}`}, conflict(theirs)}, rival, false, ""},
+		{"no response, no head, then the one before ours, then ours", []reply{lost, conflict(""), {body: `{"Item":` + before + `}`}, conflict(ours)}, thread.Head{}, true, ""},
+		{"the one before ours comes and goes", []reply{conflict(""), {body: `{"Item":` + before + `}`}, conflict(""), {body: `{"Item":` + before + `}`}}, thread.Head{}, false, core.CodeUnavailable},
 
 		{"no response, but applied", []reply{lost, conflict(ours)}, thread.Head{}, true, ""},
 		{"no response, applied, and the item is not returned", []reply{lost, conflict(""), {body: `{"Item":` + ours + `}`}}, thread.Head{}, true, ""},

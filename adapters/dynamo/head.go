@@ -39,19 +39,28 @@ func (s *Store) putHead(ctx context.Context, key core.ThreadKey, pk types.Attrib
 		input.ConditionExpression = aws.String("v = :v")
 		input.ExpressionAttributeValues = item{":v": number(next.Version - 1)}
 	}
-	met, err := s.threads.put(ctx, fmt.Sprintf("write head of %s version %d", key, next.Version), input)
-	if err != nil {
-		return store.Outcome{}, err
+	doing, unanswered := fmt.Sprintf("write head of %s version %d", key, next.Version), false
+	for range 2 {
+		met, err := s.threads.put(ctx, doing, input)
+		if err != nil {
+			return store.Outcome{}, err
+		}
+		if met == nil {
+			return store.Outcome{Written: true}, nil
+		}
+		stored, err := decodeHead(key, met.item)
+		if err != nil {
+			return store.Outcome{}, err
+		}
+		unanswered = unanswered || met.unanswered
+		if unanswered && bytes.Equal(blobOf(it, attrHead), blobOf(met.item, attrHead)) {
+			return store.Outcome{Written: true}, nil
+		}
+		if stored.Version != next.Version-1 {
+			return store.Outcome{Head: stored}, nil
+		}
+		// There was no head, so that none came back, and the one before next was
+		// written until it was looked for: it refuses nothing.
 	}
-	if met == nil {
-		return store.Outcome{Written: true}, nil
-	}
-	stored, err := decodeHead(key, met.item)
-	if err != nil {
-		return store.Outcome{}, err
-	}
-	if met.unanswered && bytes.Equal(blobOf(it, attrHead), blobOf(met.item, attrHead)) {
-		return store.Outcome{Written: true}, nil
-	}
-	return store.Outcome{Head: stored}, nil
+	return store.Outcome{}, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", doing)
 }

@@ -37,6 +37,8 @@ const (
 	attrAt       = "s"
 	attrExpires  = "x"
 	attrRevision = "r"
+	attrTenant   = "w"
+	attrSince    = "o"
 )
 
 // headName is the sort key of a HEAD, pointerName that of a pointer. No record
@@ -89,6 +91,10 @@ func encodeHead(pk types.AttributeValue, key core.ThreadKey, h *thread.Head) ite
 	if h.DueAt > 0 {
 		it[attrShard] = number(store.Shard(key))
 		it[attrDue] = number(h.DueAt)
+	}
+	if since := h.WaitsSince(); since > 0 {
+		it[attrTenant] = text(waitingPartition(key.Tenant))
+		it[attrSince] = text(waitingSort(store.Waiting{Thread: key.Thread, Since: since}))
 	}
 	return it
 }

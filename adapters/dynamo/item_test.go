@@ -158,6 +158,15 @@ func TestForeignKeyInTheIndexIsCorrupt(t *testing.T) {
 	}
 }
 
+func TestForeignKeyAmongWhatWaitsIsCorrupt(t *testing.T) {
+	for _, sorted := range []string{"", "7", "7#", "x#t1", "7#a#b", "-#t1", "99999999999999999999#t1"} {
+		s, _ := scripted(t, reply{body: `{"Items":[{"o":{"S":"` + sorted + `"}}]}`})
+		if _, err := s.Waiting(context.Background(), "acme", nil, 10); core.CodeOf(err) != core.CodeCorrupt {
+			t.Errorf("Waiting with the key %q returns the error %v, want code %q", sorted, err, core.CodeCorrupt)
+		}
+	}
+}
+
 func TestDuePolicyIsTwoMinutesRoundedToTheMinute(t *testing.T) {
 	if p := New(nil, Options{}).DuePolicy(); p.Grace != 120_000 || p.Round != 60_000 {
 		t.Errorf("grace %d ms, round %d ms, want 120000 and 60000", p.Grace, p.Round)

@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // metered returns a store whose requests are counted and get the replies.
@@ -30,6 +32,12 @@ func TestMeterCountsWrites(t *testing.T) {
 	head := func(version uint64, due int64) func(s *Store) error {
 		return func(s *Store) error {
 			_, err := s.Commit(ctx, key, store.Commit{Head: testHead(version, due)})
+			return err
+		}
+	}
+	waiting := func(version uint64, since int64) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := s.Commit(ctx, key, store.Commit{Head: waitingHead(t, version, since)})
 			return err
 		}
 	}
@@ -53,6 +61,9 @@ func TestMeterCountsWrites(t *testing.T) {
 		{"a head that gets due, stays, moves and is done",
 			[]reply{done, done, done, done, done}, []func(*Store) error{head(1, 0), head(2, 60_000), head(3, 60_000), head(4, 120_000), head(5, 0)},
 			map[string]dynamotest.Units{"head": {Write: 5, Calls: 5}, "index": {Write: 4}}},
+		{"a head that waits for a person, goes on waiting, and is decided",
+			[]reply{done, done, done, done}, []func(*Store) error{waiting(1, 500), waiting(2, 500), waiting(3, 900), head(4, 0)},
+			map[string]dynamotest.Units{"head": {Write: 4, Calls: 4}, "index": {Write: 4}}},
 		{"an index write of a refused head is none", []reply{conflict(theirs)}, []func(*Store) error{head(2, 60_000)},
 			map[string]dynamotest.Units{"head": {Write: 1, Calls: 1}}},
 		{"the item that refused is known from then on",
@@ -175,4 +186,22 @@ func TestMeterCountsSequentialRoundTrips(t *testing.T) {
 			})
 		})
 	}
+}
+
+// waitingHead is the head of a thread that waits for a person since a time.
+func waitingHead(t *testing.T, version uint64, since int64) thread.Head {
+	t.Helper()
+	var h thread.Head
+	for _, change := range []thread.Change{
+		thread.Enqueue{Dispatch: core.ID{0xdd}, Run: core.ID{0xaa}}, thread.TakeClaim{Worker: "w", Lease: 1},
+		thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1}, thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}},
+	} {
+		next, _, err := thread.Apply(h, thread.Transition{Now: since, CommitID: core.ID{0xc0}, Change: change})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h = next
+	}
+	h.Version, h.DueAt = version, 0
+	return h
 }

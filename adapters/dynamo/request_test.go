@@ -155,6 +155,22 @@ func TestReadRequests(t *testing.T) {
 			  "ExclusiveStartKey":{"g":{"N":"7"},"d":{"N":"59000"},"pk":{"S":"T#acme#t1"},"sk":{"S":"H"}}}`,
 		},
 		{
+			"what waits comes from its index",
+			func(s *Store) error { _, err := s.Waiting(ctx, "acme", nil, 100); return err },
+			`{"TableName":"threads","IndexName":"waiting","Limit":100,
+			  "KeyConditionExpression":"w = :w","ExpressionAttributeValues":{":w":{"S":"T#acme#"}}}`,
+		},
+		{
+			"and goes on behind a thread that may wait no more",
+			func(s *Store) error {
+				_, err := s.Waiting(ctx, "acme", &store.Waiting{Thread: "t1", Since: 1_700_000_000_000}, 100)
+				return err
+			},
+			`{"TableName":"threads","IndexName":"waiting","Limit":100,
+			  "KeyConditionExpression":"w = :w AND o > :o",
+			  "ExpressionAttributeValues":{":w":{"S":"T#acme#"},":o":{"S":"0000001700000000000#t1"}}}`,
+		},
+		{
 			"the log is read backwards",
 			func(s *Store) error { return drain(s.LogBackwards(ctx, key, 3, 18446744073709551615)) },
 			`{"TableName":"threads","ConsistentRead":true,"ScanIndexForward":false,

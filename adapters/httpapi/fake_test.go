@@ -31,6 +31,7 @@ type fake struct {
 	thread       func(core.Identity) (runtime.ThreadInfo, error)
 	messages     func(core.Identity, runtime.MessageQuery) (runtime.MessagePage, error)
 	run          func(core.Identity) (core.Run, error)
+	approvals    func(core.Identity, runtime.ApprovalQuery) (runtime.ApprovalPage, error)
 	cancelRun    func(core.Identity) error
 	cancelThread func(core.Identity) error
 	decide       func(mailbox.Deciding) (mailbox.Decided, error)
@@ -95,6 +96,14 @@ func (f *fake) ReadRun(_ context.Context, id core.Identity, run core.ID) (core.R
 		return core.Run{}, errAbsent
 	}
 	return f.run(id)
+}
+
+func (f *fake) Approvals(_ context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error) {
+	f.calls = append(f.calls, "Approvals")
+	if f.approvals == nil {
+		return runtime.ApprovalPage{}, nil
+	}
+	return f.approvals(id, q)
 }
 
 func (f *fake) CancelRun(_ context.Context, id core.Identity, run core.ID) error {

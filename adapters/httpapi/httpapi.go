@@ -50,6 +50,7 @@ func New(o Options) http.Handler {
 	a.mux.HandleFunc("POST /v1/runs/{run}/cancel", a.Handle(a.cancelRun))
 	a.mux.HandleFunc("POST /v1/runs/{run}/decision", a.Handle(a.decideRun))
 	a.mux.HandleFunc("GET /v1/runs/{run}/events/stream", a.Handle(a.followRun))
+	a.mux.HandleFunc("GET /v1/approvals", a.Handle(a.getApprovals))
 	for pattern, handler := range o.Mounts { // behind serve like the routes: identity and limits hold for them
 		a.mux.Handle(pattern, handler)
 	}

@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"encoding/base64"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -55,53 +52,24 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 	return nil
 }
 
-// messageQuery reads limit and cursor strictly: a misspelt cursor that was passed over
-// would show the first page again, for ever.
-func messageQuery(raw string) (runtime.MessageQuery, error) {
-	var q runtime.MessageQuery
-	values, err := url.ParseQuery(raw)
+func messageQuery(raw string) (q runtime.MessageQuery, err error) {
+	limit, cursor, err := pageQuery(raw)
 	if err != nil {
-		return q, core.Errorf(core.CodeInvalid, "query: %v", err)
+		return q, err
 	}
-	for name, given := range values {
-		if name != "limit" && name != "cursor" {
-			return q, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are limit, cursor", core.Excerpt(name))
-		}
-		if len(given) > 1 {
-			return q, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
-		}
-	}
-	if values.Has("limit") {
-		text := values.Get("limit")
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > 200 {
-			return q, core.Errorf(core.CodeInvalid, "limit %q is not a number from 1 to 200", core.Excerpt(text))
-		}
-	}
-	if values.Has("cursor") {
-		var ok bool
-		if q.After, ok = decodeCursor(values.Get("cursor")); !ok {
-			return q, core.Errorf(core.CodeInvalid, "cursor %q is not one that this route gave", core.Excerpt(values.Get("cursor")))
+	q.Limit = limit
+	if cursor != nil {
+		after, ok := decodeCursor(messagesCursor, *cursor)
+		q.After, err = strconv.ParseUint(after, 10, 64)
+		if !ok || err != nil {
+			return q, badCursor(*cursor)
 		}
 	}
 	return q, nil
 }
 
-// cursorKind keeps other cursors, and numbers made up by clients, out: what a cursor
-// says may then change without a client that depends on it.
-const cursorKind = "messages:"
-
 func encodeCursor(after uint64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorKind + strconv.FormatUint(after, 10)))
-}
-
-func decodeCursor(cursor string) (uint64, bool) {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return 0, false
-	}
-	number, ok := strings.CutPrefix(string(text), cursorKind)
-	after, err := strconv.ParseUint(number, 10, 64)
-	return after, ok && err == nil
+	return encodePlace(messagesCursor, strconv.FormatUint(after, 10))
 }
 
 // threadInfo is the wire form of a thread.

@@ -26,6 +26,9 @@ type Reader interface {
 	Messages(ctx context.Context, id core.Identity, thread string, q runtime.MessageQuery) (runtime.MessagePage, error)
 	// ReadRun reads a run, with the tickets that it waits for.
 	ReadRun(ctx context.Context, id core.Identity, run core.ID) (core.Run, error)
+	// Approvals lists the calls that wait for a person in the threads that the caller
+	// may read.
+	Approvals(ctx context.Context, id core.Identity, q runtime.ApprovalQuery) (runtime.ApprovalPage, error)
 	// Follow emits a run's events from its first until run_finish.
 	Follow(ctx context.Context, id core.Identity, run core.ID, listener runtime.Listener) error
 }

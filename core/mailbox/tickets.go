@@ -40,26 +40,54 @@ func (s *Service) Tickets(ctx context.Context, key core.ThreadKey, head thread.H
 	return tickets, nil
 }
 
+// Asked is a ticket that a person may decide on, with when it was asked, in unix
+// milliseconds, by the clock of whoever asked.
+type Asked struct {
+	core.Ticket
+	At int64
+}
+
+// Asked reads the tickets of the open run that wait for a person, in call order.
+// One whose record is missing is store.ErrCorrupt.
+func (s *Service) Asked(ctx context.Context, key core.ThreadKey, head thread.Head) ([]Asked, error) {
+	var asked []Asked
+	for _, t := range slices.SortedFunc(slices.Values(head.Tickets), func(a, b thread.Ticket) int { return cmp.Compare(a.Call, b.Call) }) {
+		if t.Kind != thread.TicketPerson || t.Decision != 0 {
+			continue
+		}
+		stored, err := s.ticketRecord(ctx, key, head, t)
+		if err != nil {
+			return nil, err
+		}
+		asked = append(asked, Asked{stored.Ticket, cmp.Or(stored.At, head.WaitsSince())})
+	}
+	return asked, nil
+}
+
 // readTicket reads one of the head's tickets. Its record was stored before the head
 // that names it, so one that is missing is damage, not lag. The key in the head is a
 // hash: that the record is of the same suspension is checked, not assumed.
 func (s *Service) readTicket(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (core.Ticket, error) {
+	stored, err := s.ticketRecord(ctx, key, head, t)
+	return stored.Ticket, err
+}
+
+func (s *Service) ticketRecord(ctx context.Context, key core.ThreadKey, head thread.Head, t thread.Ticket) (stored thread.TicketRecord, err error) {
 	name := store.SuspensionName(head.Run.ID, head.Run.Base-1, t.Call, t.ID)
 	record, ok, err := s.store.Get(ctx, key, name)
 	if err != nil {
-		return core.Ticket{}, fmt.Errorf("read ticket of call %d of run %s: %w", t.Call, head.Run.ID, err)
+		return stored, fmt.Errorf("read ticket of call %d of run %s: %w", t.Call, head.Run.ID, err)
 	}
 	if !ok {
-		return core.Ticket{}, fmt.Errorf("ticket %s is missing: %w", name, store.ErrCorrupt)
+		return stored, fmt.Errorf("ticket %s is missing: %w", name, store.ErrCorrupt)
 	}
-	var stored thread.TicketRecord
 	if err := s.records.Decode("ticket", record.Payload, &stored); err != nil {
-		return core.Ticket{}, fmt.Errorf("%s: %w", name, err)
+		return stored, fmt.Errorf("%s: %w", name, err)
 	}
 	if thread.TicketKey(head.Run.ID, stored.Suspension.ID) != t.ID {
-		return core.Ticket{}, fmt.Errorf("ticket %s is of suspension %q: %w", name, stored.Suspension.ID, store.ErrCorrupt)
+		return stored, fmt.Errorf("ticket %s is of suspension %q: %w", name, stored.Suspension.ID, store.ErrCorrupt)
 	}
-	return stored.Ticket, nil
+	return stored, nil
 }
 
 // readDecision reads the decision on one of the head's tickets, if there is one.

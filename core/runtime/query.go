@@ -1,6 +1,9 @@
 package runtime
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
 
 // MessageQuery selects a page of a thread's messages.
 type MessageQuery struct {
@@ -33,4 +36,33 @@ type ThreadInfo struct {
 	Status    core.RunStatus // of ActiveRun
 	Queued    int            // runs behind it
 	Messages  int            // as MessagePage.Total
+}
+
+// ApprovalQuery selects a page of the calls that wait for a person.
+type ApprovalQuery struct {
+	After *ApprovalCursor // a page's Next; nil: from the start
+	Limit int             // 1 to 200; 0: 50. More when one thread alone has more
+	Bytes int             // JSON of the page's tickets, 1 to 3,000,000; 0: 3,000,000. Those of one thread are always given
+}
+
+// ApprovalCursor is a place in the order of the threads that wait for a person:
+// those that have waited longest come first.
+type ApprovalCursor struct {
+	Since  int64 // unix milliseconds
+	Thread string
+}
+
+// Approval is a call that waits for a person.
+type Approval struct {
+	ThreadID string
+	RunID    core.ID
+	AgentID  string
+	Ticket   mailbox.Asked
+}
+
+// ApprovalPage is a page of the calls that wait for a person. It may have fewer
+// than its limit, and none, and still not be the last.
+type ApprovalPage struct {
+	Approvals []Approval      // of one thread together, in call order
+	Next      *ApprovalCursor // After of the next page; nil: there is none
 }

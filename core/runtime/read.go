@@ -10,8 +10,9 @@ import (
 
 // visible reads a thread on somebody's behalf. A thread of another user is
 // like one that does not exist, in the same words, so that nobody learns which ids
-// are taken. It is the one place where a read is refused: every read begins here,
-// or in the mailbox for what it writes.
+// are taken. It is the one place where a read is refused, but for lists, which leave
+// out what is not readable: every read begins here, or in the mailbox for what it
+// writes.
 func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string) (core.ThreadKey, thread.Head, error) {
 	key := core.ThreadKey{Tenant: r.tenantOf(id), Thread: threadID}
 	if err := key.Check(); err != nil {
@@ -21,12 +22,18 @@ func (r *Runtime) visible(ctx context.Context, id core.Identity, threadID string
 	switch {
 	case err != nil:
 		return key, head, err
-	case !head.Exists() || head.Owner != "" && head.Owner != id.User:
+	case !head.Exists() || !readable(id, head):
 		return key, head, core.Errorf(core.CodeNotFound, "thread %s not found", threadID)
 	case head.Deleted:
 		return key, head, core.Errorf(core.CodeDeleted, "thread %s was deleted", threadID)
 	}
 	return key, head, nil
+}
+
+// readable reports whether a thread of the identity's tenant is for its user to read:
+// one that belongs to nobody, or to that user.
+func readable(id core.Identity, head thread.Head) bool {
+	return head.Owner == "" || head.Owner == id.User
 }
 
 // tenantOf is the tenant that an identity is of. Where everything is one program's own,

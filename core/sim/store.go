@@ -303,6 +303,23 @@ func later(a, b store.Overdue) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Key.Thread, b.Key.Thread))
 }
 
+// Waiting implements [store.Lists].
+func (b backend) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (found []store.Waiting, err error) {
+	order := func(a, b store.Waiting) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), strings.Compare(a.Thread, b.Thread))
+	}
+	err = b.one(ctx, SiteGet, "", func() {
+		for _, p := range b.host.world.partitions {
+			w := store.Waiting{Thread: p.key.Thread, Since: p.head.WaitsSince()}
+			if p.key.Tenant == tenant && w.Since != 0 && (after == nil || order(w, *after) > 0) {
+				found = append(found, w)
+			}
+		}
+	})
+	slices.SortFunc(found, order)
+	return found[:min(len(found), limit)], err
+}
+
 // Records implements [store.Lists].
 func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) (found []store.Record, err error) {
 	err = b.one(ctx, SiteGet, prefix, func() {

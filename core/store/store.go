@@ -106,8 +106,20 @@ type Due interface {
 	DuePolicy() thread.DuePolicy
 }
 
+// Waiting is a thread whose open run waits for a person.
+type Waiting struct {
+	Thread string
+	Since  int64 // its head's WaitsSince, unix milliseconds
+}
+
 // Lists returns what a person looks through. It may lag.
 type Lists interface {
+	// Waiting lists threads of a tenant whose head has a WaitsSince, longest
+	// waiting first and in the order of their names where that is the same, at most
+	// limit of them, behind after, which is the last of the page before or was (nil:
+	// from the start). A listed thread may wait no more, which its head says; one
+	// that waits is listed eventually.
+	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
 	// Records lists a thread's records whose name starts with prefix, in order
 	// of name, after the name after, at most limit.
 	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]Record, error)

@@ -148,6 +148,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	if ByHolder(t.Change) {
 		n.HolderCommitID = t.CommitID
 	}
+	n.noteWaits(t.Now)
 	n.DueAt = n.due(h.DueAt, t)
 	if n.bound() > MaxSize {
 		if size := n.Size(); size > MaxSize {

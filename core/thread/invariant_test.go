@@ -103,6 +103,11 @@ type checker func(ok bool, format string, args ...any)
 
 // checkOrder is what holds between a head and the next.
 func checkOrder(check checker, h, n thread.Head, t thread.Transition, r thread.Result) {
+	person := n.Open() && slices.ContainsFunc(n.Tickets, func(k thread.Ticket) bool { return k.Kind == thread.TicketPerson && k.Decision == 0 })
+	check(person == (n.WaitsSince() != 0), "it waits for a person since %d", n.WaitsSince())
+	if was := h.WaitsSince(); was != 0 && person && h.Run.ID == n.Run.ID {
+		check(n.WaitsSince() == was, "it waits since %d, and not since %d any more", n.WaitsSince(), was)
+	}
 	check(n.Version == h.Version+1 && n.CommitID == t.CommitID, "version %d after %d", n.Version, h.Version)
 	check(n.Epoch >= h.Epoch && n.Fence >= h.Fence && n.Seq >= h.Seq, "epoch, fence or sequence fell")
 	check(n.Closing >= h.Closing && n.Schema >= h.Schema, "closing or schema fell")

@@ -153,7 +153,13 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	for _, n := range notifies {
 		fmt.Fprintf(b, "  notify %s of %s\n", parentText(&n.Parent), trim(n.Child[:]))
 	}
+	if since := h.WaitsSince(); since != 0 {
+		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))
+	}
 	for _, e := range h.Extensions {
+		if e.Tag == 1 && h.WaitsSince() != 0 {
+			continue // that is what WaitsSince reads
+		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}
 	if len(h.Recent) > 0 {

@@ -49,14 +49,15 @@ func (w wireItem) size() int {
 }
 
 func (w wireItem) seen() seen {
-	due := ""
-	if shard, ok := w.value("g"); ok && shard.N != nil {
-		at, _ := w.value("d")
-		if at.N != nil {
-			due = *shard.N + "/" + *at.N
-		}
+	return seen{size: w.size(), keys: [...]string{w.pair("g", "d"), w.pair("w", "o")}}
+}
+
+// pair is the key of an index, empty when the item has no entry there.
+func (w wireItem) pair(hash, sorted string) string {
+	if w[hash] == nil || w[sorted] == nil {
+		return ""
 	}
-	return seen{size: w.size(), due: due}
+	return string(w[hash]) + string(w[sorted])
 }
 
 // numberSize is one byte, and one more for every two significant digits, and

@@ -24,8 +24,8 @@ import (
 //     be as large as the new one. A HEAD hardly changes its size.
 //   - A put whose condition fails costs what the write would have cost.
 //   - A deletion is one write unit per started KB of what it deletes, at least one.
-//   - The due index costs one unit when its entry appears or disappears, two when
-//     its key changes (a delete and an insert), none when it stays; under kind
+//   - An index costs one unit when its entry appears or disappears, two when its
+//     key changes (a delete and an insert), none when it stays; under kind
 //     "index".
 //   - A read costs one unit per started 4 KB of what it returns (a query: of the
 //     sum of a page), at least one; half of that when eventually consistent.
@@ -66,10 +66,10 @@ type Units struct {
 type itemKey struct{ pk, sk string }
 
 // seen is what the meter remembers of an item: its size in bytes, and its key in
-// the due index, empty if it has none.
+// each of the indexes due and waiting, empty if it has none.
 type seen struct {
 	size int
-	due  string
+	keys [2]string
 }
 
 // NewMeter returns a meter in front of next.
@@ -218,17 +218,19 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 		return
 	}
 	m.items[key] = after
-	switch {
-	case before.due == after.due:
-	case before.due == "" || after.due == "":
-		m.add("index", Units{Write: 1})
-	default:
-		m.add("index", Units{Write: 2})
+	for i, key := range after.keys {
+		switch {
+		case before.keys[i] == key:
+		case before.keys[i] == "" || key == "":
+			m.add("index", Units{Write: 1})
+		default:
+			m.add("index", Units{Write: 2})
+		}
 	}
 }
 
 // deleteItem costs what a write of the deleted item does; of one that the meter
-// did not see, one unit. No item of the due index is ever deleted.
+// did not see, one unit. No item of an index is ever deleted.
 func (m *Meter) deleteItem(it wireItem, failed bool, stands wireItem) {
 	key := itemKey{it.text("pk"), it.text("sk")}
 	if stands != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // schema describes the table of threads: on-demand, string keys pk and sk, and the sparse
-// index "due" (g, d; keys only). template.yaml deploys the same, with attribute
+// indexes "due" (g, d) and "waiting" (w, o), of keys only. template.yaml deploys the same, with attribute
 // x as its time to live.
 func schema(table string) *dynamodb.CreateTableInput {
 	key := func(hash, sorted string) []types.KeySchemaElement {
@@ -30,12 +30,17 @@ func schema(table string) *dynamodb.CreateTableInput {
 			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS},
 			{AttributeName: aws.String("g"), AttributeType: types.ScalarAttributeTypeN},
 			{AttributeName: aws.String("d"), AttributeType: types.ScalarAttributeTypeN},
+			{AttributeName: aws.String("w"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("o"), AttributeType: types.ScalarAttributeTypeS},
 		},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  aws.String("due"),
-			KeySchema:  key("g", "d"),
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		}},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{index("due", key("g", "d")), index("waiting", key("w", "o"))},
+	}
+}
+
+func index(name string, keys []types.KeySchemaElement) types.GlobalSecondaryIndex {
+	return types.GlobalSecondaryIndex{
+		IndexName: aws.String(name), KeySchema: keys,
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 	}
 }
 

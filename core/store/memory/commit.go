@@ -58,6 +58,7 @@ func (s *Store) write(key core.ThreadKey, c store.Commit, records []store.Record
 	} else {
 		delete(index, key)
 	}
+	s.indexWaiting(key, c.Head.WaitsSince())
 }
 
 // taken lists those of the pointers that hold another value.

@@ -20,6 +20,7 @@ type Store struct {
 	threads  map[core.ThreadKey]*contents
 	due      [store.Shards]map[core.ThreadKey]int64
 	pointers map[pointer][]byte
+	waiting  map[string]map[string]int64 // by tenant and thread
 
 	profiles map[string]*state.MemoryProfiles // by tenant
 	configs  map[string][]byte                // by hash
@@ -40,7 +41,7 @@ var _ store.Backend = (*Store)(nil)
 func New() *Store {
 	s := &Store{
 		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
-		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+		waiting: map[string]map[string]int64{}, profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
 	}
 	for shard := range s.due {
 		s.due[shard] = map[core.ThreadKey]int64{}

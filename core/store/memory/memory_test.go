@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/reveille-run/reveille/core"
@@ -41,4 +42,10 @@ func TestNothingIsSharedWithTheCaller(t *testing.T) {
 	if read, _ := s.Head(ctx, key); read.Pending[0].Priority != 7 {
 		t.Errorf("after the writer changed its head the stored priority is %d, want 7", read.Pending[0].Priority)
 	}
+}
+
+var histories = flag.Int("linear.histories", 100, "histories to check")
+
+func TestHistoriesAreLinearizable(t *testing.T) {
+	storetest.Linearizable(t, func(*testing.T) store.Backend { return memory.New() }, *histories)
 }

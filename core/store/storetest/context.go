@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
@@ -31,6 +32,7 @@ func cancelledContextIsAnError(p *probe) {
 		{"Pointer", func() error { _, _, err := p.b.Pointer(ctx, p.tenant, "n"); return err }},
 		{"Overdue", func() error { _, err := p.b.Overdue(ctx, 0, 1, nil, 1); return err }},
 		{"Records", func() error { _, err := p.b.Records(ctx, key, "M#", "", 1); return err }},
+		{"Waiting", func() error { _, err := p.b.Waiting(ctx, p.tenant, nil, 1); return err }},
 		{"ReadProfile", func() error { _, err := p.b.ReadProfile(ctx, p.tenant, profile); return err }},
 		{"WriteProfile", func() error {
 			_, err := p.b.WriteProfile(ctx, p.tenant, profile, json.RawMessage("2"), state.AnyRevision)
@@ -48,4 +50,34 @@ func cancelledContextIsAnError(p *probe) {
 	}
 	p.wantProfile(p.tenant, profile, `1`, revision)
 	p.wantNoSnapshot(p.tenant)
+}
+
+// aCancelledLogIsNeverShort: a log whose context ends while it is ranged over shows
+// all of its records, or an error that wraps the context's, and never fewer without
+// a word.
+func aCancelledLogIsNeverShort(p *probe) {
+	key, _ := p.longLog()
+	reads := map[string]func(ctx context.Context) iter.Seq2[store.Record, error]{
+		"Log": func(ctx context.Context) iter.Seq2[store.Record, error] { return p.b.Log(ctx, key, 0, longLog) },
+		"LogBackwards": func(ctx context.Context) iter.Seq2[store.Record, error] {
+			return p.b.LogBackwards(ctx, key, 0, longLog)
+		},
+	}
+	for method, read := range reads {
+		ctx, cancel := context.WithCancel(p.ctx)
+		seen := 0
+		var last error
+		for _, err := range read(ctx) {
+			if last = err; err != nil {
+				break
+			}
+			if seen++; seen == 3 {
+				cancel()
+			}
+		}
+		if seen != longLog && !errors.Is(last, context.Canceled) {
+			p.t.Errorf("%s whose context ends behind the third of %d records ends after %d with the error %v, want one that wraps context.Canceled", method, longLog, seen, last)
+		}
+		cancel()
+	}
 }

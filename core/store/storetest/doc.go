@@ -11,8 +11,12 @@
 // through its interface.
 //
 // [Options] tells the suite what a backend cannot do exactly: how far it rounds
-// due times, how long its lists lag, how large a payload may be, and how to stop
-// a Commit between two of its writes.
+// due times, how long its lists lag, how large a payload may be, how to stop a
+// Commit between two of its writes, and how to find what it has stored once its
+// process is gone.
+//
+// [Linearizable] looks at what no clause does: what several clients at once are
+// answered must be what one of them after the other could have been.
 //
 // [Faulty] is for the tests of what uses a store: a way to a right backend on
 // which things go wrong as the test says.

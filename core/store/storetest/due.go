@@ -91,6 +91,8 @@ func mostOverdueFirst(p *probe) {
 		{35, 10, want[:3]},
 		{35, 2, want[:2]},
 		{5, 10, nil},
+		{60, 0, nil},
+		{60, -1, nil},
 	}
 	shard := store.Shard(keys[0])
 	for _, tt := range tests {

@@ -21,6 +21,13 @@ func ExampleRun() {
 	}
 }
 
+// A hundred histories take a second of a backend in memory.
+func ExampleLinearizable() {
+	_ = func(t *testing.T) { // func TestHistoriesAreLinearizable(t *testing.T)
+		storetest.Linearizable(t, func(t *testing.T) store.Backend { return memory.New() }, 100)
+	}
+}
+
 // A backend that indexes due times by the minute and whose lists lag says so. One without
 // transactions says how the suite can stop a Commit on its way.
 func ExampleOptions_Run() {

@@ -43,6 +43,7 @@ type Faulty struct {
 	OnLogBackwards func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
 	OnPointer      func(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
 	OnRecords      func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
+	OnWaiting      func(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error)
 	OnOverdue      func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
 
 	OnReadProfile   func(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
@@ -56,11 +57,11 @@ type Faulty struct {
 // Operation is one call of a store, as Around sees it.
 type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
-	Key    core.ThreadKey // of a pointer or profile the tenant alone; of Overdue and snapshots nothing
+	Key    core.ThreadKey // of a pointer, profile or Waiting the tenant alone; of Overdue and snapshots nothing
 	// Name is that of the record or pointer, the prefix of Records, and for a log
 	// the name of the record at from. Of a profile it is "namespace/key", of
-	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads and
-	// Overdue.
+	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads,
+	// Overdue and Waiting.
 	Name    string
 	Records []store.Record // what Put or Commit writes
 	Head    thread.Head    // what Commit writes
@@ -209,6 +210,22 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	}
 	for i, record := range list {
 		list[i] = f.found(op, record)
+	}
+	return list, nil
+}
+
+// Waiting implements [store.Lists].
+func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) (list []store.Waiting, err error) {
+	method := f.OnWaiting
+	if method == nil {
+		method = f.Backend.Waiting
+	}
+	err = f.around(ctx, Operation{Method: "Waiting", Key: core.ThreadKey{Tenant: tenant}}, func(ctx context.Context) (err error) {
+		list, err = method(ctx, tenant, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -64,6 +64,8 @@ func calls(ctx context.Context, b store.Backend) (errs []error) {
 	note(err)
 	_, err = b.Overdue(ctx, store.Shard(t1), 1, nil, 9)
 	note(err)
+	_, err = b.Waiting(ctx, "acme", nil, 9)
+	note(err)
 	_, err = b.WriteProfile(ctx, "acme", locale, json.RawMessage(`1`), 0)
 	note(err)
 	_, err = b.ReadProfile(ctx, "acme", locale)
@@ -91,7 +93,7 @@ func TestAroundSeesEveryOperation(t *testing.T) {
 	want := []string{
 		"Commit acme/t1  1 1 true", "Put acme/t1 M#000000000002 1 0 true", "Head acme/t1  0 0 false", "Get acme/t1 M#000000000001 0 0 false",
 		"Log acme/t1 M#000000000001 0 0 false", "LogBackwards acme/t1 M#000000000001 0 0 false", "Pointer acme/ p 0 0 false",
-		"Records acme/t1 M# 0 0 false", "Overdue /  0 0 false",
+		"Records acme/t1 M# 0 0 false", "Overdue /  0 0 false", "Waiting acme/  0 0 false",
 		"WriteProfile acme/ locale/alice 0 0 false", "ReadProfile acme/ locale/alice 0 0 false", "ProfileKeys acme/ locale/a 0 0 false",
 		"DeleteProfile acme/ locale/alice 0 0 false", "PutSnapshot / hash 0 0 false", "Snapshot / hash 0 0 false",
 	}

@@ -20,6 +20,7 @@ var headClauses = []clause{
 	{"OneOfRacingWritersWins", oneOfRacingWritersWins},
 	{"HeadIsReadBackAtOnce", headIsReadBackAtOnce},
 	{"FullHeadRoundTrips", fullHeadRoundTrips},
+	{"TheLargestHeadRoundTrips", theLargestHeadRoundTrips},
 	{"ManyThreadsAtOnce", manyThreadsAtOnce},
 	{"CancelledContextIsAnError", cancelledContextIsAnError},
 }
@@ -135,6 +136,21 @@ func fullHeadRoundTrips(p *probe) {
 	if diff := cmp.Diff(fullHead(1), got.Head); diff != "" {
 		p.t.Errorf("the stored head that Commit returns (-want +got):\n%s", diff)
 	}
+}
+
+// theLargestHeadRoundTrips: a head may have thread.MaxSize bytes.
+func theLargestHeadRoundTrips(p *probe) {
+	key := p.key("t")
+	h := fullHead(1)
+	h.DueAt = 0
+	for h.Size() < thread.MaxSize {
+		h.Extensions[0].Value = append(h.Extensions[0].Value, 'x')
+	}
+	if h.Size() != thread.MaxSize {
+		p.t.Fatalf("the head of this test has %d bytes, want %d", h.Size(), thread.MaxSize)
+	}
+	p.set(key, h)
+	p.wantHead(key, h)
 }
 
 // manyThreadsAtOnce writes as workers do: serial within a thread, all threads

@@ -71,6 +71,15 @@ func keysThatFailCheckAreInvalid(p *probe) {
 	}
 	_, _, getErr := p.b.Pointer(p.ctx, "a#b", "n")
 	p.wantInvalid("Pointer", core.ThreadKey{Tenant: "a#b"}, getErr)
+	for _, tenant := range []string{"", "a#b", "a/b", "a\x00b", ".", strings.Repeat("x", core.MaxNameLength+1)} {
+		_, waitingErr := p.b.Waiting(p.ctx, tenant, nil, 1)
+		p.wantInvalid("Waiting", core.ThreadKey{Tenant: tenant}, waitingErr)
+	}
+	for _, shard := range []int{-1, store.Shards} {
+		if _, err := p.b.Overdue(p.ctx, shard, 1, nil, 1); core.CodeOf(err) != core.CodeInvalid {
+			p.t.Errorf("Overdue of shard %d returns the error %v, want code %q", shard, err, core.CodeInvalid)
+		}
+	}
 }
 
 func (p *probe) wantInvalid(method string, key core.ThreadKey, err error) {

@@ -11,6 +11,7 @@ import (
 var limitClauses = []clause{
 	{"PutTakesNoMoreThanTheLimit", putTakesNoMoreThanTheLimit},
 	{"CommitTakesNoMoreThanTheLimit", commitTakesNoMoreThanTheLimit},
+	{"PointersTakeNoMoreThanTheLimit", pointersTakeNoMoreThanTheLimit},
 }
 
 // limit returns Options.MaxPayload, or skips the clause.
@@ -55,4 +56,21 @@ func commitTakesNoMoreThanTheLimit(p *probe) {
 	largest := store.Record{Name: store.LogName(2), Fence: 1, Payload: noise(limit)}
 	p.commit(key, store.Commit{Pointers: []store.Pointer{pointer}, Records: []store.Record{logRecord(1, 1), largest}, Head: head(1, 1)})
 	p.wantRecord(key, largest)
+}
+
+// pointersTakeNoMoreThanTheLimit: a value over it is found before anything is sent.
+func pointersTakeNoMoreThanTheLimit(p *probe) {
+	limit, key := p.limit(), p.key("t")
+	small := store.Pointer{Name: "small", Value: []byte("v"), TTL: time.Hour}
+	tooLarge := store.Pointer{Name: "large", Value: noise(limit + 1), TTL: time.Hour}
+	got, err := p.b.Commit(p.ctx, key, store.Commit{
+		Pointers: []store.Pointer{small, tooLarge}, Records: []store.Record{logRecord(1, 1)}, Head: head(1, 1),
+	})
+	if !errors.Is(err, store.ErrTooLarge) || got.Written {
+		p.t.Errorf("Commit with a pointer of %d bytes, one over the limit, returns %+v, %v, want ErrTooLarge", limit+1, got, err)
+	}
+	p.wantNoPointer(p.tenant, "small")
+	p.wantNoPointer(p.tenant, "large")
+	p.wantNoRecord(key, store.LogName(1))
+	p.wantHead(key, thread.Head{})
 }

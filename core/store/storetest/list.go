@@ -35,6 +35,7 @@ func recordsAreListedInOrderOfName(p *probe) {
 	p.wantRecords(key, "R", "R#b", 1, "R#c")
 	p.wantRecords(key, "T#", "", 10)
 	p.wantRecords(key, "R#", "", 0)
+	p.wantRecords(key, "R#", "", -1)
 	p.wantRecords(key, "", "", 10, "M#000000000001", "M#000000000002", "Q#1", "R#a", "R#ab", "R#b", "R#c", "S#a") // not the head
 	p.wantRecords(key, "", "Q#1", 2, "R#a", "R#ab")
 	p.wantRecords(p.key("never-written"), "", "", 10)

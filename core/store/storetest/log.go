@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,8 @@ var logClauses = []clause{
 	{"LogIsReadBackwardsToo", logIsReadBackwardsToo},
 	{"LogBackwardsMayBeLeftAndWrittenTo", logBackwardsMayBeLeftAndWrittenTo},
 	{"LogBackwardsOfManyRecords", logBackwardsOfManyRecords},
+	{"LogBackwardsIsTheLogTheOtherWay", logBackwardsIsTheLogTheOtherWay},
+	{"ACancelledLogIsNeverShort", aCancelledLogIsNeverShort},
 	{"ReadLogFindsGaps", readLogFindsGaps},
 }
 
@@ -154,6 +157,25 @@ func logIsReadBackwardsToo(p *probe) {
 	p.wantBackwards(key, 0, 999_999_999_999, 100, 10, 6, 5, 3, 2, 1, 0)
 	p.wantBackwards(key, 5, 1<<64-1, 100, 10, 6, 5)
 	p.wantBackwards(p.key("never-written"), 1, 10)
+}
+
+// logBackwardsIsTheLogTheOtherWay compares all ranges of a log with gaps.
+func logBackwardsIsTheLogTheOtherWay(p *probe) {
+	key := p.key("t")
+	for _, seq := range []uint64{0, 1, 2, 9, 10, 11, 99, 100, 1000} {
+		p.put(key, logRecord(seq, 1+seq%3))
+	}
+	bounds := []uint64{0, 1, 3, 9, 10, 12, 100, 999, 1001, thread.MaxSeq, 1<<64 - 1}
+	for _, from := range bounds {
+		for _, to := range bounds {
+			there := collect(p.t, p.b.Log(p.ctx, key, from, to))
+			back := collect(p.t, p.b.LogBackwards(p.ctx, key, from, to))
+			slices.Reverse(back)
+			if diff := diffRecords(there, back); diff != "" {
+				p.t.Errorf("LogBackwards(%d, %d) has other records than Log (-Log +LogBackwards):\n%s", from, to, diff)
+			}
+		}
+	}
 }
 
 func readLogFindsGaps(p *probe) {

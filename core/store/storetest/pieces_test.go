@@ -31,6 +31,7 @@ type pieces struct {
 	skipsRefused  bool // a refused record is no reason to leave the head alone
 	keepsTheFence bool // equal bytes are not written again under a higher fence
 	lostIsError   bool // a refused head is an error
+	shares        bool // values are not copied on their way in and out
 	strictRepeat  bool // a pointer that exists is taken, whatever its value
 
 	waits int64 // the head is followed by nothing until so many readers looked at it
@@ -102,9 +103,9 @@ func (p *pieces) putPointers(ctx context.Context, key core.ThreadKey, c store.Co
 		at := key.Tenant + "/" + pointer.Name
 		stored, ok := p.pointers[at]
 		if !ok {
-			p.pointers[at] = pointer.Value
+			p.pointers[at] = p.own(pointer.Value)
 		} else if p.strictRepeat || !bytes.Equal(stored, pointer.Value) {
-			out.Taken = append(out.Taken, store.Pointer{Name: pointer.Name, Value: stored})
+			out.Taken = append(out.Taken, store.Pointer{Name: pointer.Name, Value: p.own(stored)})
 		}
 	}
 	if p.forgetsTaken {
@@ -158,7 +159,15 @@ func (p *pieces) Pointer(ctx context.Context, tenant, name string) ([]byte, bool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	value, ok := p.pointers[tenant+"/"+name]
-	return value, ok, nil
+	return p.own(value), ok, nil
+}
+
+// own is a copy of a value that comes or goes.
+func (p *pieces) own(value []byte) []byte {
+	if p.shares {
+		return value
+	}
+	return bytes.Clone(value)
 }
 
 // commitFaults are the mistakes of pieces.
@@ -174,6 +183,8 @@ var commitFaults = []fault{
 	broken("adoption keeps the old fence", "AnAdoptedRecordTakesTheFence", "fence=3", func(p *pieces) { p.keepsTheFence = true }),
 	broken("a refused head is an error", "ARepeatedCommitMeetsItself", "the same Commit again: ", func(p *pieces) { p.lostIsError = true }),
 	broken("a pointer meets itself", "AStoppedCommitIsRepeated", "nothing is taken or refused", func(p *pieces) { p.strictRepeat = true }),
+	broken("a writer's buffer is kept", "WhatAWriterChangesLaterIsNotStored", `returns "XXXXX"`, func(p *pieces) { p.shares = true }),
+	broken("a reader gets what is stored", "WhatAReaderChangesIsItsOwn", `returns "XXXXX"`, func(p *pieces) { p.shares = true }),
 	broken("limit is found on the way", "CommitTakesNoMoreThanTheLimit", "nobody put it", func(p *pieces) { p.lateLimit = 300 << 10 }),
 }
 

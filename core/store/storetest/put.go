@@ -20,6 +20,7 @@ var putClauses = []clause{
 	{"AbsentRecordIsNotOK", absentRecordIsNotOK},
 	{"PayloadsRoundTrip", payloadsRoundTrip},
 	{"ARecordOfTheFutureIsKept", aRecordOfTheFutureIsKept},
+	{"ARewriteHasItsOwnExpiry", aRewriteHasItsOwnExpiry},
 	{"TheHighestOfRacingFencesStays", theHighestOfRacingFencesStays},
 	{"OneOfRacingCreatorsWins", oneOfRacingCreatorsWins},
 }
@@ -190,6 +191,19 @@ func aRecordOfTheFutureIsKept(p *probe) {
 	record := store.Record{Name: "Q#1", Payload: []byte("a"), Expires: year2100}
 	p.put(key, record)
 	p.wantRecord(key, record)
+}
+
+// aRewriteHasItsOwnExpiry: what is kept for good is not lost with what stood there
+// before, and the other way round.
+func aRewriteHasItsOwnExpiry(p *probe) {
+	key := p.key("t")
+	const year2100 = 4_102_444_800
+	record := store.Record{Name: "R#1", Fence: 1, Version: 1, Payload: []byte("a"), Expires: year2100}
+	for version, expires := range []int64{year2100, year2100 + 7, 0, year2100, 0} {
+		record.Version, record.Expires = uint64(version+1), expires
+		p.put(key, record)
+		p.wantRecord(key, record)
+	}
 }
 
 func theHighestOfRacingFencesStays(p *probe) {

@@ -26,6 +26,9 @@ type Options struct {
 	// last error. It wraps what Overdue and Records may return late. Default:
 	// check is called once, there is no lag.
 	Eventually func(check func() error) error
+	// Reopen returns a backend on what the one given has stored, as another process
+	// has it that begins when this one is gone. Nil: what is stored is gone with it.
+	Reopen func(t *testing.T, b store.Backend) store.Backend
 	// Stop returns a context under which a Commit does its first writes only,
 	// that many of them, each of a pointer, a record or the head, and then fails
 	// with an error as if its process had died: nothing more of it reaches the
@@ -47,7 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Backend) {
 // clause uses a tenant of its own and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
-	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, profileClauses, configClauses} {
+	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, sharedClauses, keptClauses, profileClauses, configClauses} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})

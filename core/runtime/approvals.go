@@ -1,0 +1,132 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// How many threads of the index one page looks at, and how many of them at a time.
+// A user of a tenant that has many may so get a page that has nothing, and its
+// Next.
+const (
+	approvalsLooked = 200
+	approvalsAtOnce = 10
+)
+
+// Approvals lists the calls of a tenant's threads that wait for a person, longest
+// waiting first: in the threads that the caller may read, which are the caller's
+// own and those that belong to no user. Each is as its head says when the page is
+// read, so that what was decided is not shown any more, however late the index is;
+// what began to wait a moment ago may not be there yet. A thread that cannot be
+// read is left out, with a line in the log.
+//
+// A page costs the index, then for each of its threads the head, the run's record
+// and one record for each ticket.
+func (r *Runtime) Approvals(ctx context.Context, id core.Identity, q ApprovalQuery) (ApprovalPage, error) {
+	q, err := q.complete()
+	if err != nil {
+		return ApprovalPage{}, err
+	}
+	tenant := r.tenantOf(id)
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return ApprovalPage{}, err
+	}
+	page, size := ApprovalPage{Approvals: []Approval{}}, 0
+	for looked := 0; looked < approvalsLooked; looked += approvalsAtOnce {
+		waiting, err := r.store.Waiting(ctx, tenant, q.After.waiting(), approvalsAtOnce)
+		if err != nil {
+			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+		}
+		found, err := r.askedIn(ctx, id, tenant, waiting)
+		if err != nil {
+			return ApprovalPage{}, fmt.Errorf("list approvals: %w", err)
+		}
+		for i, asked := range found {
+			more := sizeOf(asked)
+			if len(page.Approvals) > 0 && (len(page.Approvals)+len(asked) > q.Limit || size+more > q.Bytes) {
+				page.Next = q.After
+				return page, nil
+			}
+			page.Approvals, size = append(page.Approvals, asked...), size+more
+			q.After = &ApprovalCursor{Since: waiting[i].Since, Thread: waiting[i].Thread}
+		}
+		if len(waiting) < approvalsAtOnce {
+			return page, nil
+		}
+	}
+	page.Next = q.After
+	return page, nil
+}
+
+// waiting is the cursor as the store has it.
+func (c *ApprovalCursor) waiting() *store.Waiting {
+	if c == nil {
+		return nil
+	}
+	return &store.Waiting{Thread: c.Thread, Since: c.Since}
+}
+
+// complete fills the defaults in, or refuses.
+func (q ApprovalQuery) complete() (ApprovalQuery, error) {
+	bounds, err := MessageQuery{Limit: q.Limit, Bytes: q.Bytes}.complete()
+	q.Limit, q.Bytes = bounds.Limit, bounds.Bytes
+	return q, err
+}
+
+// askedIn reads what threads wait for, side by side; nothing where a thread waits
+// no more, not since the time that the index says, or is another user's.
+func (r *Runtime) askedIn(ctx context.Context, id core.Identity, tenant string, waiting []store.Waiting) ([][]Approval, error) {
+	found := make([][]Approval, len(waiting))
+	group, _ := r.env.Group(ctx)
+	for i, w := range waiting {
+		group.Go(func(ctx context.Context) (err error) {
+			key := core.ThreadKey{Tenant: tenant, Thread: w.Thread}
+			found[i], err = r.asked(ctx, id, key, w.Since)
+			if code := core.CodeOf(err); code == core.CodeCorrupt || code == core.CodeSchema {
+				r.log.WarnContext(ctx, "a thread that waits for a person cannot be read", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+				err = nil
+			}
+			return err
+		})
+	}
+	return found, group.Wait()
+}
+
+// asked reads what one thread waits for.
+func (r *Runtime) asked(ctx context.Context, id core.Identity, key core.ThreadKey, since int64) ([]Approval, error) {
+	head, err := r.mailbox.Head(ctx, key)
+	if err != nil || head.WaitsSince() != since || !readable(id, head) {
+		return nil, err
+	}
+	tickets, err := r.mailbox.Asked(ctx, key, head)
+	if err != nil {
+		return nil, err
+	}
+	run, ok, err := r.mailbox.Run(ctx, key, head, head.Run.ID, head.Run.Dispatch)
+	if err == nil && !ok {
+		err = fmt.Errorf("run %s of a ticket is missing: %w", head.Run.ID, store.ErrCorrupt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Approval
+	for _, t := range tickets {
+		all = append(all, Approval{ThreadID: key.Thread, RunID: run.ID, AgentID: run.AgentID, Ticket: t})
+	}
+	return all, nil
+}
+
+// sizeOf is about how much JSON approvals are.
+func sizeOf(all []Approval) int {
+	const around = 256 // names, ids and times
+	size := 0
+	for _, a := range all {
+		ticket, _ := json.Marshal(a.Ticket.Ticket) // was read as JSON
+		size += around + len(ticket)
+	}
+	return size
+}

@@ -1,0 +1,140 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// A history is what clients ask of a few threads at the same time, and the
+// answers that they get.
+const (
+	historyClients    = 4
+	historyOperations = 50 // of each client
+	historyThreads    = 3
+)
+
+// checkTime is how long one history may take to be checked. Most take a
+// millisecond; one that takes this long counts as not accepted.
+const checkTime = 30 * time.Second
+
+// Linearizable records n histories of 4 clients with 50 operations each on three
+// threads of the backend, and fails unless each of them is linearizable: there is
+// an order of its operations, each at one moment between its call and its return,
+// in which a plain model of the contract gives the same answers. It checks what no
+// clause can that looks at one race alone: heads with refused writers who get the
+// current one back, records under all three conditions, pointers, logs, and
+// answers that were lost, whose writes may have happened or not, then or later.
+//
+// A Commit is one moment where the backend has transactions. Where it has none its
+// pointers and records are moments of their own, all before the head's: that is
+// what the contract promises, and all that is asked.
+//
+// It opens the backend once, and uses a tenant of its own for each history.
+func Linearizable(t *testing.T, open func(t *testing.T) store.Backend, n int) {
+	t.Helper()
+	seed := rand.Uint64()
+	made, err := histories(t.Context(), open(t), seed, n)
+	if err != nil {
+		t.Fatalf("history %d of %d: %v", made, n, err)
+	}
+	t.Logf("%d histories of %d operations are linearizable", made, historyClients*historyOperations)
+}
+
+// histories records and checks histories, some of them side by side, until one is
+// not accepted. made is its number, or n.
+func histories(ctx context.Context, backend store.Backend, seed uint64, n int) (made int, err error) {
+	f := &Faulty{Backend: backend, Around: loseResponses}
+	group, _ := env.System().Group(ctx)
+	var next, failed atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), n) {
+		group.Go(func(ctx context.Context) error {
+			for {
+				number := next.Add(1)
+				if number > int64(n) || ctx.Err() != nil {
+					return nil
+				}
+				if err := checkHistory(ctx, f, seed, number); err != nil {
+					failed.CompareAndSwap(0, number)
+					return err
+				}
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return int(failed.Load()), err
+	}
+	return n, nil
+}
+
+// checkHistory records one history and looks for an order that explains it.
+func checkHistory(ctx context.Context, b store.Backend, seed uint64, number int64) error {
+	h := &history{backend: b, tenant: fmt.Sprintf("linear.%x.%d", seed, number)}
+	recorded := make([][]porcupine.Operation, historyClients)
+	group, _ := env.System().Group(ctx)
+	for i := range recorded {
+		c := &client{history: h, number: i, random: rand.New(rand.NewPCG(seed, uint64(number)<<8|uint64(i)))}
+		group.Go(func(ctx context.Context) error {
+			err := c.run(ctx)
+			recorded[i] = c.recorded
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, operations := range contract.Partition(slices.Concat(recorded...)) {
+		switch porcupine.CheckOperationsTimeout(contract, operations, checkTime) {
+		case porcupine.Illegal:
+			return fmt.Errorf("no order of the operations on t%d explains the answers; those that the longest attempt does not reach are marked:\n%s", i, describeHistory(operations))
+		case porcupine.Unknown:
+			return fmt.Errorf("no order that explains the operations on t%d was found in %s:\n%s", i, checkTime, describeHistory(operations))
+		}
+	}
+	return nil
+}
+
+// describeHistory lists the operations on one thread in the order of their calls,
+// around the first that porcupine could not place.
+func describeHistory(operations []porcupine.Operation) string {
+	_, info := porcupine.CheckOperationsVerbose(contract, operations, checkTime)
+	placed := map[*operation]bool{}
+	for _, order := range slices.Concat(info.PartialLinearizationsOperations()...) {
+		if len(order) <= len(placed) {
+			continue
+		}
+		clear(placed)
+		for _, o := range order {
+			placed[o.Input.(*operation)] = true
+		}
+	}
+	slices.SortFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	first := slices.IndexFunc(operations, func(o porcupine.Operation) bool { return !placed[o.Input.(*operation)] })
+	const around = 30
+	var text strings.Builder
+	for _, o := range operations[max(0, first-around):min(len(operations), first+around)] {
+		in := o.Input.(*operation)
+		mark, until := " ", fmt.Sprint(o.Return)
+		if !placed[in] {
+			mark = "!"
+		}
+		if o.Return == math.MaxInt64 {
+			until = "?"
+		}
+		fmt.Fprintf(&text, "%s %d..%s client %d: %s\n", mark, o.Call, until, o.ClientId, in)
+	}
+	return text.String()
+}
