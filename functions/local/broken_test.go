@@ -24,7 +24,7 @@ func TestABrokenDeploymentEndsTheStart(t *testing.T) {
 		{"a model that nobody bound", func(p *agent.Parts) { p.Specs[0].Model = "gpt" },
 			`build runtime: resolving agent "demo": model "gpt" not found, known are: default`},
 		{"a plugin that is not there", func(p *agent.Parts) { p.Specs[0].Plugins = []string{"confrim"} },
-			`build runtime: resolving agent "demo": plugin "confrim" not found, known are: confirm`},
+			`build runtime: resolving agent "demo": plugin "confrim" not found, known are: permission`},
 		{"a tool that is not there", func(p *agent.Parts) { p.Specs[0].ExcludedTools = []string{"dagner"} },
 			`build runtime: resolving agent "demo": tool "dagner" not found, known are: ask_user, danger, echo`},
 		{"a plugin without a handler", func(p *agent.Parts) { p.Plugins, p.Specs[0].Plugins = []plugin.Plugin{idle{}}, []string{"idle"} },
