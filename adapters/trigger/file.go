@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
@@ -166,4 +167,20 @@ func members(at string, raw json.RawMessage, take map[string]func(json.RawMessag
 func kind(at string) string {
 	name, _, _ := strings.Cut(at[strings.LastIndexByte(at, '.')+1:], "[")
 	return name
+}
+
+// Read reads the triggers that a setting names: a file, or the JSON itself, which
+// begins with a brace. Empty: there are none.
+func Read(setting string) ([]Trigger, error) {
+	switch {
+	case setting == "":
+		return nil, nil
+	case strings.HasPrefix(strings.TrimSpace(setting), "{"):
+		return Parse("REVEILLE_TRIGGERS", []byte(setting))
+	}
+	data, err := os.ReadFile(setting)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "REVEILLE_TRIGGERS: %w", err)
+	}
+	return Parse(setting, data)
 }
