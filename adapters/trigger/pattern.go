@@ -31,6 +31,12 @@ type test func(value any, present bool) bool
 const operators = "prefix, suffix, equals-ignore-case, exists, anything-but, numeric"
 
 func parsePattern(source json.RawMessage) (*pattern, error) {
+	if !json.Valid(source) {
+		return nil, at("filter", fmt.Errorf("is not JSON"))
+	}
+	if err := once("filter", source); err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(source))
 	d.UseNumber()
 	var value any
@@ -42,6 +48,38 @@ func parsePattern(source json.RawMessage) (*pattern, error) {
 		return nil, at("filter", fmt.Errorf("must be an object"))
 	}
 	return newPattern("filter", fields)
+}
+
+// once refuses a name that an object has twice, of which the last would count.
+func once(path string, raw json.RawMessage) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	open, err := d.Token()
+	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
+		return nil // valid JSON without names
+	}
+	seen := map[string]bool{}
+	for i := 0; d.More(); i++ {
+		inner := path + "[" + strconv.Itoa(i) + "]"
+		if open == json.Delim('{') {
+			token, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := token.(string)
+			if inner = path + "." + name; seen[name] {
+				return at(inner, fmt.Errorf("is given twice"))
+			}
+			seen[name] = true
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		if err := once(inner, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newPattern(path string, fields map[string]any) (*pattern, error) {
