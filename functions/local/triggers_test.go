@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,16 +33,8 @@ func serveTriggers(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s.Data = filepath.Join(t.TempDir(), "data.db")
-	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h.handler)
-	t.Cleanup(func() {
-		server.Close()
-		h.shutDown()
-	})
-	return server.URL
+	url, _ := serveSettings(t, s)
+	return url
 }
 
 // sample is the body and the headers with which a sample event comes over HTTP.

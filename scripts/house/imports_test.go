@@ -208,7 +208,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/trigger", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser}},
 	}
 	for _, test := range tests {
-		for _, p := range list(t, "-deps", test.target) {
+		for _, p := range list(t, "-tags", "lambda.norpc", "-deps", test.target) {
 			for _, never := range test.never {
 				if p.ImportPath == never || strings.HasPrefix(p.ImportPath, never+"/") {
 					t.Errorf("%s links %s", test.target, p.ImportPath)
