@@ -113,7 +113,10 @@ func TestEachSampleEventStartsOneRunInItsThread(t *testing.T) {
 				if f.Runs[0].ThreadID != tt.thread || f.Runs[0].Duplicate != duplicate || f.Runs[0].RunID != first.Runs[0].RunID {
 					t.Errorf("delivery %d: %+v, want thread %s, duplicate %v, run %s", i+1, f.Runs[0], tt.thread, duplicate, first.Runs[0].RunID)
 				}
-				get(t, url+"/v1/runs/"+f.Runs[0].RunID+"/events/stream") // until it ends
+				// Until it ends; the first event says the origin.
+				if _, stream := get(t, url+"/v1/runs/"+f.Runs[0].RunID+"/events/stream"); !strings.Contains(stream, `"agent_id":"demo","origin":"internal"`) {
+					t.Errorf("delivery %d: run_start does not say the run's origin: %s", i+1, stream)
+				}
 			}
 			lines := said(t, url, tt.thread)
 			if len(lines) != 4 || lines[0] != "user: "+tt.asked || lines[3] != "assistant: "+tt.last {
@@ -247,8 +250,9 @@ func (h *heard) Fire(_ context.Context, e incoming.Event) ([]mailbox.Receipt, er
 	return nil, h.fail
 }
 
-// ticking runs clocks of a schedule for so long, in time that is not real.
-func ticking(t *testing.T, expression string, clocks int, during func(*env.Env) time.Duration) []string {
+// ticking runs clocks of a schedule for so long, in time that is not real. The host's
+// own time is set ahead once, after so long, by so much.
+func ticking(t *testing.T, expression string, clocks int, lasting, after, by time.Duration) []string {
 	t.Helper()
 	var h heard
 	synctest.Test(t, func(t *testing.T) {
@@ -256,14 +260,22 @@ func ticking(t *testing.T, expression string, clocks int, during func(*env.Env) 
 		if err != nil {
 			t.Fatal(err)
 		}
+		began := time.Now()
 		e := env.System()
+		e.Now = func() time.Time {
+			now := time.Now()
+			if now.Sub(began) >= after {
+				return now.Add(by)
+			}
+			return now
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
 		for range clocks {
 			c := clock{Firer: &h, env: e, log: slog.New(slog.DiscardHandler), trigger: "tick", schedule: schedule}
 			wait.Go(func() { c.run(ctx) })
 		}
-		time.Sleep(during(e))
+		time.Sleep(lasting)
 		synctest.Wait()
 		cancel()
 		wait.Wait()
@@ -273,7 +285,7 @@ func ticking(t *testing.T, expression string, clocks int, during func(*env.Env) 
 
 // The time of the bubble begins at midnight, 2000-01-01.
 func TestAScheduleFiresAtItsMoments(t *testing.T) {
-	got := ticking(t, "rate(5 minutes)", 1, func(*env.Env) time.Duration { return 11 * time.Minute })
+	got := ticking(t, "rate(5 minutes)", 1, 11*time.Minute, 0, 0)
 	want := []string{
 		`00:05:00 tick 2000-01-01T00:05:00Z {"trigger":"tick","time":"2000-01-01T00:05:00Z"}`,
 		`00:10:00 tick 2000-01-01T00:10:00Z {"trigger":"tick","time":"2000-01-01T00:10:00Z"}`,
@@ -285,37 +297,32 @@ func TestAScheduleFiresAtItsMoments(t *testing.T) {
 
 // Two hosts say the same of a moment, so that it starts one run.
 func TestTwoClocksComeToTheSameEvent(t *testing.T) {
-	got := ticking(t, "cron(30 0 * * ? *)", 2, func(*env.Env) time.Duration { return time.Hour })
+	got := ticking(t, "cron(30 0 * * ? *)", 2, time.Hour, 0, 0)
 	one := `00:30:00 tick 2000-01-01T00:30:00Z {"trigger":"tick","time":"2000-01-01T00:30:00Z"}`
 	if diff := cmp.Diff([]string{one, one}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A machine that slept over a moment does not make up for it.
+// A machine that slept over a moment, here from 00:04 to 00:12, does not make up for it.
 func TestAMomentThatWasMissedIsNotMadeUpFor(t *testing.T) {
-	var mu sync.Mutex
-	var asleep time.Duration
-	got := ticking(t, "rate(5 minutes)", 1, func(e *env.Env) time.Duration {
-		e.Now = func() time.Time {
-			mu.Lock()
-			defer mu.Unlock()
-			return time.Now().Add(asleep)
-		}
-		time.AfterFunc(4*time.Minute, func() {
-			mu.Lock()
-			asleep = 8 * time.Minute // from 00:04 to 00:12
-			mu.Unlock()
-		})
-		return 8 * time.Minute // until 00:16
-	})
+	got := ticking(t, "rate(5 minutes)", 1, 8*time.Minute, 4*time.Minute, 8*time.Minute)
 	if diff := cmp.Diff([]string{`00:07:00 tick 2000-01-01T00:15:00Z {"trigger":"tick","time":"2000-01-01T00:15:00Z"}`}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
+// A clock that is set meanwhile is followed: it is 00:04 after a minute, so that the
+// moment comes after two.
+func TestAScheduleFollowsTheClock(t *testing.T) {
+	got := ticking(t, "rate(5 minutes)", 1, 3*time.Minute, time.Minute, 3*time.Minute)
+	if diff := cmp.Diff([]string{`00:02:00 tick 2000-01-01T00:05:00Z {"trigger":"tick","time":"2000-01-01T00:05:00Z"}`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAScheduleWithoutMomentsEnds(t *testing.T) {
-	if got := ticking(t, "cron(0 0 1 1 ? 1999)", 1, func(*env.Env) time.Duration { return time.Hour }); len(got) > 0 {
+	if got := ticking(t, "cron(0 0 1 1 ? 1999)", 1, time.Hour, 0, 0); len(got) > 0 {
 		t.Errorf("it fired: %q", got)
 	}
 }

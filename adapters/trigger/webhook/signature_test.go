@@ -65,6 +65,7 @@ func TestSignatures(t *testing.T) {
 		err    string
 	}{
 		{"GitHub", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
+		{"GitHub, by the older secret", &verifier{trigger.SchemeGitHub, [][]byte{[]byte(githubSecret), []byte("another")}}, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, in capitals", github, headers("X-Hub-Signature-256", "sha256="+strings.ToUpper(githubSignature[7:]), "X-GitHub-Delivery", "d1"), githubBody, 0, "d1", ""},
 		{"GitHub, another body", github, headers("X-Hub-Signature-256", githubSignature, "X-GitHub-Delivery", "d1"), githubBody + " ", 0, "", wrong + "github asks for"},
 		{"GitHub, its old hash", github, headers("X-Hub-Signature-256", "sha1="+githubSignature[7:], "X-GitHub-Delivery", "d1"), githubBody, 0, "", wrong + "github asks for"},
@@ -76,6 +77,7 @@ func TestSignatures(t *testing.T) {
 
 		{"Standard", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330, standardID, ""},
 		{"Standard, one of several", standard, standardHeader(standardID, standardTime, "v1a,xx v1,AAAA "+standardSignature), standardBody, 1614265330, standardID, ""},
+		{"Standard, the first of several", standard, standardHeader(standardID, standardTime, standardSignature+" v1,AAAA"), standardBody, 1614265330, standardID, ""},
 		{"Standard, five minutes late", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 300, standardID, ""},
 		{"Standard, later", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},
 		{"Standard, too early", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 - 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},

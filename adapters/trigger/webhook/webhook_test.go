@@ -43,13 +43,14 @@ var now = time.Unix(1531420618, 0)
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// newSite is the routes of three triggers.
+// newSite is the routes of four triggers.
 func newSite(t *testing.T, a *agents) http.Handler {
 	t.Helper()
 	slack := &trigger.Webhook{Scheme: trigger.SchemeSlack, Secret: "SLACK_SECRET"}
 	set, err := trigger.New([]trigger.Trigger{
 		{Name: "chat", Source: incoming.Webhook, Webhook: slack, Prompt: "{{.}}"},
 		{Name: "full", Source: incoming.Webhook, Webhook: slack, Prompt: "x", Thread: "full"},
+		{Name: "code", Source: incoming.Webhook, Webhook: &trigger.Webhook{Scheme: trigger.SchemeGitHub, Secret: "SLACK_SECRET"}, Prompt: "x"},
 		{Name: "orders", Source: incoming.EventBridge, Prompt: "x"},
 	}, trigger.Options{Runtime: a, Tenant: "acme", Logger: quiet})
 	if err != nil {
@@ -91,6 +92,12 @@ func TestRequests(t *testing.T) {
 		{"an event", signed("/v1/triggers/chat", `{"event_id":"Ev1"}`), 202,
 			`{"status":"queued","runs":[{"thread_id":"chat-937b134ec59fe881a941a58c3d96d4cc","run_id":"01000000-0000-0000-0000-000000000000","dispatch_id":"02000000-0000-0000-0000-000000000000","duplicate":false}]}`},
 		{"a challenge", signed("/v1/triggers/chat", `{"type":"url_verification","challenge":"3eZbrw1aB"}`), 200, `{"challenge":"3eZbrw1aB"}`},
+		{"what is a challenge to Slack alone", func() *http.Request {
+			const body = `{"type":"url_verification","challenge":"3eZbrw1aB"}`
+			mac := hmac.New(sha256.New, []byte(secret))
+			mac.Write([]byte(body))
+			return with(with(signed("/v1/triggers/code", body), "X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil))), "X-GitHub-Delivery", "d1")
+		}(), 202, `{"status":"queued","runs":[{"thread_id":"code-6b0602208ad04ee70b032087ec92ada2","run_id":"01000000-0000-0000-0000-000000000000","dispatch_id":"02000000-0000-0000-0000-000000000000","duplicate":false}]}`},
 		{"a challenge that nobody signed", with(signed("/v1/triggers/chat", `{"type":"url_verification","challenge":"3eZbrw1aB"}`), "X-Slack-Signature", "v0=00"), 401, `{"error":"the request is not signed as scheme slack asks for","code":"unauthorized"}`},
 		{"no JSON", signed("/v1/triggers/chat", `{"a":`), 400, `{"error":"the body is not JSON","code":"invalid"}`},
 		{"a form", with(signed("/v1/triggers/chat", `a=b`), "Content-Type", "application/x-www-form-urlencoded"), 415, `{"error":"content type of an event must be application/json","code":"unsupported"}`},
