@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -324,5 +325,38 @@ func TestAScheduleFollowsTheClock(t *testing.T) {
 func TestAScheduleWithoutMomentsEnds(t *testing.T) {
 	if got := ticking(t, "cron(0 0 1 1 ? 1999)", 1, time.Hour, 0, 0); len(got) > 0 {
 		t.Errorf("it fired: %q", got)
+	}
+}
+
+// TestTheHostKeepsTheTimeOfItsSchedules: its clock stands just before a minute when it
+// starts.
+func TestTheHostKeepsTheTimeOfItsSchedules(t *testing.T) {
+	s, err := settings.Read([]string{`REVEILLE_TRIGGERS={"triggers":[
+		{"name":"tick","source":"schedule","schedule":"rate(1 minute)","thread":"ticks","prompt":"echo: {{.trigger}}"},
+		{"name":"never","source":"schedule","thread":"never","prompt":"x"}]}`, "REVEILLE_DATA=memory"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env.System()
+	ahead := time.Minute - time.Duration(time.Now().UnixNano())%time.Minute - 500*time.Millisecond
+	e.Now = func() time.Time { return time.Now().Add(ahead) }
+	h, err := newHost(t.Context(), e, s, slog.New(slog.DiscardHandler), demonstration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.shutDown()
+	server := httptest.NewServer(h.handler)
+	defer server.Close()
+	var lines []string
+	for end := time.Now().Add(20 * time.Second); len(lines) < 4 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if status, _ := get(t, server.URL+"/v1/threads/ticks"); status == http.StatusOK {
+			lines = said(t, server.URL, "ticks")
+		}
+	}
+	if diff := cmp.Diff([]string{"user: echo: tick", `assistant: echo{"text":"tick"}`, `tool: {"text":"tick"}`, "assistant: Echo: tick"}, lines); diff != "" {
+		t.Error(diff)
+	}
+	if status, _ := get(t, server.URL+"/v1/threads/never"); status != http.StatusNotFound {
+		t.Errorf("a trigger without schedule has a thread: status %d", status)
 	}
 }
