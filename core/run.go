@@ -34,12 +34,32 @@ type Termination struct {
 	Detail string          `json:"detail,omitempty"` // for people
 }
 
+// Origin says whose input opened a run.
+type Origin string
+
+// The origins. What is internal waits its turn behind the runs that a thread has:
+// it never stands for a person's reply to one that waits.
+const (
+	OriginUser     Origin = ""         // a person, or a program that speaks for one
+	OriginInternal Origin = "internal" // the deployment itself, such as a trigger
+)
+
+// Check validates an origin that came from outside.
+func (o Origin) Check() error {
+	switch o {
+	case OriginUser, OriginInternal:
+		return nil
+	}
+	return Errorf(CodeInvalid, "origin %q is unknown, allowed are none (a user) and internal", Excerpt(string(o)))
+}
+
 // Run is the record of one execution of an agent over a thread, as readers get it.
 // What can race about an open run stands in the head, as a thread.Run.
 type Run struct {
 	ID          ID           `json:"run_id"`
 	ThreadID    string       `json:"thread_id"`
 	AgentID     string       `json:"agent_id"`
+	Origin      Origin       `json:"origin,omitempty"`
 	Status      RunStatus    `json:"status"`
 	Steps       int          `json:"steps"`
 	Usage       Usage        `json:"usage,omitzero"`

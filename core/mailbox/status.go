@@ -96,7 +96,7 @@ func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch 
 		return r, err
 	}
 	in, err := s.records.DecodeQueued(record.Payload)
-	r.AgentID = in.AgentID
+	r.AgentID, r.Origin = in.AgentID, in.Origin
 	return r, err
 }
 

@@ -43,7 +43,11 @@ type Submission struct {
 	User     string // on whose behalf; sets or must match the thread's owner
 	AgentID  string
 	Messages []core.Message // role user; at least one. Empty ids are filled in
-	Mode     Mode
+	// Mode says what it does on a busy thread; of internal input that is ModeQueue alone.
+	Mode Mode
+	// Origin says who submits. What is internal queues also behind a run that waits,
+	// whose tickets it leaves alone.
+	Origin core.Origin
 	// Request is what the caller sent along for the run's hooks and tools: JSON, at
 	// most [MaxRequest] bytes; nil: nothing. A run has the request that it was started
 	// with: that of input that goes to the inbox of an open run does not reach it, and
@@ -57,6 +61,10 @@ type Submission struct {
 	// another try may bring another one, and that of the first counts. It is for a key
 	// that a protocol makes of its messages, whose clients send other fields each time.
 	RequestBesideKey bool
+	// KeyAlone says that the Key stands for the submission by itself: whatever another
+	// try says, the first counts. It is for a key that names what the submission is made
+	// of, such as an event, when what is made of it may change between two deliveries.
+	KeyAlone bool
 	// Supersede is the sequence of the thread's log from which on everything is
 	// taken back before the run begins: to say an earlier message again, or
 	// another in its place. It must be where a run's input begins, else the
@@ -85,7 +93,13 @@ func (s Submission) Check() error {
 	if err := checkRequest(s.Request); err != nil {
 		return err
 	}
-	return s.Mode.Check()
+	if err := s.Mode.Check(); err != nil {
+		return err
+	}
+	if s.Origin == core.OriginInternal && s.Mode != "" && s.Mode != ModeQueue {
+		return core.Errorf(core.CodeInvalid, "mode %q of internal input, allowed is queue", string(s.Mode))
+	}
+	return s.Origin.Check()
 }
 
 func checkRequest(request json.RawMessage) error {

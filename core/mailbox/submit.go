@@ -136,7 +136,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return Receipt{}, head, err
 	}
 	record, err := u.inputRecord(thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
 	}, 0)
 	if err != nil {
 		return Receipt{}, head, err
@@ -246,12 +246,12 @@ func (u *submission) change(head thread.Head) thread.Change {
 	}
 	running := head.Open() && head.Run.Status != thread.Closing
 	// A run that waits gets what a person says in every mode but reject and interrupt,
-	// since it is the reply to what the run asked.
+	// since it is the reply to what the run asked. What is internal is none: it queues.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && head.Run.Status == thread.Waiting:
+		u.Mode != ModeReject && u.Origin != core.OriginInternal && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

@@ -64,6 +64,8 @@ type input struct {
 	mode   string
 	over   string // how a reader saw it end
 	inline bool
+	event  bool // it is internal, and told in other words at each try
+	tries  int  // of an event
 	run    core.ID
 	id     core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.
