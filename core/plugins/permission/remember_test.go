@@ -295,6 +295,14 @@ func TestScopesOfRulesThatAreGranted(t *testing.T) {
 	}
 }
 
+func TestWhatWasGrantedOnceIsGrantedOnceMore(t *testing.T) {
+	permit := noting("look_up", func(tool.Call) (tool.Result, error) {
+		return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: permission.Once})), nil
+	})
+	w := newWorld(t, options{rules: `{"rules":[{"tool":"look_up","behavior":"allow"}]}`, tools: []tool.Tool{permit}})
+	equal(t, "run", w.says("a", `look_up {}`, `run {"x":1}`, "then", `look_up {}`, `run {"x":2}`, "then", `run {"x":3}`), `suspended; asks run {"x":3}; did run {"x":1}; did run {"x":2}`)
+}
+
 func (w *world) decidesIfAsked(d core.Decision) {
 	w.t.Helper()
 	if len(w.result.Tickets) > 0 {
