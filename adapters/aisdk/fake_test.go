@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/aisdk"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -18,6 +19,9 @@ import (
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // returns zero values.
 type fake struct {
+	protocol.Controller // which no route of this protocol asks
+	protocol.Inbox
+
 	mu          sync.Mutex
 	calls       []string
 	submissions []mailbox.Submission
