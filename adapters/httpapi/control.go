@@ -32,7 +32,7 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 		return err
 	}
 	if o.has("messages") {
-		return protocol.Hide(a.interruptWith(w, r, id, o), "thread", thread)
+		return a.interruptWith(w, r, id, o)
 	}
 	if err := o.end(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Iden
 	}
 	got, err := a.Runtime.Submit(r.Context(), s)
 	if err != nil {
-		return err
+		return protocol.Hide(err, "thread", s.Thread.Thread)
 	}
 	protocol.JSON(w, http.StatusAccepted, interrupted{
 		Status: "interrupt_requested", ThreadID: got.ThreadID, Superseded: got.Superseded, RunID: got.RunID, DispatchID: got.DispatchID, Duplicate: got.Duplicate,
@@ -149,7 +149,7 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 	}
 	got, err := a.Runtime.SubmitTo(r.Context(), id, runID, s)
 	if err != nil {
-		return protocol.Hide(err, "run", runID.String())
+		return err // which says whether it is the run or the agent that does not exist
 	}
 	protocol.JSON(w, http.StatusAccepted, accepted("inputs_accepted", got))
 	return nil

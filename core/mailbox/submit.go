@@ -109,13 +109,14 @@ func (u *submission) adopt(value []byte) error {
 	return nil
 }
 
-// checkAccess refuses a thread that is deleted or another user's.
+// checkAccess refuses a thread that is another user's, or deleted: in this order, since
+// to others it is like one that never was.
 func checkAccess(head thread.Head, user string) error {
 	switch {
-	case head.Deleted:
-		return thread.ErrDeleted
 	case head.Owner != "" && head.Owner != user:
 		return thread.ErrForbidden
+	case head.Deleted:
+		return thread.ErrDeleted
 	}
 	return nil
 }
