@@ -19,7 +19,7 @@ import (
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // returns zero values.
 type fake struct {
-	protocol.Controller // which no route of this protocol asks
+	protocol.Controller // for what no route of this protocol asks
 	protocol.Inbox
 
 	mu          sync.Mutex
@@ -36,6 +36,8 @@ type fake struct {
 	run      func(core.ID) (core.Run, error)
 	decide   func(mailbox.Deciding) (mailbox.Decided, error)
 	decided  []core.Event // shown after decisions
+
+	interrupt func(core.Identity, string) (mailbox.Interrupted, error)
 }
 
 func (f *fake) called(name string) {
@@ -69,6 +71,11 @@ func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d
 	f.called("DecideThread")
 	f.decisions = append(f.decisions, []mailbox.Deciding{d})
 	return f.take(thread, d)
+}
+
+func (f *fake) InterruptThread(_ context.Context, id core.Identity, thread, _ string) (mailbox.Interrupted, error) {
+	f.called("InterruptThread")
+	return f.interrupt(id, thread)
 }
 
 func (f *fake) take(thread string, d mailbox.Deciding) (mailbox.Decided, error) {
