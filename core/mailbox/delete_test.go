@@ -120,7 +120,14 @@ func TestTheSweepErasesADeletedThreadTwice(t *testing.T) {
 			t.Errorf("at last the head is %+v", now)
 		}
 		version := w.head(t).Version
+		w.store.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+			if op.Method == "Erase" {
+				t.Error("an erased thread is erased again")
+			}
+			return do(ctx)
+		}
 		w.sweeps(t)
+		w.store.Around = nil
 		if now := w.head(t); now.Version != version {
 			t.Errorf("an erased thread is written again: version %d after %d", now.Version, version)
 		}

@@ -277,3 +277,37 @@ func TestRetractOfAQueuedRunCancelsIt(t *testing.T) {
 		t.Errorf("retract of a run that has opened: %v, it is %q", err, w.status(t, three))
 	}
 }
+
+// Input that was steered to a run and not read opens next, whatever its priority, and
+// what else was steered is that run's inbox.
+func TestTheMailboxListsInputThatBecameARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, names := newWorld(t), map[core.ID]string{}
+		w.submit(t, input("one", ""))
+		head := w.claim(t)
+		w.named(t, names, "urgent", prior(0, input("a", "")))
+		s1 := w.named(t, names, "steered", input("b", mailbox.ModeSteer))
+		names[s1.DispatchID] = "steered"
+		w.named(t, names, "steered too", input("c", mailbox.ModeSteer))
+		w.end(t, head)
+		want := []string{"run steered: queued, created", "input steered too: queued for steered", "run urgent: queued, created"}
+		if diff := cmp.Diff(want, lines(w.list(t, mailbox.ListQuery{}), names)); diff != "" {
+			t.Errorf("dispatches (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A record may be newer than the head that was read: of a run that has opened since.
+func TestTheMailboxLeavesOutWhatTheHeadDoesNotKnowYet(t *testing.T) {
+	w := newWorld(t)
+	w.end(t, func() thread.Head { w.submit(t, input("one", "")); return w.claim(t) }())
+	run := thread.RunRecord{Run: core.Run{ID: core.ID{1}, Dispatch: core.ID{2}, Status: core.RunRunning}}
+	payload, err := thread.Records{}.EncodeRun(&run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(t, store.Record{Name: store.RunName(core.ID{1}), Fence: 9, Version: 9, Payload: payload})
+	if page := w.list(t, mailbox.ListQuery{}); len(page.Dispatches) != 0 {
+		t.Errorf("listed is %+v", page.Dispatches)
+	}
+}
