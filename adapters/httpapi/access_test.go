@@ -34,6 +34,7 @@ var everyRoute = []aRoute{
 	{"PATCH /v1/threads/{thread}/mailbox/{input}", "PATCH", "/v1/threads/THREAD/mailbox/INPUT", threadBody},
 	{"DELETE /v1/threads/{thread}/mailbox/{input}", "DELETE", "/v1/threads/THREAD/mailbox/INPUT", ""},
 	{"POST /v1/threads/{thread}/messages", "POST", "/v1/threads/THREAD/messages", threadBody},
+	{"POST /v1/threads/{thread}/mailbox", "POST", "/v1/threads/THREAD/mailbox", `{"payload":{"text":"hi"}}`},
 	{"POST /v1/runs", "POST", "/v1/runs", `{"threadId":"THREAD","messages":[{"role":"user","content":"hi"}]}`},
 	{"POST /v1/runs/{run}/inputs", "POST", "/v1/runs/RUN/inputs", threadBody},
 	{"POST /v1/runs/{run}/retry", "POST", "/v1/runs/RUN/retry", ""},
@@ -112,7 +113,7 @@ func TestEveryRouteChecksTenantAndUser(t *testing.T) {
 				before := o.shape(t)
 				rec := o.try(r, "User", caller.user, "Tenant", caller.tenant)
 				creates := caller.tenant == "other-tenant" && r.method == "POST" && r.body != "" &&
-					(strings.HasSuffix(r.path, "/messages") || strings.HasSuffix(r.path, "/interrupt") || strings.HasSuffix(r.path, "/runs") || strings.HasSuffix(r.path, "/chat"))
+					(strings.HasSuffix(r.path, "/messages") || strings.HasSuffix(r.path, "/mailbox") || strings.HasSuffix(r.path, "/interrupt") || strings.HasSuffix(r.path, "/runs") || strings.HasSuffix(r.path, "/chat"))
 				switch {
 				case creates: // a thread of that tenant's own, whose id happens to be the same
 					if rec.Code/100 != 2 {

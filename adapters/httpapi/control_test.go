@@ -220,3 +220,37 @@ func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 		silent(t, f)
 	}
 }
+
+func TestAPayloadIsPushed(t *testing.T) {
+	for _, tt := range []struct{ payload, text string }{
+		{`{"text":"hi \u00e4"}`, "hi ä"},
+		{`{"order":7}`, `{"order":7}`},
+		{`{"text":7}`, `{"text":7}`},
+		{`[1, 2]`, `[1, 2]`},
+		{`"hi"`, `"hi"`},
+		{`null`, `null`},
+	} {
+		f := &fake{}
+		check(t, do(newServer(f), "POST", mailboxPath, `{"payload":`+tt.payload+`,"agentId":"other","priority":1}`, "Idempotency-Key", "k"), 201,
+			`{"dispatch_id":"`+dispatchText+`","run_id":"`+runText+`","thread_id":"t1"}`)
+		one := uint8(1)
+		want := mailbox.Submission{
+			Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, User: "ann", AgentID: "other", Key: "http:k", Priority: &one,
+			Messages: []core.Message{core.UserMessage("", tt.text)},
+		}
+		if diff := cmp.Diff([]mailbox.Submission{want}, f.submissions); diff != "" {
+			t.Errorf("submission of %s (-want +got):\n%s", tt.payload, diff)
+		}
+	}
+	for body, want := range map[string]string{
+		`{}`:                            `payload is required`,
+		`{"payload":1,"mode":"steer"}`:  `body has the unknown key \"mode\"`,
+		`{"payload":{"text":" "}}`:      `messages[0].content has no text`,
+		`{"payload":{"a":1,"a":2}}`:     `payload has the key \"a\" twice`,
+		`{"payload":1,"priority":1000}`: `priority must be a whole number from 0 to 255`,
+	} {
+		f := &fake{}
+		check(t, do(newServer(f), "POST", mailboxPath, body), 400, `{"error":"`+want+`","code":"invalid"}`)
+		silent(t, f)
+	}
+}

@@ -10,6 +10,7 @@
 //	POST /v1/threads/{id}/interrupt      end what is open or queued, with or without input instead: 202
 //	GET  /v1/threads/{id}/runs/active    the open run, or null
 //	GET  /v1/threads/{id}/mailbox        a page of what is open, queued and over, ?limit=1..200&cursor=&status=
+//	POST /v1/threads/{id}/mailbox        push a payload, any JSON, as input: 201
 //	PATCH /v1/threads/{id}/mailbox/{dispatch}   change input that no step has read
 //	DELETE /v1/threads/{id}/mailbox/{dispatch}  take it back: 204
 //	POST /v1/runs                        start a run and stream its events

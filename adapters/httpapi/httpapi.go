@@ -49,6 +49,7 @@ func New(o Options) http.Handler {
 	a.mux.HandleFunc("POST /v1/threads/{thread}/interrupt", a.Handle(a.interruptThread))
 	a.mux.HandleFunc("GET /v1/threads/{thread}/runs/active", a.Handle(a.activeRun))
 	a.mux.HandleFunc("GET /v1/threads/{thread}/mailbox", a.Handle(a.getMailbox))
+	a.mux.HandleFunc("POST /v1/threads/{thread}/mailbox", a.Handle(a.postMailbox))
 	a.mux.HandleFunc("PATCH /v1/threads/{thread}/mailbox/{input}", a.Handle(a.patchInput))
 	a.mux.HandleFunc("DELETE /v1/threads/{thread}/mailbox/{input}", a.Handle(a.deleteInput))
 	a.mux.HandleFunc("POST /v1/runs", a.Handle(a.postRun))

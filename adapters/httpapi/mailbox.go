@@ -48,6 +48,80 @@ func (a *api) getMailbox(w http.ResponseWriter, r *http.Request, id core.Identit
 	return nil
 }
 
+// pushed is the body of a 201 for a payload that was pushed.
+type pushed struct {
+	DispatchID core.ID `json:"dispatch_id"`
+	RunID      core.ID `json:"run_id"`
+	ThreadID   string  `json:"thread_id"`
+}
+
+// postMailbox queues input that is no conversation's: any JSON, for programs that have
+// an event and no message. What an object calls its text is what the person is taken
+// to have said, else it is the JSON itself.
+func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(r)
+	if err != nil {
+		return err
+	}
+	s := mailbox.Submission{Thread: core.ThreadKey{Thread: thread}}
+	if s.Messages, err = o.payload(); err != nil {
+		return err
+	}
+	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
+		return err
+	}
+	if err := o.queueing(&s); err != nil {
+		return err
+	}
+	if err := o.end(); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		s.Key = "http:" + key
+	}
+	if err := a.Complete(&s, id); err != nil {
+		return err
+	}
+	got, err := a.Runtime.Submit(r.Context(), s)
+	if err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	protocol.JSON(w, http.StatusCreated, pushed{DispatchID: got.DispatchID, RunID: got.RunID, ThreadID: got.ThreadID})
+	return nil
+}
+
+// payload takes the required payload as a message.
+func (o object) payload() ([]core.Message, error) {
+	name, raw, found, err := o.take("payload")
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, core.Errorf(core.CodeInvalid, "%s is required", o.path(name))
+	}
+	said := string(raw)
+	if raw[0] == '{' {
+		inner, err := asObject(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		if i := inner.find("text"); i >= 0 {
+			if said, err = unquote(inner.members[i].value); err != nil {
+				said = string(raw) // it calls something else its text
+			}
+		}
+	}
+	return []core.Message{core.UserMessage("", said)}, nil
+}
+
 // patchInput replaces input that no step has read, queued or in an inbox.
 func (a *api) patchInput(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, input, err := inputOf(r)
