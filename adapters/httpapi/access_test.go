@@ -58,6 +58,9 @@ func TestEveryRouteIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range regexp.MustCompile(`HandleFunc\("([A-Z]+ /v1/[^"]+)"`).FindAllStringSubmatch(string(source), -1) {
+		if m[1] == "GET /v1/approvals" { // it names no thread: TestApprovalsAreTheCallersOwn
+			continue
+		}
 		if !slices.ContainsFunc(everyRoute, func(r aRoute) bool { return r.pattern == m[1] }) {
 			t.Errorf("nobody tries route %s with another caller", m[1])
 		}
@@ -177,5 +180,27 @@ func TestADeletedThreadIs410OnEveryRoute(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The list of what waits shows nobody else's threads, and none that was deleted.
+func TestApprovalsAreTheCallersOwn(t *testing.T) {
+	o := newOwned(t)
+	shown := func(header ...string) int {
+		var page struct{ Approvals []struct{} }
+		o.read(do(o.real, "GET", "/v1/approvals", "", header...), &page)
+		return len(page.Approvals)
+	}
+	for _, tt := range []struct {
+		tenant, user string
+		want         int
+	}{{"secret-tenant", "ann", 1}, {"secret-tenant", "bob", 0}, {"secret-tenant", "", 0}, {"other-tenant", "ann", 0}} {
+		if n := shown("Tenant", tt.tenant, "User", tt.user); n != tt.want {
+			t.Errorf("%s of %s is shown %d approvals, want %d", tt.user, tt.tenant, n, tt.want)
+		}
+	}
+	o.ok("DELETE", "/v1/threads/t1", "")
+	if n := shown(); n != 0 {
+		t.Errorf("%d approvals of a deleted thread are shown", n)
 	}
 }
