@@ -72,7 +72,11 @@ func bodyHash(s Submission) (string, error) {
 		Mode     Mode
 		Tail     uint64          `json:",omitempty"`
 		Request  json.RawMessage `json:",omitempty"` // without blanks between its tokens
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request})
+		Priority *uint8          `json:",omitempty"`
+		At       int64           `json:",omitempty"`
+		Delay    time.Duration   `json:",omitempty"`
+		Into     core.ID         `json:",omitzero"`
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

@@ -35,6 +35,7 @@ type submission struct {
 	Submission
 	inline        bool
 	run, dispatch core.ID
+	at            int64  // when the run may begin; 0: at once
 	body          string // hash, when there is a Key
 	known         bool   // an earlier try has stored the Key with these ids
 }
@@ -43,7 +44,11 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID()}
+	at, err := sub.from(s.env.Millis())
+	if err != nil {
+		return Receipt{}, thread.Head{}, err
+	}
+	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), at: at}
 	head, err := u.look(ctx)
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
@@ -104,13 +109,14 @@ func (u *submission) adopt(value []byte) error {
 	return nil
 }
 
-// checkAccess refuses a thread that is deleted or another user's.
+// checkAccess refuses a thread that is another user's, or deleted: in this order, since
+// to others it is like one that never was.
 func checkAccess(head thread.Head, user string) error {
 	switch {
-	case head.Deleted:
-		return thread.ErrDeleted
 	case head.Owner != "" && head.Owner != user:
 		return thread.ErrForbidden
+	case head.Deleted:
+		return thread.ErrDeleted
 	}
 	return nil
 }
@@ -153,7 +159,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	// Who reads the input is asked of the head that the write has made, not of the one
 	// before it: the choice between a run of its own and another's inbox was made there.
-	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
+	receipt.Running, receipt.Duplicate, receipt.Superseded = result.Claimed, result.Duplicate, superseded(result)
 	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
 	if err != nil { // only of a duplicate: what was written now stands in the head
 		return Receipt{}, head, err
@@ -241,17 +247,21 @@ func (u *submission) pointers() []store.Pointer {
 func (u *submission) change(head thread.Head) thread.Change {
 	key := dedupe(u.dispatch)
 	e := thread.Enqueue{
-		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, Dedupe: key,
+		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, AvailableAt: u.at, Dedupe: key,
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
-	running := head.Open() && head.Run.Status != thread.Closing
+	if u.Priority != nil {
+		e.Priority = *u.Priority
+	}
+	// The run whose inbox may take the input, if it is to be read now.
+	reads := u.at == 0 && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
 	// A run that waits gets what a person says in every mode but reject and interrupt,
 	// since it is the reply to what the run asked. What is internal is none: it queues.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
-	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && u.Origin != core.OriginInternal && head.Run.Status == thread.Waiting:
+	case u.Mode == ModeSteer && reads,
+		u.Mode != ModeReject && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

@@ -251,9 +251,18 @@ func (w *World) cancelRun(run func() core.ID) {
 	})
 }
 
-// interrupt supersedes everything of a thread.
+// interrupt supersedes everything of a thread, with something in its place or nothing.
 func (w *World) interrupt(th *threadState) {
 	w.Stats.Interrupts++
+	th.interrupts++
+	if w.random.chance(0.3) {
+		key := fmt.Sprintf("interrupt-%d", w.id())
+		w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+			_, err := h.engine.InterruptThread(ctx, identity, th.p.key.Thread, key)
+			return err == nil || refused(err)
+		})
+		return
+	}
 	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
 	w.submit(th, in, false)
 }

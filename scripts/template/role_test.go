@@ -78,6 +78,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		},
 		"StepRole": {
 			"Allow dynamodb:DeleteItem !GetAtt Config.Arn",
+			"Allow dynamodb:DeleteItem !GetAtt Threads.Arn",
 			"Allow dynamodb:GetItem !GetAtt Config.Arn",
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
 			"Allow dynamodb:PutItem !GetAtt Config.Arn",
