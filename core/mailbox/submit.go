@@ -244,6 +244,10 @@ func (u *submission) change(head thread.Head) thread.Change {
 		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, Dedupe: key,
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
+	if p := u.Parent; p != nil {
+		e.Parent = &thread.Parent{Thread: p.Thread, Run: p.Run, Call: p.Call}
+		return e
+	}
 	running := head.Open() && head.Run.Status != thread.Closing
 	// A run that waits gets what a person says in every mode but reject and interrupt,
 	// since it is the reply to what the run asked. What is internal is none: it queues.
