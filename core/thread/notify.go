@@ -42,7 +42,7 @@ const (
 	MaxAnnounced = 4
 	// announceGrace is the time in milliseconds in which a holder that has made an
 	// announcement tells it itself, before others look after it.
-	announceGrace = 10_000
+	announceGrace = 2_000
 
 	maxTime = 1<<48 - 1 // of an announcement, as it is encoded
 )
@@ -153,7 +153,7 @@ func (c Notified) apply(h *Head, _ Transition) (Result, error) {
 		return n.Child == c.Child && n.Kind == c.Kind && n.Version == c.Version
 	})
 	switch {
-	case i < 0 || c.Retry != 0 && c.Retry <= list[i].Retry:
+	case i < 0 || c.Retry != 0 && c.Retry == list[i].Retry:
 		return Result{Unchanged: true, Duplicate: true}, nil
 	case c.Retry != 0:
 		list[i].Retry = c.Retry
