@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -29,7 +30,7 @@ const (
 
 // Announcement is what is published of a run, at least once and in no order. It says
 // which run and what to do about it, and nothing of what was said: no message, no
-// argument, no response. Its JSON is the data of what receivers read.
+// argument, no response.
 type Announcement struct {
 	ID   string           `json:"-"` // the same at each try: run, version of the head, type
 	Type AnnouncementType `json:"-"`
@@ -145,4 +146,16 @@ func (s *Service) told(ctx context.Context, key core.ThreadKey, head thread.Head
 		return lost, nil
 	}
 	return r, err
+}
+
+// MarshalJSON encodes the announcement as every receiver reads it: id, type, timestamp
+// and, in data, the rest.
+func (a Announcement) MarshalJSON() ([]byte, error) {
+	type data Announcement
+	return json.Marshal(struct {
+		ID        string           `json:"id"`
+		Type      AnnouncementType `json:"type"`
+		Timestamp time.Time        `json:"timestamp"`
+		Data      data             `json:"data"`
+	}{a.ID, a.Type, a.At, data(a)})
 }
