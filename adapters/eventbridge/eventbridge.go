@@ -70,7 +70,7 @@ func (b *Bus) Publish(ctx context.Context, a mailbox.Announcement) error {
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	response, err := b.send(ctx, body)
+	response, err := b.send(ctx, "PutEvents", body)
 	if err != nil {
 		return fmt.Errorf("put event on bus %s: %w", b.name, err)
 	}
@@ -91,14 +91,14 @@ func (b *Bus) Publish(ctx context.Context, a mailbox.Announcement) error {
 	return nil
 }
 
-// send signs a call of PutEvents and returns the body of its response.
-func (b *Bus) send(ctx context.Context, body []byte) ([]byte, error) {
+// send signs a call of the service and returns the body of its response.
+func (b *Bus) send(ctx context.Context, call string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint+"/", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	request.Header.Set("X-Amz-Target", "AWSEvents.PutEvents")
+	request.Header.Set("X-Amz-Target", "AWSEvents."+call)
 	credentials, err := b.settings.Credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, err
