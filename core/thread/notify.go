@@ -44,6 +44,10 @@ const (
 	// announcement tells it itself, before others look after it.
 	announceGrace = 2_000
 
+	// hintWithin is how many milliseconds ahead a hint is worth one: what is later is
+	// the sweep's, and no queue keeps it for so long.
+	hintWithin = 600_000
+
 	maxTime = 1<<48 - 1 // of an announcement, as it is encoded
 )
 
@@ -147,7 +151,7 @@ type Notified struct {
 	Retry   int64  // it was not told: not before then; 0: it was
 }
 
-func (c Notified) apply(h *Head, _ Transition) (Result, error) {
+func (c Notified) apply(h *Head, t Transition) (Result, error) {
 	list := h.Notifies()
 	i := slices.IndexFunc(list, func(n Notify) bool {
 		return n.Child == c.Child && n.Kind == c.Kind && n.Version == c.Version
@@ -158,6 +162,9 @@ func (c Notified) apply(h *Head, _ Transition) (Result, error) {
 	case c.Retry != 0:
 		list[i].Retry = c.Retry
 		h.keep(list)
+		if c.Retry-t.Now > hintWithin {
+			return Result{}, nil
+		}
 		return Result{Hint: &Hint{At: c.Retry}}, nil
 	}
 	h.keep(slices.Delete(list, i, i+1))
