@@ -12,7 +12,6 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A child run's end reaches its parent in one of two ways, as the submission said: a
@@ -27,8 +26,9 @@ import (
 // errNotYet: the call that is to wait for the child does not yet.
 var errNotYet = errors.New("the parent's call does not wait yet")
 
-// maxChildEnd bounds what a parent is told, in bytes: it may become arguments.
-const maxChildEnd = tool.MaxArguments - 1024
+// maxChildEnd bounds what a parent is told, in bytes: it may become arguments, of which
+// a tool takes 256 KB (tool.MaxArguments, which the sweep would link for this alone).
+const maxChildEnd = 255 << 10
 
 // tellParent tells the parent of a run of the thread that is over, since when is
 // returned; 0: it is not known.

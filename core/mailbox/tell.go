@@ -18,6 +18,9 @@ const (
 	announceRetry  = time.Hour   // at most
 	unheardFor     = 24 * time.Hour
 	announceWithin = 15 * time.Second // a publisher has so long
+	// skew is by how many milliseconds the clock may be slow of whoever a hint brings: to
+	// come too early does no harm, and another hint would be sent for nothing.
+	skew = 500
 )
 
 // Own is the version from which on a head's announcements are those of a caller of
@@ -35,8 +38,10 @@ const Own = ^uint64(0)
 // them by their ids. The error is that of a head that could not be written.
 func (s *Service) Tell(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) error {
 	var failed error
+	wrote, left := false, false
 	for _, n := range head.Notifies() {
-		if n.Retry > s.env.Millis() && !(n.Announces() && n.Version >= own) {
+		if n.Retry > s.env.Millis()+skew && !(n.Announces() && n.Version >= own) {
+			left = true
 			continue
 		}
 		if ctx.Err() != nil {
@@ -51,7 +56,10 @@ func (s *Service) Tell(ctx context.Context, key core.ThreadKey, head thread.Head
 			failed = errors.Join(failed, err)
 			continue
 		}
-		head = next
+		head, wrote = next, true
+	}
+	if wrote && left { // the hint that told of both is used up
+		s.WakeToTell(ctx, key, head)
 	}
 	return failed
 }
@@ -86,7 +94,7 @@ func (s *Service) tell(ctx context.Context, key core.ThreadKey, head thread.Head
 }
 
 // WakeToTell wakes a worker for what a thread has to tell, if there is something, for
-// a caller that has written the head and tells nobody itself.
+// a caller that has written the head and tells nobody itself, or could not.
 func (s *Service) WakeToTell(ctx context.Context, key core.ThreadKey, head thread.Head) {
 	list := head.Notifies()
 	if len(list) == 0 {
@@ -96,5 +104,6 @@ func (s *Service) WakeToTell(ctx context.Context, key core.ThreadKey, head threa
 	for _, n := range list {
 		first = min(first, n.Retry)
 	}
+	first = min(first, s.env.Millis()+parentRetry.Milliseconds()) // what is later has other hints, or the sweep's
 	s.hint(ctx, key, head, &thread.Hint{At: first}, env.PointContinue)
 }

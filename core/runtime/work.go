@@ -132,10 +132,11 @@ func (r *Runtime) workIn(ctx context.Context, hint core.WakeUp, known thread.Hea
 }
 
 // tell tells what the thread has to tell. What could not be written down is told again,
-// by whoever the sweep wakes: no reason to deliver the hint again.
+// under a hint of its own: the one that brought the worker here has done its work.
 func (r *Runtime) tell(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) {
 	if err := r.mailbox.Tell(ctx, key, head, own); err != nil {
 		r.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		r.mailbox.WakeToTell(ctx, key, head)
 	}
 }
 

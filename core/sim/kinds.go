@@ -74,7 +74,7 @@ func Kind(n int) Config {
 	case 20:
 		c.Children, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
 	case 21:
-		c.Children, c.Mixed = true, turn%2 == 0
+		c.Children, c.Mixed, c.Unswept = true, turn%2 == 0, turn%10%3 == 2 // a tenth of all worlds goes unswept
 	case 22:
 		c.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)

@@ -158,7 +158,7 @@ func (c Notified) apply(h *Head, t Transition) (Result, error) {
 	})
 	switch {
 	case i < 0 || c.Retry != 0 && c.Retry == list[i].Retry:
-		return Result{Unchanged: true, Duplicate: true}, nil
+		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	case c.Retry != 0:
 		list[i].Retry = c.Retry
 		h.keep(list)
