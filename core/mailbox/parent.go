@@ -33,17 +33,17 @@ const maxChildEnd = 255 << 10
 // tellParent tells the parent of a run of the thread that is over, since when is
 // returned; 0: it is not known.
 func (s *Service) tellParent(ctx context.Context, child core.ThreadKey, head thread.Head, n thread.Notify) (since int64, err error) {
+	ended, err := s.told(ctx, child, head, n.Child) // first: it says how long to wait for the next try
+	if err != nil {
+		return 0, err
+	}
 	key := core.ThreadKey{Tenant: child.Tenant, Thread: n.Parent.Thread}
 	parent, err := s.Head(ctx, key)
 	if err != nil {
-		return 0, err
+		return ended.FinishedAt, err
 	}
 	if parent.Run.ID != n.Parent.Run || !parent.Open() || parent.Run.Status == thread.Closing {
 		return 0, nil // it is over, and so is its wait
-	}
-	ended, err := s.told(ctx, child, head, n.Child)
-	if err != nil {
-		return 0, err
 	}
 	payload, err := encodeEnd(ended)
 	if err != nil {
