@@ -85,8 +85,8 @@ test-clients: ## The protocols and providers against npm's clients and fakes (ne
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./functions/local
 
-test-aws: ## DynamoDB and SQS on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./scripts/deployed
+test-aws: ## DynamoDB, SQS and EventBridge on the wire, and the built functions under a Lambda Runtime API
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh

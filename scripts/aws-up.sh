@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Gives `make test-aws` a DynamoDB and an SQS endpoint: writes .reveille/aws.env,
-# to be sourced. Those that the environment already names are used as they are;
-# else a moto server is started on a free port of 127.0.0.1, or on that of the
-# first argument. A server that is still up from before is used again.
+# Gives `make test-aws` a DynamoDB, an SQS and an EventBridge endpoint: writes
+# .reveille/aws.env, to be sourced. Those that the environment already names are used
+# as they are (without one of EventBridge its test is skipped); else a moto server is
+# started on a free port of 127.0.0.1, or on that of the first argument. A server that
+# is still up from before is used again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 port=${1:-0}
@@ -25,6 +26,7 @@ write_environment() {
 	cat >"$environment" <<-END
 		export AWS_ENDPOINT_URL_DYNAMODB='$1'
 		export AWS_ENDPOINT_URL_SQS='$2'
+		export AWS_ENDPOINT_URL_EVENTBRIDGE='$3'
 		export AWS_REGION='${AWS_REGION:-us-east-1}'
 		export AWS_ACCESS_KEY_ID='${AWS_ACCESS_KEY_ID:-test}'
 		export AWS_SECRET_ACCESS_KEY='${AWS_SECRET_ACCESS_KEY:-test}'
@@ -54,7 +56,7 @@ if [ -n "$dynamodb$sqs" ]; then
 			exit 1
 		fi
 	done
-	write_environment "$dynamodb" "$sqs"
+	write_environment "$dynamodb" "$sqs" "${AWS_ENDPOINT_URL_EVENTBRIDGE:-}"
 	echo "aws-up: using $dynamodb and $sqs"
 	exit
 fi
@@ -62,7 +64,7 @@ fi
 if ours; then
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
-		write_environment "$at" "$at"
+		write_environment "$at" "$at" "$at"
 		echo "aws-up: moto is still up at $at"
 		exit
 	fi
@@ -75,7 +77,7 @@ echo $! >"$pid"
 for _ in $(seq 300); do
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
-		write_environment "$at" "$at"
+		write_environment "$at" "$at" "$at"
 		echo "aws-up: moto at $at (source .reveille/aws.env)"
 		exit
 	fi

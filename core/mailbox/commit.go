@@ -159,7 +159,7 @@ func (c *commit) apply(head thread.Head) error {
 	schemas := c.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
 	next, result, err := thread.Apply(head, thread.Transition{
-		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Change: change,
+		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Announce: c.announcing, Change: change,
 	})
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", c.key.Thread, err)

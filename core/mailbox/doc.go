@@ -41,6 +41,14 @@
 // paused, and that another overtook, finds its dispatch among the dedupe keys of
 // the head. The owner is checked before a key says anything.
 //
+// # What is told
+//
+// That a child run is over, and that a run waits, has ended or is given up, stands in
+// the head from the write that makes it so. A worker tells it after its own work, with
+// [Service.Tell]: parents by a decision or internal input, the rest of the world by a
+// [Publisher]. Whoever writes such a head and is no worker wakes one. What was told is
+// cleared by another write, so that it is told at least once.
+//
 // # Where to look
 //
 //   - The loop that every write goes through, and what a refusal or a lost response
@@ -50,5 +58,7 @@
 //     read and ended in status.go.
 //   - Which call a decision is on: deciding.find in decide.go; recall.go for one whose
 //     ticket is gone.
+//   - What is told, how, and when it is tried again: Tell in tell.go, then parent.go and
+//     announce.go.
 //   - What becomes of a hint: ClaimFrom in claim.go; Sweep and Rewake in sweep.go.
 package mailbox

@@ -47,6 +47,12 @@ type Options struct {
 	// look. It must not block; heads of one thread may come out of order. nil:
 	// nobody watches.
 	Moved func(core.ThreadKey, thread.Head)
+	// Publisher is told what happens to runs, by [Service.Tell]. nil: nobody is, and
+	// what other processes want announced waits for one of them.
+	Publisher Publisher
+	// Announce makes writes leave announcements in the head for a publisher of another
+	// process. It is implied by Publisher.
+	Announce bool
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -67,6 +73,9 @@ type Service struct {
 	linger  time.Duration
 	fits    func(core.Ticket, core.Decision) error
 	moved   func(core.ThreadKey, thread.Head)
+
+	publisher  Publisher
+	announcing bool
 }
 
 // New returns a Service.
@@ -75,6 +84,7 @@ func New(o Options) (*Service, error) {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
 	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, linger: o.Linger, fits: o.Fits, moved: o.Moved}
+	s.publisher, s.announcing = o.Publisher, o.Announce || o.Publisher != nil
 	if s.log == nil {
 		s.log = slog.Default()
 	}

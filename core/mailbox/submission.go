@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Mode says what new input does on a busy thread.
@@ -87,6 +88,35 @@ type Submission struct {
 	// input is queued: the run takes back what would be behind it. 0: nothing. It
 	// counts only for input that opens a run.
 	Supersede uint64
+	// Parent is told when the run is over; see [Parent]. nil: nobody is. Such input
+	// always opens a run of its own, so that it can only be queued.
+	Parent *Parent
+}
+
+// Parent is the run of another thread of the tenant that started a run, and what waits
+// for it there.
+type Parent struct {
+	Thread string
+	Run    core.ID
+	// Call is the index of the call in the open turn that waits for the child. It
+	// suspends with a ticket of kind [core.TicketChild] whose suspension has the id of
+	// the child run, and gets a [core.ChildEnd] as its decision. thread.NoCall: nobody
+	// waits, and the run reads of the end as internal input.
+	Call uint8
+}
+
+func (p *Parent) check(mode Mode) error {
+	switch {
+	case p == nil:
+		return nil
+	case p.Run.IsZero():
+		return core.Errorf(core.CodeInvalid, "parent: the run has no id")
+	case p.Call >= thread.MaxCalls && p.Call != thread.NoCall:
+		return core.Errorf(core.CodeInvalid, "parent: call %d, allowed are 0 to %d and %d", p.Call, thread.MaxCalls-1, thread.NoCall)
+	case mode != "" && mode != ModeQueue:
+		return core.Errorf(core.CodeInvalid, "parent: mode %q, a child run can only be queued", mode)
+	}
+	return core.CheckName("parent thread id", p.Thread)
 }
 
 // Check validates a submission before anything is stored.
@@ -115,6 +145,9 @@ func (s Submission) Check() error {
 		return core.Errorf(core.CodeInvalid, "mode %q of internal input, allowed is queue", string(s.Mode))
 	}
 	if err := s.Origin.Check(); err != nil {
+		return err
+	}
+	if err := s.Parent.check(s.Mode); err != nil {
 		return err
 	}
 	return s.checkDelay()

@@ -253,6 +253,10 @@ func (u *submission) change(head thread.Head) thread.Change {
 	if u.Priority != nil {
 		e.Priority = *u.Priority
 	}
+	if p := u.Parent; p != nil {
+		e.Parent = &thread.Parent{Thread: p.Thread, Run: p.Run, Call: p.Call}
+		return e
+	}
 	// The run whose inbox may take the input, if it is to be read now.
 	reads := u.at == 0 && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
 	// A run that waits gets what a person says in every mode but reject and interrupt,

@@ -54,6 +54,9 @@ func (p *step) runTool(ctx context.Context, t tool.Tool, call tool.Call, kept *p
 		a.done = make(chan struct{})
 	}
 	call.Parts = kept
+	if p.children != nil {
+		call.Children = kept
+	}
 	if kept.live.on {
 		call.Live = &kept.live.Live
 	}

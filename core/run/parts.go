@@ -8,7 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A tool may keep parts of its work (tool.Once), so that a tool that runs again
@@ -82,6 +84,23 @@ func (s *parts) Keep(ctx context.Context, name string, value json.RawMessage) (j
 		return nil, errOver
 	}
 	return value, s.noted(free, err)
+}
+
+// StartChild implements tool.Children. A call that was left behind starts nothing: it
+// would be nobody's child.
+func (s *parts) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
+	if s.over.Load() {
+		return core.ID{}, errOver
+	}
+	run, err := s.step.children.StartChild(ctx, call, child)
+	if s.over.Load() {
+		return core.ID{}, errOver
+	}
+	switch core.CodeOf(err) {
+	case core.CodeThrottled, core.CodeUnavailable, core.CodeInternal: // the store's: the call is tried again
+		err = s.noted(ctx, err)
+	}
+	return run, err
 }
 
 // create stores a part, or returns the one that was stored before.

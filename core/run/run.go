@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Committer changes heads; the mailbox implements it.
@@ -74,6 +75,8 @@ type Options struct {
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
+	// Children starts the runs that tools ask for; nil: tools start none.
+	Children tool.Children
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
@@ -95,6 +98,7 @@ type Stepper struct {
 	window    Window
 	cache     *cache
 	profiles  func(tenant string) state.Profiles
+	children  tool.Children
 	history   History
 
 	snapshotEvery int
@@ -112,7 +116,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, history: o.History,
+		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
 	}
 	if s.log == nil {
 		s.log = slog.Default()

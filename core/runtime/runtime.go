@@ -31,6 +31,12 @@ type Config struct {
 	Stops    []stop.Policy // of every run, asked behind those of its agent
 	Logger   *slog.Logger  // nil: slog.Default
 
+	// Publisher is told what happens to runs, by the processes that work on wake-ups.
+	// Announce is for the others: their writes leave announcements for it. nil and
+	// false: nothing is announced.
+	Publisher mailbox.Publisher
+	Announce  bool
+
 	Records thread.Records // the schemas that the program reads and writes; zero: 1
 	Worker  string         // this process's name in claims
 	Lease   time.Duration  // of a claim; 0: 30 s
@@ -115,7 +121,7 @@ func Build(c Config) (*Runtime, error) {
 	var err error
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
-		Fits: tool.CheckDecision, Moved: r.moved,
+		Fits: tool.CheckDecision, Moved: r.moved, Publisher: c.Publisher, Announce: c.Announce,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
@@ -124,6 +130,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
+		Children: children{r},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -257,14 +258,22 @@ func (f *follower) takeUp(ctx context.Context, head thread.Head) error {
 	switch {
 	case err != nil || !ok:
 		turn.leave()
+		if err == nil {
+			f.tell(ctx, f.key, claimed, mailbox.Own)
+		}
 		return err
 	case claimed.Run.ID == f.run:
 		turn.settle(claimed.Run.Attempts > thread.SuspectAt)
 		f.inline(ctx, claimed, turn)
 		return nil
 	}
-	defer turn.leave()
-	if err := f.stepOn(ctx, hint, claimed, turn); err != nil {
+	stepped, err := func() (thread.Head, error) {
+		defer turn.leave()
+		return f.stepOn(ctx, hint, claimed, turn)
+	}()
+	if err == nil {
+		f.tell(ctx, f.key, stepped, claimed.Version)
+	} else {
 		f.log.ErrorContext(ctx, "a run before the one that is waited for failed, it is tried again", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", claimed.Run.ID, "error", err)
 	}
 	return nil

@@ -104,6 +104,9 @@ func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 		}
 		if !whole || stepped.Outcome != thread.Continue {
 			f.shown.again = f.audience.restart(f.run)
+			if err == nil { // a worker tells, since that may take longer than a stream should
+				f.mailbox.WakeToTell(ctx, f.key, stepped.Head)
+			}
 			return
 		}
 		head = stepped.Head

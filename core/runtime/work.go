@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -110,16 +111,38 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 		}
 		return nil
 	}
-	defer turn.leave()
-	head, claimed, err := r.mailbox.ClaimFrom(ctx, head, hint, turn.alone)
-	if err != nil || !claimed {
-		return err
+	head, own, err := r.workIn(ctx, hint, head, turn)
+	if err == nil { // the turn is over: to tell others takes as long as they like
+		r.tell(ctx, hint.Key(), head, own)
 	}
-	return r.stepOn(ctx, hint, head, turn)
+	return err
 }
 
-// stepOn steps a thread that was claimed, in its turn.
-func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head, turn *turn) error {
+// workIn is work in its turn, which it ends. It returns the newest head that it knows, and the version
+// from which on the head's announcements are its own.
+func (r *Runtime) workIn(ctx context.Context, hint core.WakeUp, known thread.Head, turn *turn) (head thread.Head, own uint64, err error) {
+	defer turn.leave()
+	head, claimed, err := r.mailbox.ClaimFrom(ctx, known, hint, turn.alone)
+	if err != nil || !claimed {
+		return head, mailbox.Own, err
+	}
+	own = head.Version
+	head, err = r.stepOn(ctx, hint, head, turn)
+	return head, own, err
+}
+
+// tell tells what the thread has to tell. What could not be written down is told again,
+// under a hint of its own: the one that brought the worker here has done its work.
+func (r *Runtime) tell(ctx context.Context, key core.ThreadKey, head thread.Head, own uint64) {
+	if err := r.mailbox.Tell(ctx, key, head, own); err != nil {
+		r.log.WarnContext(ctx, "what was told is told again", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+		r.mailbox.WakeToTell(ctx, key, head)
+	}
+}
+
+// stepOn steps a thread that was claimed, in its turn, and returns the newest head that
+// it knows.
+func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head, turn *turn) (thread.Head, error) {
 	turn.settle(head.Run.Attempts > thread.SuspectAt) // this claim included
 	for n := 1; ; n++ {
 		// Whole: the step had all the time that an invocation has. When even that was
@@ -128,15 +151,15 @@ func (r *Runtime) stepOn(ctx context.Context, hint core.WakeUp, head thread.Head
 			Key: hint.Key(), Head: head, Keep: n < r.steps && r.timeLeft(ctx), Whole: n == 1 && !turn.waited,
 		}, nil)
 		if left(err) {
-			return r.handOn(ctx, hint, err)
+			return head, r.handOn(ctx, hint, err)
 		}
 		if err != nil {
-			return fmt.Errorf("step: %w", err)
-		}
-		if stepped.Outcome != thread.Continue {
-			return nil
+			return head, fmt.Errorf("step: %w", err)
 		}
 		head = stepped.Head
+		if stepped.Outcome != thread.Continue {
+			return head, nil
+		}
 		turn.settle(false) // it made progress
 	}
 }

@@ -169,7 +169,7 @@ func (w *World) tools() []tool.Tool {
 		}
 		list = append(list, simTool{w, spec})
 	}
-	return append(list, w.askingTools()...)
+	return append(append(list, w.childTools()...), w.askingTools()...)
 }
 
 // Spec implements tool.Tool.
@@ -210,6 +210,9 @@ func (t simTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	show()
+	if left, ok, err := th.leave(ctx, t.spec.Name, call, key); ok || err != nil {
+		return left, err
+	}
 	if suspended, ok, err := th.ask(ctx, t.spec.Name, key, call); ok || err != nil {
 		return suspended, err
 	}

@@ -37,6 +37,8 @@ func (s script) endless(w *World) bool { return w.Asks && s.step == 0 && trait(s
 func (w *World) toolFor(s script, name string) string {
 	of := func(names []string) string { return names[trait(name, 4, uint64(len(names)))] }
 	switch {
+	case w.Children && !w.threadOf(s.name).child:
+		return of(childNames)
 	case !w.Asks:
 		return of(toolNames)
 	case s.endless(w):

@@ -19,10 +19,16 @@ func newEngine(h *host) (engine, error) {
 	if h.schemas.Reads > 1 {
 		records.Extra = extra
 	}
-	r, err := runtime.Build(runtime.Config{
+	config := runtime.Config{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.world.agents, Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
-	})
+	}
+	if h.world.Children {
+		if config.Announce = true; h.role == roleStep || h.role == roleLocal {
+			config.Publisher = publisher{h}
+		}
+	}
+	r, err := runtime.Build(config)
 	return engine{r}, err
 }
 

@@ -39,6 +39,7 @@ func (w *World) final() {
 		w.violate("not settled: %s", what)
 	}
 	w.checkCounts()
+	w.checkFamily()
 	for _, p := range w.partitions {
 		th, h := p.state, &p.head
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {

@@ -3,7 +3,7 @@ package sim
 import "time"
 
 // Kinds is how many kinds of worlds take turns.
-const Kinds = 20
+const Kinds = 23
 
 var kindNames = [Kinds]string{
 	"few faults", "mixed programs", "long rounds", "a batch with a poison run", "no faults", "no faults and calm",
@@ -11,6 +11,7 @@ var kindNames = [Kinds]string{
 	"mixed programs, late puts", "ambiguous responses",
 	"hints alone", "hints alone, in batches", "spoken to at the end",
 	"asked and decided, calm", "asked and decided, few faults", "asked and decided, mixed programs", "asked and decided, one trouble each",
+	"children", "children, few faults", "children, one trouble each",
 }
 
 // KindName says what kind of world the n-th is.
@@ -69,6 +70,13 @@ func Kind(n int) Config {
 		c.Asks, c.Mixed, c.Forgetful = true, true, turn%3 == 0
 	case 19:
 		c.Asks, c.Faults, c.Poison = true, 0, 0
+		c.trouble(turn)
+	case 20:
+		c.Children, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
+	case 21:
+		c.Children, c.Mixed, c.Unswept = true, turn%2 == 0, turn%10%3 == 2 // a tenth of all worlds goes unswept
+	case 22:
+		c.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)
 	}
 	return c

@@ -19,6 +19,9 @@ import (
 // later, once or again, alone or against each other; or they say something
 // instead, or nothing at all.
 func (w *World) consider(th *threadState, k *asked) {
+	if k.ticket.Kind == core.TicketChild { // nobody's but the child's
+		return
+	}
 	if k.ticket.Deadline != 0 && w.random.chance(0.4) || w.Forgetful && w.random.chance(0.1) {
 		w.Stats.Undecided++
 		return

@@ -17,6 +17,7 @@ type Stats struct {
 	Refences, DeadLetters, Reclaims    int
 	SchemaRefused, Adopted, Dispatched int
 	Skipped, Superseded, FailedSteps   int
+	Children                           int // runs that calls have started
 	Suspensions, Undecided             int // tickets, and those that nobody means to decide
 	Decides, Decisions, Denies         int // requests, and what was accepted
 	Expired, LeftBehind                int
@@ -42,7 +43,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.FailedSteps, &o.FailedSteps},
-		{&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
+		{&s.Children, &o.Children}, {&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
 		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.States, &o.States}, {&s.Blind, &o.Blind},
@@ -108,5 +109,6 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d, inferences failed for good %d, events %d\n",
 		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.FailedSteps, s.Events)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
+	fmt.Fprintf(out, "child runs %d\n", s.Children)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }

@@ -14,6 +14,8 @@ type threadState struct {
 	i int
 	p *partition
 
+	child bool // a call has made it, for the run that it waits for
+
 	entries []thread.Entry // committed, from sequence 1
 	fixed   map[uint64]bool
 	turn    int // calls of the committed turn that still want a result

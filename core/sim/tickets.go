@@ -132,6 +132,9 @@ func (th *threadState) takeDecision(b *thread.Head, t thread.Ticket, k *asked) {
 		th.fail("call %d is %s after decision %+v", t.Call, got, d)
 	}
 	k.decision, k.taken = &d, t.Decision
+	if k.ticket.Kind == core.TicketChild {
+		th.checkChildTold(k, d)
+	}
 }
 
 // checkGone: a ticket stays until its call goes on, a person has said something

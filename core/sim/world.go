@@ -35,6 +35,7 @@ type Config struct {
 	Talkative bool          // people speak when a run is about to end, and processes die when it has begun to
 	Asks      bool          // calls wait for people, who decide
 	Forgetful bool          // with Asks: some tickets are never decided
+	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
 	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
@@ -72,6 +73,7 @@ type World struct {
 	again      int              // requests that were made again
 	working    int              // hints that the local host works on
 	planned    int              // decisions that people are about to take
+	family     children
 }
 
 // Times of a world.
@@ -93,6 +95,7 @@ func New(c Config) *World {
 		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
+		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
 	agents, err := agent.NewRegistry(w.parts())
 	if err != nil {

@@ -14,6 +14,9 @@ type Transition struct {
 	CommitID core.ID // fresh for every transition, from Env
 	Due      DuePolicy
 	Schemas  Schemas // of the program that asks
+	// Announce says that what happens to runs is to be told: the write leaves an
+	// announcement where a run waits, ends or is given up.
+	Announce bool
 	Change   Change
 }
 

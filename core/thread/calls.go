@@ -130,6 +130,11 @@ func (h *Head) supersede() {
 	}
 }
 
+// asks reports whether a ticket waits for somebody outside: a person or a client.
+func (h *Head) asks() bool {
+	return slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Decision == 0 && t.Kind != TicketChild })
+}
+
 // goesOn reports whether a round that waits has something to do: no ticket is
 // undecided, or one is decided and the round does not wait for all of them.
 func (h *Head) goesOn() bool {

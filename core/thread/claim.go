@@ -53,6 +53,7 @@ func (c TakeClaim) apply(h *Head, t Transition) (Result, error) {
 		return h.early(t), nil
 	case h.Run.Attempts >= MaxAttempts && h.Run.Status != Closing:
 		before = h.beginClosing(ReasonDeadLetter)
+		h.announce(t, NotifyDeadLettered, h.Run.ID)
 	}
 	if h.Schema > t.Schemas.Reads {
 		return Result{}, fmt.Errorf("schema %d, newest known %d: %w", h.Schema, t.Schemas.Reads, ErrSchema)
@@ -250,6 +251,7 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	var before []Audit
 	if h.Run.Status != Closing && h.Run.Attempts >= MaxAttempts {
 		before = h.beginClosing(ReasonDeadLetter)
+		h.announce(t, NotifyDeadLettered, h.Run.ID)
 	}
 	return Result{Before: before, Hint: h.wake(t.Now)}, nil
 }

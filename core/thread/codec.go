@@ -203,7 +203,8 @@ func (w *writer) extensions(all []Extension) {
 
 func (w *writer) notify(n *Notify) {
 	w.id(n.Child)
-	w.parent(&n.Parent)
+	parent := n.encoded()
+	w.parent(&parent)
 	w.time(n.Retry)
 }
 

@@ -54,6 +54,15 @@ var encodedHeads = []struct {
 			"\x01" + "\x00\x00\x00\x00\x00\x00\x00\x0b" + "\x15" + "r" + z + "\x07\x03new",
 	},
 	{
+		"an announcement",
+		thread.Head{
+			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,
+			Notify: &thread.Notify{Child: id("k"), Kind: thread.NotifyEnded, Version: 0x0102030405060708, At: 0x112233445566, Missed: 0x778a, Retry: 14},
+		},
+		"\x01\x01\x09" + "c" + z + "c" + z + "\x07\x00" + "\x40" + "\x00\x03\x04\x00\x09\x01" +
+			"\x00" + "\x00" + "\x00" + "k" + z + "\x00" + "\x01\x02\x03\x04\x05\x06\x07\x08\x11\x22\x33\x44\x55\x66\x77\x8a" + "\x02\x0e" + "\x00" + "\x00" + "\x00",
+	},
+	{
 		"steered input and two notifies",
 		thread.Head{
 			Layout: 1, Schema: 1, Version: 9, CommitID: id("c"), HolderCommitID: id("c"), Incarnation: 7, Fence: 3, Seq: 4, Closing: 9, DueAt: 1,

@@ -147,13 +147,16 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 		h.takeBack(false)
 	case Wait:
 		h.Claim, h.Run.Status = Claim{}, Waiting
+		if h.asks() {
+			h.announce(t, NotifyWaiting, h.Run.ID)
+		}
 	case Done:
 		h.beginClosing(ReasonOwn)
 		if c.Listens || h.Run.OpenCalls() {
 			r.Outcome = Close
 			return r, nil
 		}
-		r.Opened = h.removeRun(t.Now)
+		r.Opened = h.removeRun(t)
 	}
 	r.Hint = h.wake(t.Now)
 	return r, nil
@@ -192,15 +195,15 @@ func (c CommitClose) apply(h *Head, t Transition) (Result, error) {
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
-	opened := h.removeRun(t.Now)
+	opened := h.removeRun(t)
 	return Result{Outcome: Done, Opened: opened, Hint: h.wake(t.Now)}, nil
 }
 
 // removeRun takes the run out of the head. Input that was steered to it and that
 // no step has read becomes a dispatch, which opens next and needs no free place:
 // the first entry gives its id to dispatch and run, the rest is the run's inbox.
-func (h *Head) removeRun(now int64) (opened core.ID) {
-	h.tell(h.Run.Parent, h.Run.ID, now)
+func (h *Head) removeRun(t Transition) (opened core.ID) {
+	h.tell(t, h.Run.Parent, h.Run.ID)
 	if len(h.Inbox) > 0 {
 		first := h.Inbox[0]
 		opened = first.ID

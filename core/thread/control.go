@@ -23,7 +23,7 @@ func (c Cancel) apply(h *Head, t Transition) (Result, error) {
 	if i < 0 {
 		return Result{}, fmt.Errorf("open or queued run: %w", ErrNotFound)
 	}
-	return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil
+	return Result{Before: h.drop(i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil
 }
 
 // Interrupt supersedes everything that is queued or open, and may enqueue what
@@ -51,7 +51,7 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	h.Epoch++
 	var before []Audit
 	for len(h.Pending) > 0 {
-		before = append(before, h.drop(0, core.DispatchSuperseded, t.Now)...)
+		before = append(before, h.drop(0, core.DispatchSuperseded, t)...)
 	}
 	switch {
 	case h.Open() && h.Run.Status != Closing:
@@ -61,7 +61,7 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 	}
 	if c.Enqueue == nil {
 		h.remember(c.Dedupe)
-		return Result{Before: before, Hint: h.wake(t.Now)}, nil
+		return Result{Before: before, Hint: h.tellBy(t, h.wake(t.Now))}, nil
 	}
 	enqueue := *c.Enqueue
 	enqueue.RejectBusy = false
@@ -73,40 +73,11 @@ func (c Interrupt) apply(h *Head, t Transition) (Result, error) {
 
 // drop takes pending dispatch i out of the queue, and ends the input that waits
 // for its run.
-func (h *Head) drop(i int, status core.DispatchStatus, now int64) []Audit {
+func (h *Head) drop(i int, status core.DispatchStatus, t Transition) []Audit {
 	d := h.Pending[i]
 	h.Pending = without(h.Pending, i)
-	h.tell(d.Parent, d.Run, now)
+	h.tell(t, d.Parent, d.Run)
 	return append([]Audit{{ID: d.ID, Run: d.Run, Status: status}}, cancelled(d.Rest, d.Run)...)
-}
-
-// tell leaves a notify for the parent of a run that is over. It is never
-// refused: Enqueue keeps a place for each.
-func (h *Head) tell(parent *Parent, child core.ID, now int64) {
-	if parent == nil {
-		return
-	}
-	n := Notify{Child: child, Parent: *parent, Retry: now}
-	if h.Notify != nil {
-		h.Later = append(h.Later, n)
-		return
-	}
-	h.Notify = &n
-}
-
-// Notified clears the notify that was delivered; the next one takes its place.
-type Notified struct{ Child core.ID }
-
-func (c Notified) apply(h *Head, _ Transition) (Result, error) {
-	if h.Notify == nil || h.Notify.Child != c.Child {
-		return Result{Unchanged: true, Duplicate: true}, nil
-	}
-	h.Notify = nil
-	if len(h.Later) > 0 {
-		next := h.Later[0]
-		h.Notify, h.Later = &next, slices.Delete(h.Later, 0, 1)
-	}
-	return Result{}, nil
 }
 
 // Delete makes the thread a tombstone that never expires; its fence stays, so
@@ -138,12 +109,12 @@ func (c Delete) apply(h *Head, t Transition) (Result, error) {
 		return Result{Unchanged: true, Duplicate: true}, nil
 	}
 	for _, d := range h.Pending {
-		h.tell(d.Parent, d.Run, t.Now)
+		h.tell(t, d.Parent, d.Run)
 	}
-	h.tell(h.Run.Parent, h.Run.ID, t.Now)
+	h.tell(t, h.Run.Parent, h.Run.ID)
 	*h = Head{
 		Layout: h.Layout, Schema: h.Schema, Version: h.Version, CommitID: h.CommitID, HolderCommitID: h.HolderCommitID, Incarnation: h.Incarnation, Owner: h.Owner,
 		Deleted: true, Epoch: h.Epoch + 1, Fence: h.Fence, Seq: h.Seq, Closing: h.Closing, Notify: h.Notify, Later: h.Later,
 	}
-	return Result{}, nil
+	return Result{Hint: h.tellBy(t, nil)}, nil
 }

@@ -136,7 +136,10 @@ func (r *reader) extensions() (all []Extension) {
 }
 
 func (r *reader) notify() Notify {
-	return Notify{Child: r.id(), Parent: *r.parent(), Retry: r.time()}
+	n := Notify{Child: r.id()}
+	n.decode(*r.parent())
+	n.Retry = r.time()
+	return n
 }
 
 func (r *reader) parent() *Parent {

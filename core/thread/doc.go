@@ -20,8 +20,9 @@
 // readers do not believe, or a head without its hint, which the sweep finds by
 // DueAt. Who loses the compare-and-set gets the newer head and applies the change
 // to that one; nothing of the refused transition may be used. A head that has a
-// Notify after the write owes a parent word of a finished child: whoever wrote or
-// read it delivers it and applies [Notified].
+// [Notify] after the write has something to tell: to the parent of a child that is
+// over, or, with Transition.Announce, to those who listen for what happens to runs.
+// A worker that wrote or read it tells it and applies [Notified].
 //
 // # The life of a run
 //

@@ -30,6 +30,9 @@ func (h *Head) earliest() (at int64, ok bool) {
 	if h.Notify != nil {
 		note(h.Notify.Retry)
 	}
+	for i := range h.Later {
+		note(h.Later[i].Retry)
+	}
 	switch {
 	case h.Deleted:
 		if !h.Erased {

@@ -36,7 +36,7 @@ func (c Enqueue) apply(h *Head, t Transition) (Result, error) {
 	if c.RejectBusy && h.Busy() {
 		return Result{}, ErrBusy
 	}
-	places := len(h.Pending) + len(h.Later) // those whose parent is still to be told count as queued
+	places := len(h.Pending) + max(h.parents()-1, 0) // those whose parent is still to be told count as queued
 	if slices.ContainsFunc(h.Pending, func(d Dispatch) bool { return d.Steered }) {
 		places-- // it came in outside the limit
 	}
@@ -61,6 +61,8 @@ func (c Enqueue) check() error {
 		return invalid("enqueue: dispatch and run must have ids")
 	case len(c.Owner) > core.MaxNameLength:
 		return invalid("enqueue: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case c.Parent != nil && c.Parent.Thread == "":
+		return invalid("enqueue: parent without a thread")
 	case c.Parent != nil && len(c.Parent.Thread) > core.MaxNameLength:
 		return invalid("enqueue: parent thread id of %d bytes, at most %d are allowed", len(c.Parent.Thread), core.MaxNameLength)
 	}

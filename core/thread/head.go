@@ -49,8 +49,8 @@ type Head struct {
 	Pending        []Dispatch
 	Tickets        []Ticket
 	Inbox          []InboxEntry
-	Notify         *Notify  // to be delivered next
-	Later          []Notify // after it, oldest first
+	Notify         *Notify  // to be told, the oldest
+	Later          []Notify // the others, oldest first
 	Recent         []uint64 // dedupe keys and decisions, oldest first
 	DueAt          int64    // when the sweep must look at the thread; 0: never
 	Extensions     []Extension
@@ -136,8 +136,12 @@ type Run struct {
 type Parent struct {
 	Thread string
 	Run    core.ID
-	Call   uint8
+	Call   uint8 // or NoCall
 }
+
+// NoCall is the call of a Parent that waits with none: it reads of the child's end as
+// of any internal input.
+const NoCall = 255
 
 // CallStatus is the state of one call of the committed turn.
 type CallStatus uint8
@@ -212,13 +216,6 @@ const (
 	InboxInternal
 )
 
-// Notify is a finished child run's message to its parent, not yet delivered.
-type Notify struct {
-	Child  core.ID
-	Parent Parent
-	Retry  int64
-}
-
 // Exists reports whether the thread was ever written.
 func (h *Head) Exists() bool { return h.Version != 0 }
 
@@ -278,6 +275,16 @@ func (h *Head) owned(owner string) error {
 		return ErrForbidden
 	}
 	return nil
+}
+
+// Awaits reports whether a call of the committed turn may still come to wait: it has
+// no result, and nobody went on without it.
+func (r *Run) Awaits(call uint8) bool {
+	if int(call) >= len(r.Calls) {
+		return false
+	}
+	s := r.Calls[call]
+	return s != CallDone && s != CallCancelling
 }
 
 // queued finds input that no step has read: an inbox entry, or a dispatch or

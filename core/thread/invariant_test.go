@@ -261,8 +261,14 @@ func checkParts(check checker, h thread.Head) {
 		check(len(d.Rest) < 8, "an inbox of %d waits behind dispatch %s", len(d.Rest), d.ID)
 	}
 	check(steered <= 1 && len(h.Pending) <= 8+steered, "%d dispatches are queued, %d of them steered", len(h.Pending), steered)
-	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 9 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
+	check(len(h.Tickets) <= 8 && len(h.Inbox) <= 8 && len(h.Later) <= 10 && len(h.Recent) <= 16 && len(r.Calls) <= 32, "a table is over its limit")
 	check(h.Notify != nil || len(h.Later) == 0, "a notify waits behind none")
+	announced, waiting := 0, 0
+	for _, n := range h.Notifies() {
+		announced += count(n.Announces())
+		waiting += count(n.Kind == thread.NotifyWaiting)
+	}
+	check(announced <= 4 && waiting <= 1, "%d announcements, %d of them of runs that wait", announced, waiting)
 	check(r.Status != thread.Closing || len(h.Tickets) == 0, "a closing run has tickets")
 	by := r.Reason == thread.ReasonCancelled || r.Reason == thread.ReasonSuperseded
 	check(!by || len(h.Inbox) == 0, "input is left of a run that a person ended")
@@ -294,8 +300,11 @@ func checkTickets(check checker, h thread.Head) {
 // and not too late.
 func checkDue(check checker, h thread.Head, t thread.Transition) {
 	var times []int64
-	if h.Notify != nil || h.Deleted && !h.Erased {
+	if h.Deleted && !h.Erased {
 		times = append(times, 0)
+	}
+	for _, n := range h.Notifies() {
+		times = append(times, n.Retry)
 	}
 	switch {
 	case h.Claim.Fence != 0:

@@ -17,7 +17,7 @@ import (
 func must(t *testing.T, h thread.Head, changes ...thread.Change) thread.Head {
 	t.Helper()
 	for _, c := range changes {
-		next, result, err := thread.Apply(h, thread.Transition{Now: start, CommitID: id("commit"), Schemas: thread.Schemas{Reads: math.MaxUint16}, Change: c})
+		next, result, err := thread.Apply(h, thread.Transition{Now: start, CommitID: id("commit"), Schemas: thread.Schemas{Reads: math.MaxUint16}, Announce: true, Change: c})
 		if err != nil || result.Unchanged {
 			t.Fatalf("%T: %v, unchanged %v", c, err, result.Unchanged)
 		}
@@ -92,7 +92,10 @@ func fullest(t *testing.T) thread.Head {
 func TestNothingOutgrowsTheHead(t *testing.T) {
 	h := fullest(t)
 	fence := h.Claim.Fence
-	if got := h.Size(); got < 3000 || got > 3400 {
+	for i := range 4 {
+		h.Later = append(h.Later, thread.Notify{Child: id(fmt.Sprint("a", i)), Kind: thread.NotifyEnded, Version: math.MaxUint64, At: 1<<48 - 1, Missed: math.MaxUint16, Retry: math.MaxInt64})
+	}
+	if got := h.Size(); got < 3000 || got > 3600 {
 		t.Errorf("the fullest head has %d bytes", got)
 	}
 	steps := []thread.Change{
@@ -117,8 +120,14 @@ func TestNothingOutgrowsTheHead(t *testing.T) {
 			t.Errorf("the steered input does not wait behind the queue:\n%s", describeHead(h))
 		}
 	}
-	if len(h.Later) != 8 {
-		t.Errorf("%d parents wait to be told, want 8 behind the first", len(h.Later))
+	parents, missed := 0, 0
+	for _, n := range h.Notifies() {
+		if missed += int(n.Missed); !n.Announces() {
+			parents++
+		}
+	}
+	if parents != 9 || len(h.Later) != 9 || missed != math.MaxUint16 {
+		t.Errorf("%d parents wait to be told among %d, %d announcements are missed; want 9 among 10 and the highest number", parents, 1+len(h.Later), missed)
 	}
 }
 

@@ -27,6 +27,9 @@ func (k InboxKind) String() string { return name(k, "person", "internal") }
 // String returns the kind's name.
 func (k NackKind) String() string { return name(k, "failed", "given", "model") }
 
+// String returns the kind's name.
+func (k NotifyKind) String() string { return name(k, "parent", "waiting", "ended", "dead-lettered") }
+
 func name[T ~uint8](v T, names ...string) string {
 	if int(v) < len(names) {
 		return names[v]

@@ -85,6 +85,7 @@ type stage struct {
 	now     int64
 	due     thread.DuePolicy
 	schemas thread.Schemas
+	told    bool // what happens to runs is announced
 	commits uint64
 }
 
@@ -103,6 +104,9 @@ func (s *stage) run(line string) string {
 		return ""
 	case "program":
 		s.schemas = thread.Schemas{Reads: uint16(a.number(a.value("reads"))), Writes: uint16(a.number(a.value("writes")))}
+		return ""
+	case "announce":
+		s.told = true
 		return ""
 	case "layout":
 		s.head.Layout = uint8(a.number(a.word(0)))
@@ -134,7 +138,7 @@ func (s *stage) apply(change thread.Change) string {
 	s.t.Helper()
 	before := encode(s.head)
 	s.commits++
-	t := thread.Transition{Now: s.now, CommitID: id(fmt.Sprintf("commit%d", s.commits)), Due: s.due, Schemas: s.schemas, Change: change}
+	t := thread.Transition{Now: s.now, CommitID: id(fmt.Sprintf("commit%d", s.commits)), Due: s.due, Schemas: s.schemas, Announce: s.told, Change: change}
 	next, result, err := thread.Apply(s.head, t)
 	if encode(s.head) != before {
 		s.t.Errorf("%T changed its input", change)

@@ -146,12 +146,19 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	for _, e := range h.Inbox {
 		fmt.Fprintf(b, "  inbox %s.%d, %s\n", trim(e.ID[:]), e.Revision, e.Kind)
 	}
-	notifies := h.Later
-	if h.Notify != nil {
-		notifies = append([]thread.Notify{*h.Notify}, notifies...)
-	}
-	for _, n := range notifies {
-		fmt.Fprintf(b, "  notify %s of %s\n", parentText(&n.Parent), trim(n.Child[:]))
+	for _, n := range h.Notifies() {
+		to := parentText(&n.Parent)
+		if n.Announces() {
+			to = fmt.Sprintf("that it is %s since %s, v%d,", n.Kind, clock(n.At), n.Version)
+		}
+		fmt.Fprintf(b, "  notify %s of %s", to, trim(n.Child[:]))
+		if n.Announces() {
+			fmt.Fprintf(b, " from %s", clock(n.Retry))
+		}
+		if n.Missed > 0 {
+			fmt.Fprintf(b, ", %d missed", n.Missed)
+		}
+		b.WriteString("\n")
 	}
 	if since := h.WaitsSince(); since != 0 {
 		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))

@@ -30,7 +30,8 @@ func (w *world) change() thread.Change {
 		return w.rare()
 	}
 	if h.Notify != nil && w.rand.IntN(8) == 0 {
-		return thread.Notified{Child: h.Notify.Child}
+		n := h.Notifies()[w.rand.IntN(1+len(h.Later))]
+		return thread.Notified{Child: n.Child, Kind: n.Kind, Version: n.Version, Retry: [...]int64{0, 0, w.now + 5_000}[w.rand.IntN(3)]}
 	}
 	return w.holders()
 }

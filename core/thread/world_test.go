@@ -49,6 +49,7 @@ type world struct {
 	cut      map[core.ID]bool // what stood before an interrupt: it opens no run any more
 	fair     map[core.ID]bool // runs that the draining worker began to try
 	mixed    bool             // two builds share the store
+	announce bool             // what happens to runs is told
 	calm     bool             // only the draining worker is left, of the newer build
 }
 
@@ -67,7 +68,7 @@ func (e event) String() string {
 
 func newWorld(r *rand.Rand) *world {
 	w := &world{rand: r, now: start, accepted: map[core.ID]bool{}, told: map[core.ID]bool{}, cut: map[core.ID]bool{}, fair: map[core.ID]bool{}}
-	w.mixed = r.IntN(3) == 0
+	w.mixed, w.announce = r.IntN(3) == 0, r.IntN(2) == 0
 	if r.IntN(3) == 0 {
 		w.due = thread.DuePolicy{Grace: 120_000, Round: 60_000}
 	}
@@ -77,7 +78,7 @@ func newWorld(r *rand.Rand) *world {
 // do applies a change, checks it and keeps account of what it promised.
 func (w *world) do(c thread.Change) (thread.Result, error) {
 	h := w.head
-	t := thread.Transition{Now: w.now, CommitID: w.fresh(), Due: w.due, Schemas: w.program(), Change: c}
+	t := thread.Transition{Now: w.now, CommitID: w.fresh(), Due: w.due, Schemas: w.program(), Announce: w.announce, Change: c}
 	next, r, broken, err := transition(h, t)
 	w.history = append(w.history, event{c, r, err, w.now, next})
 	w.broken = append(w.broken, broken...)
@@ -126,7 +127,9 @@ func (w *world) promise(h thread.Head, c thread.Change) {
 		}
 		w.decided = append(w.decided, c.Decision)
 	case thread.Notified:
-		delete(w.told, c.Child)
+		if c.Kind == thread.NotifyParent && c.Retry == 0 {
+			delete(w.told, c.Child)
+		}
 	case thread.Delete:
 		clear(w.accepted)
 	}
@@ -171,11 +174,10 @@ func (w *world) audit() {
 	for _, e := range h.Inbox {
 		in[e.ID] = true
 	}
-	if h.Notify != nil {
-		owed[h.Notify.Child] = true
-	}
-	for _, n := range h.Later {
-		owed[n.Child] = true
+	for _, n := range h.Notifies() {
+		if !n.Announces() {
+			owed[n.Child] = true
+		}
 	}
 	for v := range w.accepted {
 		if !in[v] {
@@ -202,7 +204,7 @@ func (w *world) drain() {
 		case h.DueAt > w.now:
 			w.now = h.DueAt
 		case h.Notify != nil:
-			w.do(thread.Notified{Child: h.Notify.Child})
+			w.do(thread.Notified{Child: h.Notify.Child, Kind: h.Notify.Kind, Version: h.Notify.Version})
 		case h.Deleted:
 			w.do(thread.Delete{Erased: true})
 		default:

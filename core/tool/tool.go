@@ -62,6 +62,7 @@ type Call struct {
 	Name      string
 	Arguments json.RawMessage // must not be changed: the turn has the same bytes
 	Key       string          // idempotency key, "run/sequence/index": the same when the call runs again
+	Index     int             // of the call in its turn
 	Thread    core.ThreadKey
 	Run       core.ID
 	Step      int            // from 1
@@ -77,6 +78,8 @@ type Call struct {
 	Resume *core.Resume
 	// Parts keeps what [Call.Once] came to; nil: nothing is kept.
 	Parts PartStore
+	// Children starts runs for [Call.Start]; nil: the host starts none.
+	Children Children
 	// Live passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: nobody listens.
 	Live *Live

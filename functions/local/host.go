@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	announcing "github.com/reveille-run/reveille/functions/announce"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/settings"
 	"github.com/reveille-run/reveille/functions/wiring"
@@ -102,10 +103,17 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
+	hook, err := announcing.Webhook(s, e, true)
+	if err != nil {
+		return err
+	}
+	if s.EventBus != "" {
+		return fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
+	}
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
-		FollowInterval: followInterval,
+		FollowInterval: followInterval, Publisher: hook,
 	})
 	if err != nil {
 		return err

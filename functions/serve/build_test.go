@@ -48,7 +48,7 @@ func TestBrokenAgentsAreNamedAtStart(t *testing.T) {
 				parts agent.Parts
 				want  string
 			}{{steps, test.step}, {idle, test.idle}} {
-				if _, err := build(c, kind.parts); fmt.Sprint(err) != kind.want {
+				if _, err := build(c, kind.parts, nil); fmt.Sprint(err) != kind.want {
 					t.Errorf("error %v\nwant  %s", err, kind.want)
 				}
 			}

@@ -16,26 +16,36 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/eventbridge"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/announce"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // Step serves the mailbox's queue: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
-	c, rt := Start(func(c *cloud.Function) (agent.Parts, error) {
+	c, rt := StartWith(func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
-	})
+	}, publisher)
 	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
 	lambda.Start(awslambda.AfterResponse(handler, EndAbandoned(rt, c.Logger)))
 }
 
 // Start opens a function and builds its runtime of the agents, or ends the
-// process. Package front does with it what [Step] does.
+// process. Package front does with it what [Step] does. What happens to runs is told by
+// step functions alone.
 func Start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, *runtime.Runtime) {
+	return StartWith(agents, func(*cloud.Function) (mailbox.Publisher, error) { return nil, nil })
+}
+
+// StartWith is Start for a function that tells what happens to runs.
+func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func(*cloud.Function) (mailbox.Publisher, error)) (*cloud.Function, *runtime.Runtime) {
 	c, err := cloud.Open()
 	if err != nil {
 		log.Fatal(err)
@@ -44,7 +54,11 @@ func Start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, 
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := build(c, parts)
+	to, err := publisher(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rt, err := build(c, parts, to)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,11 +66,25 @@ func Start(agents func(*cloud.Function) (agent.Parts, error)) (*cloud.Function, 
 }
 
 // build makes the runtime that the function serves.
-func build(c *cloud.Function, agents agent.Parts) (*runtime.Runtime, error) {
+func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtime.Runtime, error) {
 	return runtime.Build(runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
+		Publisher: to, Announce: c.Settings.Announces(),
 	})
+}
+
+// publisher makes what the settings ask for.
+func publisher(c *cloud.Function) (mailbox.Publisher, error) {
+	hook, err := announce.Webhook(c.Settings, c.Env, false)
+	if err != nil || c.Settings.EventBus == "" {
+		return hook, err
+	}
+	bus, err := eventbridge.New(awsenv.Config{}, c.Env, c.Settings.EventBus)
+	if err != nil {
+		return nil, err
+	}
+	return announce.All(hook, bus), nil
 }
 
 // worker names this sandbox in claims.

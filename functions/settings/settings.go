@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // Settings is the configuration of a process. README.md and template.yaml list
@@ -33,6 +35,10 @@ type Settings struct {
 	Config    string        // REVEILLE_CONFIG_TABLE: the DynamoDB table of profiles and configuration snapshots
 	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
 	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
+
+	WebhookURL    string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
+	WebhookSecret secret.String // REVEILLE_WEBHOOK_SECRET: signs it; checked by who uses it
+	EventBus      string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
 
 	// CacheSize is how many bytes of conversations a process keeps in memory: a
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
@@ -83,6 +89,17 @@ func variables() []variable {
 		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
 		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
 		{"REVEILLE_STREAM_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.StreamURL })},
+		{"REVEILLE_WEBHOOK_URL", "", "an https URL without user and fragment; on the local host http too, for addresses of this machine", hookAddress},
+		{"REVEILLE_WEBHOOK_SECRET", "", "whsec_ and base64", func(s *Settings, v string) error {
+			s.WebhookSecret = secret.New(v)
+			return nil
+		}},
+		{"REVEILLE_EVENT_BUS", "", "the name or ARN of an event bus", func(s *Settings, v string) error {
+			if s.EventBus = v; v != "" && !busName.MatchString(v) {
+				return errForm
+			}
+			return nil
+		}},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
 			megabytes, err := strconv.ParseUint(v, 10, 20)
 			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
@@ -110,7 +127,7 @@ func Read(environ []string, also ...string) (Settings, error) {
 			value = v.preset
 		}
 		if err := v.set(&s, value); err != nil {
-			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, harmless(value), v.allowed)
+			return Settings{}, fmt.Errorf("environment variable %s is %q, allowed: %s", v.name, harmless(withoutToken(v.name, value)), v.allowed)
 		}
 	}
 	var unknown []string

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 func TestReadDefaults(t *testing.T) {
@@ -19,8 +21,11 @@ func TestReadDefaults(t *testing.T) {
 		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Model: "gpt-5-mini", Steps: 1,
 		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
 		t.Error(diff)
+	}
+	if got.Announces() {
+		t.Error("something is told to nobody")
 	}
 }
 
@@ -32,6 +37,7 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
 		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
+		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		"REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
@@ -40,6 +46,7 @@ func TestReadValues(t *testing.T) {
 	want := Settings{
 		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1",
+		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
 		Origins: []string{"https://app.example", "http://localhost:5173"},
 		Identity: Identity{
@@ -48,7 +55,11 @@ func TestReadValues(t *testing.T) {
 			Tenants: map[string]string{"us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211": "pool", "AIDA1": "user", "AROA1": "role", "111122223333": "account"},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if got.WebhookSecret.Reveal() != "whsec_x" || !got.Announces() {
+		t.Errorf("the secret is %q", got.WebhookSecret.Reveal())
+	}
+	got.WebhookSecret = secret.String{}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -58,7 +69,9 @@ func TestReadRefuses(t *testing.T) {
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
 			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, " +
-			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL"},
+			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_EVENT_BUS"},
+		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
+		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
 		{"a step too many", "REVEILLE_STEPS_PER_INVOCATION=101", `environment variable REVEILLE_STEPS_PER_INVOCATION is "101", allowed: 1 to 100`},

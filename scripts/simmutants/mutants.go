@@ -1,7 +1,7 @@
 package main
 
 // mutants are the errors that must be found, by what they leave undone.
-var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants)
+var mutants = concat(roundMutants, stepMutants, runtimeMutants, storeMutants, mailboxMutants, headMutants, toldMutants)
 
 func concat(lists ...[]mutant) (all []mutant) {
 	for _, list := range lists {
@@ -237,7 +237,7 @@ var headMutants = []mutant{
 	hintMutant("an enqueue", "core/thread/enqueue.go", "	h.raise(t)\n	return Result{Hint: h.wake(t.Now)}, nil\n", "	h.raise(t)\n	return Result{}, nil\n"),
 	hintMutant("an inline run", "core/thread/enqueue.go", "return Result{Claimed: true, Hint: &Hint{Dispatch: c.Dispatch, At: h.Claim.Lease + watchdog}}, nil", "return Result{Claimed: true}, nil"),
 	hintMutant("a cancel of the open run", "core/thread/control.go", "return Result{Before: h.beginClosing(ReasonCancelled), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.beginClosing(ReasonCancelled)}, nil"),
-	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now), Hint: h.wake(t.Now)}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t.Now)}, nil"),
+	hintMutant("a cancel of a queued run", "core/thread/control.go", "return Result{Before: h.drop(i, core.DispatchCancelled, t), Hint: h.tellBy(t, h.wake(t.Now))}, nil", "return Result{Before: h.drop(i, core.DispatchCancelled, t)}, nil"),
 	hintMutant("an interrupt", "core/thread/control.go", "	return Result{Before: before, Hint: h.wake(t.Now)}, nil\n}\n\n// drop", "	return Result{Before: before}, nil\n}\n\n// drop"),
 }
 

@@ -152,6 +152,28 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 	}
 }
 
+// What is told goes to one event bus, and only where there is one.
+func TestOnlyStepPutsEventsAndOnOneBus(t *testing.T) {
+	type policy struct {
+		RoleName       string
+		PolicyDocument document
+	}
+	of := read(t)
+	all := resources[policy](t, of, "AWS::IAM::RolePolicy")
+	got := all["StepEvents"]
+	s := got.PolicyDocument.Statement
+	if len(all) != 1 || got.RoleName != "!Ref StepRole" || of.Resources["StepEvents"].Condition != "HasEventBus" || len(s) != 1 {
+		t.Fatalf("policies %+v", all)
+	}
+	resource := texts{"!Sub arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${EventBus}"}
+	if s[0].Effect != "Allow" || !slices.Equal(s[0].Action, texts{"events:PutEvents"}) || !slices.Equal(s[0].Resource, resource) {
+		t.Errorf("statement %+v", s[0])
+	}
+	if got := of.Conditions["HasEventBus"]; got != `!Not ["!Equals [\"!Ref EventBus\",\"\"]"]` {
+		t.Errorf("condition HasEventBus is %s", got)
+	}
+}
+
 func TestOnlyLambdaTakesRoles(t *testing.T) {
 	for id, r := range resources[role](t, read(t), "AWS::IAM::Role") {
 		s := r.AssumeRolePolicyDocument.Statement

@@ -68,11 +68,14 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"OPENAI_API_KEY":  `!If ["HasModelKey","!Sub {{resolve:secretsmanager:${ModelKeySecret}}}",""]`,
 		"OPENAI_BASE_URL": "!Ref ModelBaseUrl",
 	}
+	step := maps.Clone(provider)
+	step["REVEILLE_WEBHOOK_SECRET"] = `!If ["HasWebhookSecret","!Sub {{resolve:secretsmanager:${WebhookSecret}}}",""]`
 	want := map[string]map[string]any{
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
 			"REVEILLE_CLIENTS":              "!Ref Clients",
 			"REVEILLE_CONFIG_TABLE":         "!Ref Config",
+			"REVEILLE_EVENT_BUS":            "!Ref EventBus",
 			"REVEILLE_ISSUER":               "!Ref Issuer",
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
@@ -87,16 +90,17 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_TENANTS":              `!If ["HasTenants","!Ref Tenants","!If [\"Signed\",\"!Sub ${AWS::AccountId}=default\",\"\"]"]`,
 			"REVEILLE_TOKEN_USE":            "!Ref TokenUse",
 			"REVEILLE_USER_CLAIM":           "!Ref UserClaim",
+			"REVEILLE_WEBHOOK_URL":          "!Ref WebhookUrl",
 		},
 		"ApiFunction": {
 			"REVEILLE_STREAM_URL": `!Sub ["https://${Host}",{"Host":"!Select [2,\"!Split [\\\"/\\\",\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\"]\"]"}]`,
 		},
 		"StreamFunction": provider,
-		"StepFunction":   provider,
+		"StepFunction":   step,
 		"SweepFunction":  nil, // it calls no model
 		"TriggerFunction": {
 			"REVEILLE_TRIGGERS": "triggers.json",
-			"WEBHOOK_SECRET":    `!If ["HasWebhookSecret","!Sub {{resolve:secretsmanager:${WebhookSecret}}}",""]`,
+			"WEBHOOK_SECRET":    `!If ["HasTriggerWebhookSecret","!Sub {{resolve:secretsmanager:${TriggerWebhookSecret}}}",""]`,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

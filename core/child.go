@@ -1,0 +1,14 @@
+package core
+
+// ChildEnd is what a parent is told of a child run that is over: the payload of the
+// decision on the ticket that waits for it, or the text of internal input.
+type ChildEnd struct {
+	RunID       ID           `json:"run_id"`
+	ThreadID    string       `json:"thread_id"`
+	AgentID     string       `json:"agent_id,omitempty"`
+	Termination *Termination `json:"termination"`
+	Response    string       `json:"response,omitempty"` // text of the child's last assistant turn
+	Cut         bool         `json:"cut,omitempty"`      // the response is longer than can be passed on; this is its beginning
+	Steps       int          `json:"steps"`
+	Usage       Usage        `json:"usage,omitzero"`
+}

@@ -1,0 +1,120 @@
+package mailbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// listening is a telling world and what it was told, one line each.
+func listening(t *testing.T) (w *world, lines *[]string) {
+	t.Helper()
+	lines = new([]string)
+	w = telling(t, publish(func(a mailbox.Announcement) error {
+		line := fmt.Sprint(a.Type, " ", a.AgentID)
+		if a.Termination != nil {
+			line += fmt.Sprint(" ", a.Termination.Type, " ", a.Termination.Code)
+		}
+		for _, k := range a.Tickets {
+			line += fmt.Sprint(" ", k.SuspensionID, "/", k.CallID)
+		}
+		*lines = append(*lines, line)
+		return nil
+	}), new(bytes.Buffer))
+	return w, lines
+}
+
+// tellAll tells what the thread has to tell, as the worker that has written it all.
+func (w *world) tellAll(t *testing.T) thread.Head {
+	t.Helper()
+	head, err := w.Head(t.Context(), key)
+	if err == nil {
+		err = w.Tell(t.Context(), key, head, 0)
+	}
+	if err == nil {
+		head, err = w.Head(t.Context(), key)
+	}
+	if err != nil || head.Notify != nil {
+		t.Fatalf("head %+v, %v; want nothing left to tell", head, err)
+	}
+	return head
+}
+
+// A run that is given up is announced twice: at once, and when it is over.
+func TestDeadLetterIsAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, lines := listening(t)
+		w.submit(t, input("one", ""))
+		for range 6 {
+			if _, claimed, err := w.Claim(t.Context(), hint, true); err != nil || !claimed {
+				t.Fatalf("claim: %v, %v", claimed, err)
+			}
+			time.Sleep(31 * time.Second)
+		}
+		head := w.tellAll(t)
+		want := []string{"run.dead_lettered demo error dead_letter"}
+		if diff := cmp.Diff(want, *lines); diff != "" || head.Run.Status != thread.Closing {
+			t.Errorf("the run is %s, announced (-want +got):\n%s", head.Run.Status, diff)
+		}
+		w.commit(t, thread.CommitClose{Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq})
+		head, err := w.Head(t.Context(), key)
+		if err != nil || len(head.Notifies()) != 1 || head.Notify.Kind != thread.NotifyEnded {
+			t.Errorf("head %+v, %v; want its end to be announced", head, err)
+		}
+	})
+}
+
+// That a run waits is announced with what can be decided, and no more: a ticket that is
+// decided, or a child's, is nobody's.
+func TestWaitIsAnnouncedAsItStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		decide := func(t *testing.T, w *world, call string) {
+			t.Helper()
+			if _, err := w.Decide(t.Context(), key, mailbox.Deciding{Target: call, User: "ann", Decision: core.Decision{ID: call, Action: core.DecisionResume}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, lines := listening(t)
+		w.submit(t, input("one", ""))
+		w.waits(t, w.claim(t), asks(0), asks(1), asks(2, func(k *core.Ticket) { k.Kind = core.TicketChild }))
+		w.tellAll(t)
+		if diff := cmp.Diff([]string{"run.waiting demo s0/c0 s1/c1"}, *lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		*lines = nil
+		w, lines = listening(t)
+		w.submit(t, input("one", ""))
+		w.waits(t, w.claim(t), asks(0), asks(1))
+		decide(t, w, "c0") // it goes on before anybody was told
+		w.tellAll(t)
+		if len(*lines) != 0 {
+			t.Errorf("announced %v, which is over", *lines)
+		}
+	})
+}
+
+// With its thread a run ends, and nothing more is known of it.
+func TestDeleteIsAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, lines := listening(t)
+		w.submit(t, input("one", ""))
+		w.claim(t)
+		w.queue.Clear()
+		w.commit(t, thread.Delete{Owner: "ann"})
+		if diff := cmp.Diff([]string{"t1 0s"}, w.queue.Lines()); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+		w.tellAll(t)
+		if diff := cmp.Diff([]string{"run.ended  cancelled deleted"}, *lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package mailbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// A child run's end reaches its parent in one of two ways, as the submission said: a
+// call that waits has a ticket of kind child whose suspension has the id of the child
+// run, and gets a decision; who waits with no call reads internal input. Both bear an
+// id that follows from the child's, so that a second try changes nothing.
+//
+// Where nobody waits any more, since the call has its result or the run is over, there
+// is nothing to tell. That is told from a call that does not wait yet, whose child was
+// quicker than its own step, by the call's status: until it is done, its ticket may come.
+
+// errNotYet: the call that is to wait for the child does not yet.
+var errNotYet = errors.New("the parent's call does not wait yet")
+
+// maxChildEnd bounds what a parent is told, in bytes: it may become arguments, of which
+// a tool takes 256 KB (tool.MaxArguments, which the sweep would link for this alone).
+const maxChildEnd = 255 << 10
+
+// tellParent tells the parent of a run of the thread that is over, since when is
+// returned; 0: it is not known.
+func (s *Service) tellParent(ctx context.Context, child core.ThreadKey, head thread.Head, n thread.Notify) (since int64, err error) {
+	ended, err := s.told(ctx, child, head, n.Child) // first: it says how long to wait for the next try
+	if err != nil {
+		return 0, err
+	}
+	key := core.ThreadKey{Tenant: child.Tenant, Thread: n.Parent.Thread}
+	parent, err := s.Head(ctx, key)
+	if err != nil {
+		return ended.FinishedAt, err
+	}
+	if parent.Run.ID != n.Parent.Run || !parent.Open() || parent.Run.Status == thread.Closing {
+		return 0, nil // it is over, and so is its wait
+	}
+	payload, err := encodeEnd(ended)
+	if err != nil {
+		return ended.FinishedAt, err
+	}
+	if n.Parent.Call == thread.NoCall {
+		return ended.FinishedAt, s.sayToParent(ctx, key, parent, n.Child, payload)
+	}
+	return ended.FinishedAt, s.decideForChild(ctx, key, parent, n, payload)
+}
+
+// encodeEnd encodes a child's end, its response cut to what can be passed on.
+func encodeEnd(r core.Run) (json.RawMessage, error) {
+	end := core.ChildEnd{RunID: r.ID, ThreadID: r.ThreadID, AgentID: r.AgentID, Termination: r.Termination, Response: r.Response, Steps: r.Steps, Usage: r.Usage}
+	for {
+		b, err := json.Marshal(end)
+		over := len(b) - maxChildEnd
+		if err != nil || over <= 0 || end.Response == "" {
+			return b, err
+		}
+		// At least as many bytes as are too many: one may be encoded as several, never less.
+		keep := max(0, len(end.Response)-max(over/6, 64))
+		end.Response, end.Cut = strings.ToValidUTF8(end.Response[:keep], ""), true
+	}
+}
+
+// decideForChild resumes the call that waits for the child.
+func (s *Service) decideForChild(ctx context.Context, key core.ThreadKey, parent thread.Head, n thread.Notify, payload json.RawMessage) error {
+	id := n.Child.String()
+	if slices.Contains(parent.Recent, thread.DecisionKey(parent.Run.ID, id, id)) {
+		return nil // told before
+	}
+	at := slices.IndexFunc(parent.Tickets, func(t thread.Ticket) bool { return t.ID == thread.TicketKey(parent.Run.ID, id) })
+	switch {
+	case at < 0 && parent.Run.Awaits(n.Parent.Call):
+		return errNotYet
+	case at < 0, parent.Tickets[at].Decision != 0:
+		return nil
+	}
+	decision := core.Decision{ID: id, Action: core.DecisionResume, Payload: payload}
+	deciding := Deciding{Run: parent.Run.ID, Target: id, User: parent.Owner, Decision: decision}
+	_, err := s.Decide(ctx, key, deciding)
+	if code := core.CodeOf(err); code == core.CodeInvalid || code == core.CodeTooLarge {
+		// What the ticket asks for is not what a child comes to: its call must not wait
+		// for ever.
+		s.log.WarnContext(ctx, "a child's end is not what the ticket asks for", "tenant", key.Tenant, "thread", key.Thread, "run", parent.Run.ID, "error", err)
+		deciding.Decision = core.Decision{ID: id, Action: core.DecisionCancel, Reason: "what the child run came to is not what the call waits for"}
+		_, err = s.Decide(ctx, key, deciding)
+	}
+	if errors.Is(err, thread.ErrDecided) || errors.Is(err, thread.ErrDeleted) {
+		return nil
+	}
+	if errors.Is(err, thread.ErrNotFound) { // it went meanwhile: the next look says how
+		return errNotYet
+	}
+	return err
+}
+
+// sayToParent gives the parent's run internal input, which its next step reads.
+func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent thread.Head, child core.ID, payload json.RawMessage) error {
+	run, _, err := s.runRecord(ctx, key, parent.Run.ID)
+	if err != nil {
+		return err
+	}
+	id := childInput(child)
+	record, err := s.inputRecord(thread.Queued{
+		Run: id, Dispatch: id, AgentID: run.AgentID,
+		Messages: []core.Message{core.UserMessage("", "A run that you started is over: "+string(payload))},
+	}, 0)
+	if err != nil {
+		return err
+	}
+	c := commit{Service: s, key: key,
+		choose: func(head thread.Head) thread.Change {
+			if head.Run.ID != parent.Run.ID { // never another run's
+				return thread.Input{}
+			}
+			return thread.Input{ID: id, Kind: thread.InboxInternal, Owner: head.Owner, Dedupe: dedupe(id)}
+		},
+		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil },
+	}
+	_, _, err = c.run(ctx, parent)
+	switch core.CodeOf(err) {
+	case core.CodeNotFound, core.CodeDeleted, core.CodeInvalid: // the run is over
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("tell run %s: %w", parent.Run.ID, err)
+	}
+	return nil
+}
+
+// childInput is the id of the input that tells of a child's end. It has the child's
+// time and is not the child's id, which a run of another thread must not have.
+func childInput(child core.ID) core.ID {
+	sum := sha256.Sum256(append([]byte("child input "), child[:]...))
+	id := core.DerivedID(sum[:])
+	copy(id[:6], child[:6])
+	return id
+}

@@ -1,0 +1,36 @@
+package runtime
+
+import (
+	"context"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// children starts the child runs of tools.
+type children struct{ runtime *Runtime }
+
+// StartChild implements tool.Children. The submission's key is the call's, so that a
+// call which runs again, in whatever process, meets the run that it has started.
+func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
+	name := call.Key
+	if child.Name != "" {
+		name += "/" + child.Name
+	}
+	parent := mailbox.Parent{Thread: call.Thread.Thread, Run: call.Run, Call: uint8(call.Index)}
+	if child.Background {
+		parent.Call = thread.NoCall
+	}
+	key := core.ThreadKey{Tenant: call.Thread.Tenant, Thread: child.Thread}
+	if key.Thread == "" {
+		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
+	}
+	receipt, err := c.runtime.Submit(ctx, mailbox.Submission{
+		Thread: key, User: call.User, AgentID: child.Agent, Messages: child.Messages, Request: child.Request,
+		Key: "child " + name, Parent: &parent,
+	})
+	return receipt.RunID, err
+}

@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// In a world with Children some tools leave their work to a run on a thread of its own,
+// and their calls wait for it: child reads of its end when it runs again, childresult
+// has it as its result. What happens to runs is published there.
+
+// childNames are what a model calls in a world with children, on a thread that is none's.
+var childNames = []string{"echo", "child", "child", "childresult", "once", "slow", "note"}
+
+// children are what the checks know of them.
+type children struct {
+	byCall    map[string]*child  // by the key of the call
+	byRun     map[core.ID]*child // once they were started
+	announced map[string]int     // by id
+	ends      map[core.ID]int    // ends that were published of a run
+	missed    map[string]int     // by thread
+}
+
+// child is a run that a call has started.
+type child struct {
+	th   *threadState // its thread's
+	in   *input
+	call tool.Call
+	told int // decisions on its call that say how it ended
+}
+
+func (w *World) childTools() (list []tool.Tool) {
+	if !w.Children {
+		return nil
+	}
+	for _, name := range []string{"child", "childresult"} {
+		list = append(list, simTool{w, tool.Spec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)}})
+	}
+	return list
+}
+
+// leave is the work of a tool that leaves it to a child; ok says that it is one.
+func (th *threadState) leave(ctx context.Context, name string, call tool.Call, key string) (r tool.Result, ok bool, err error) {
+	if name != "child" && name != "childresult" {
+		return r, false, nil
+	}
+	w := th.w
+	if end, over := call.ChildEnd(); over {
+		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key != call.Key {
+			th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
+		}
+		return tool.Text(key + " " + end.Response), true, nil
+	}
+	c := w.childOf(call)
+	run, err := call.Start(ctx, tool.Child{Agent: c.in.agent, Thread: c.th.p.key.Thread, Messages: []core.Message{core.UserMessage(c.in.name, c.in.text)}})
+	if err != nil {
+		return r, true, err
+	}
+	if !c.in.run.IsZero() && c.in.run != run {
+		th.fail("call %s has started run %s, and then %s", key, c.in.run, run)
+	}
+	c.in.run, w.family.byRun[run] = run, c
+	mode := core.ResumeReplay
+	if name == "childresult" {
+		mode = core.ResumeAsResult
+	}
+	return tool.AwaitChild(run, mode), true, nil
+}
+
+// childOf is the child of a call, with a thread of its own.
+func (w *World) childOf(call tool.Call) *child {
+	if c := w.family.byCall[call.Key]; c != nil {
+		return c
+	}
+	i := len(w.threads)
+	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
+	p.shard = store.Shard(p.key)
+	p.state = newThreadState(w, i, p)
+	p.state.child = true
+	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
+	c := &child{th: p.state, in: p.state.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
+	w.family.byCall[call.Key] = c
+	w.Stats.Children++
+	return c
+}
+
+// checkChildTold looks at a decision on a ticket that waits for a child: it says how that
+// has ended.
+func (th *threadState) checkChildTold(k *asked, d thread.DecisionRecord) {
+	var end core.ChildEnd
+	if err := json.Unmarshal(d.Payload, &end); err != nil {
+		th.fail("the decision on %s says of no child: %s", k.ticket.Suspension.ID, d.Payload)
+		return
+	}
+	c := th.w.family.byRun[end.RunID]
+	if c == nil || k.ticket.Suspension.ID != end.RunID.String() || c.call.Run != k.run {
+		th.fail("the ticket %s of run %s is told of run %s", k.ticket.Suspension.ID, k.run, end.RunID)
+		return
+	}
+	if c.told++; c.told > 1 {
+		th.fail("the end of child %s is told %d times", end.RunID, c.told)
+	}
+	final, over := c.th.ended[end.RunID]
+	if !over || end.Termination == nil || end.Termination.Type != final.end {
+		th.fail("child %s is said to have ended as %+v, it ended as %q", end.RunID, end.Termination, final.end)
+	}
+}
+
+// checkFamily: when all is over nobody waits for a child, and each end was published.
+func (w *World) checkFamily() {
+	if !w.Children {
+		return
+	}
+	for _, p := range w.partitions {
+		for _, t := range p.head.Tickets {
+			if t.Kind == thread.TicketChild && t.Decision == 0 {
+				w.fail(p, "call %d still waits for its child: %+v", t.Call, p.head)
+			}
+		}
+		untold := 0
+		for run := range p.state.ended {
+			if w.family.ends[run] == 0 {
+				untold++
+			}
+		}
+		if missed := w.family.missed[p.key.Thread]; untold > missed {
+			w.fail(p, "%d ends were never published, %d are said to be missed", untold, missed)
+		}
+	}
+}
+
+// publisher is the world's receiver of announcements, as a process reaches it.
+type publisher struct{ host *host }
+
+// Publish implements mailbox.Publisher. While there are faults it fails at times, also
+// after it has taken what it was given.
+func (p publisher) Publish(ctx context.Context, a mailbox.Announcement) error {
+	w := p.host.world
+	if err := w.sleep(ctx, w.random.between(5*time.Millisecond, 300*time.Millisecond)); err != nil {
+		return err
+	}
+	faulty := w.now < w.stop && w.Faults > 0
+	if faulty && w.random.chance(0.2) {
+		return store.ErrThrottled
+	}
+	f := &w.family
+	if f.announced[a.ID]++; f.announced[a.ID] == 1 {
+		f.missed[a.ThreadID] += a.Missed
+	}
+	if f.announced[a.ID] > 1 && w.innocent() {
+		w.violate("%s is published again, and nothing has failed", a.ID)
+	}
+	th := w.byKey[core.ThreadKey{Tenant: a.Tenant, Thread: a.ThreadID}].state
+	switch final, over := th.ended[a.RunID]; {
+	case a.Type == mailbox.RunEnded && over && (a.Termination == nil || a.Termination.Type != final.end):
+		th.fail("the end of run %s is published as %+v, it ended as %s", a.RunID, a.Termination, final.end)
+	case a.Type == mailbox.RunEnded:
+		f.ends[a.RunID]++
+	case a.Type == mailbox.RunWaiting:
+		th.fail("run %s is said to wait for people, of whom there are none", a.RunID)
+	}
+	if faulty && w.random.chance(0.1) {
+		return store.ErrThrottled
+	}
+	return nil
+}

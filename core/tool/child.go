@@ -1,0 +1,75 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Child is a run that a tool starts on another thread of its tenant.
+type Child struct {
+	Agent    string         // that runs
+	Messages []core.Message // its input; role user, at least one
+	// Thread is where it runs; it must not be the call's own. Empty: on a thread of
+	// its own, whose id follows from the call's Key.
+	Thread string
+	// Name tells several children of one call apart; see [core.CheckName]. Empty:
+	// it has one.
+	Name string
+	// Background says that the call does not wait: the run reads of the child's end as
+	// internal input, if it is still open then.
+	Background bool
+	Request    json.RawMessage // what the child's hooks and tools are given; nil: nothing
+}
+
+// Children starts child runs.
+type Children interface {
+	// StartChild is [Call.Start].
+	StartChild(ctx context.Context, call Call, child Child) (run core.ID, err error)
+}
+
+// Start starts a child run, durably, and returns its id. The same call that runs again
+// gets the same run, so that a tool needs no memory of it. Unless the child is in the
+// background the tool then returns [AwaitChild], and its run waits: nothing is held or
+// billed until the child is over. That the child waits for a person itself makes no
+// difference to it.
+//
+//	run, err := call.Start(ctx, tool.Child{Agent: "researcher", Messages: question})
+//	if err != nil {
+//		return tool.Result{}, err
+//	}
+//	return tool.AwaitChild(run, core.ResumeAsResult), nil
+//
+// core.CodeUnsupported: the host starts no runs. Other errors are those of a submission.
+func (c Call) Start(ctx context.Context, child Child) (core.ID, error) {
+	switch {
+	case c.Children == nil:
+		return core.ID{}, core.Errorf(core.CodeUnsupported, "tool %s cannot start a run here", c.Name)
+	case child.Thread == c.Thread.Thread:
+		return core.ID{}, core.Errorf(core.CodeInvalid, "child: its thread %q is that of the call, behind which it would wait", child.Thread)
+	case child.Name != "":
+		if err := core.CheckName("child: name", child.Name); err != nil {
+			return core.ID{}, err
+		}
+	}
+	return c.Children.StartChild(ctx, c, child)
+}
+
+// AwaitChild makes the call wait for a child run that it has started. The child's end
+// is a [core.ChildEnd]: with core.ResumeAsResult it is the call's result as it is; with
+// core.ResumeReplay the tool runs again, and reads it by [Call.ChildEnd].
+func AwaitChild(run core.ID, mode core.ResumeMode) Result {
+	return Suspended(core.TicketRequest{
+		Suspension: core.Suspension{ID: run.String(), Action: "run:Child"}, Mode: mode, Kind: core.TicketChild,
+	})
+}
+
+// ChildEnd is the end of the child that the call has waited for; ok is false when it
+// has waited for none.
+func (c Call) ChildEnd() (end core.ChildEnd, ok bool) {
+	if c.Resume == nil || json.Unmarshal(c.Resume.Decision.Payload, &end) != nil {
+		return core.ChildEnd{}, false
+	}
+	return end, end.RunID.String() == c.Resume.Suspension
+}

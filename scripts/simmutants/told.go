@@ -1,0 +1,35 @@
+package main
+
+// toldMutants are errors of what parents and the world are told.
+var toldMutants = []mutant{
+	{
+		Name: "a child that is quicker than its parent's call tells nobody",
+		File: "core/mailbox/parent.go",
+		Old:  "		return errNotYet\n	case at < 0, parent",
+		New:  "		return nil\n	case at < 0, parent",
+	},
+	{
+		Name: "a call that runs again starts another child",
+		File: "core/runtime/child.go",
+		Old:  "		Key: \"child \" + name, Parent: &parent,",
+		New:  "		Parent: &parent,",
+	},
+	{
+		Name: "what could not be told is forgotten",
+		File: "core/mailbox/tell.go",
+		Old:  "			told.Retry = s.env.Millis() + again.Milliseconds()",
+		New:  "			_ = again",
+	},
+	{
+		Name: "a worker that finds nothing to claim tells nobody",
+		File: "core/runtime/work.go",
+		Old:  "		return head, mailbox.Own, err",
+		New:  "		return thread.Head{}, mailbox.Own, err",
+	},
+	{
+		Name: "an end is told to no parent",
+		File: "core/thread/notify.go",
+		Old:  "	if parent != nil {\n		h.owe(",
+		New:  "	if parent != nil && t.Now == 0 {\n		h.owe(",
+	},
+}
