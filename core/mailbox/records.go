@@ -69,7 +69,8 @@ func bodyHash(s Submission) (string, error) {
 		Mode     Mode
 		Tail     uint64          `json:",omitempty"`
 		Request  json.RawMessage `json:",omitempty"` // without blanks between its tokens
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request})
+		Retake   string          `json:",omitempty"` // where the Key does not say it
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Retake.named()})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

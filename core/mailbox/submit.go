@@ -35,15 +35,23 @@ type submission struct {
 	Submission
 	inline        bool
 	run, dispatch core.ID
-	body          string // hash, when there is a Key
-	known         bool   // an earlier try has stored the Key with these ids
+	body          string     // hash, when there is a Key
+	known         bool       // an earlier try has stored the Key with these ids
+	asked         Submission // as it was given; what it takes back may complete it
+	taken         *taken     // what it takes back, when it was looked up
 }
 
 func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Receipt, thread.Head, error) {
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID()}
+	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), asked: sub}
+	if u.Retake != nil && u.Mode == "" {
+		u.Mode = ModeInterrupt
+	}
+	if err := u.keyed(ctx); err != nil {
+		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
+	}
 	head, err := u.look(ctx)
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
@@ -132,12 +140,19 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, nil
 		}
 	}
+	if err := u.anew(ctx, head); err != nil {
+		return Receipt{}, head, err
+	}
 	if err := u.checkSupersede(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
-	record, err := u.inputRecord(thread.Queued{
+	in := thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
-	}, 0)
+	}
+	if u.taken != nil {
+		in.Retakes = u.taken.run
+	}
+	record, err := u.inputRecord(in, 0)
 	if err != nil {
 		return Receipt{}, head, err
 	}
@@ -170,7 +185,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 // begins; only whether it was superseded meanwhile.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
 	at := u.Supersede
-	if at == 0 {
+	if at == 0 || u.taken != nil { // what a message led to is such a place
 		return nil
 	}
 	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
@@ -246,12 +261,12 @@ func (u *submission) change(head thread.Head) thread.Change {
 	}
 	running := head.Open() && head.Run.Status != thread.Closing
 	// A run that waits gets what a person says in every mode but reject and interrupt,
-	// since it is the reply to what the run asked.
+	// since it is the reply to what the run asked. What takes the run back is none.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && head.Run.Status == thread.Waiting:
+		u.Mode != ModeReject && u.Retake == nil && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

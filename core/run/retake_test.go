@@ -1,0 +1,280 @@
+package run_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// retaking is a world in which what a person says has the text as its id.
+type retaking struct {
+	*world
+	seen, saw []string // what models and hooks were shown
+}
+
+func newRetaking(t *testing.T, o options) *retaking {
+	t.Helper()
+	r := &retaking{}
+	o.plugins = append(o.plugins, counters(&r.saw, inThread))
+	if o.model == nil {
+		o.model = listens(&r.seen)
+	}
+	r.world = newWorld(t, o)
+	return r
+}
+
+func (r *retaking) send(t *testing.T, s mailbox.Submission, texts ...string) (mailbox.Receipt, error) {
+	t.Helper()
+	s.Thread = key
+	for _, text := range texts {
+		s.Messages = append(s.Messages, core.UserMessage(text, text))
+	}
+	return r.box.Submit(t.Context(), s)
+}
+
+func (r *retaking) say(t *testing.T, texts ...string) mailbox.Receipt {
+	t.Helper()
+	receipt, err := r.send(t, mailbox.Submission{AgentID: "demo"}, texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.finish(t, key, nil)
+	return receipt
+}
+
+// retake names a message, and says the texts in its place, or the same again.
+func (r *retaking) retake(t *testing.T, message string, texts ...string) (mailbox.Receipt, error) {
+	t.Helper()
+	return r.send(t, mailbox.Submission{Retake: &mailbox.Retake{Message: message, Keyed: true}}, texts...)
+}
+
+func (r *retaking) mustRetake(t *testing.T, message string, texts ...string) mailbox.Receipt {
+	t.Helper()
+	receipt, err := r.retake(t, message, texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+// Whatever message is named, the run begins where the input before it did, from the
+// state of then, and its model is shown nothing of what was behind it.
+func TestAMessageIsSaidAgainOrReplaced(t *testing.T) {
+	tests := []struct {
+		name, message string // of three runs, of which the second has two messages
+		texts         []string
+		shown, state  string
+		back          thread.Range
+	}{
+		{"the newest", "four", nil, "[one ok two three ok four]", "in_thread 7", thread.Range{From: 8, To: 10}},
+		{"the newest answer", "answer 3", nil, "[one ok two three ok four]", "in_thread 7", thread.Range{From: 8, To: 10}},
+		{"an earlier one", "two", nil, "[one ok two three]", "in_thread 4", thread.Range{From: 4, To: 10}},
+		{"the second of an input", "three", nil, "[one ok two three]", "in_thread 4", thread.Range{From: 4, To: 10}},
+		{"an earlier answer", "answer 2", nil, "[one ok two three]", "in_thread 4", thread.Range{From: 4, To: 10}},
+		{"the first", "one", nil, "[one]", "in_thread 1", thread.Range{From: 1, To: 10}},
+		{"another in the place of the newest", "four", []string{"five"}, "[one ok two three ok five]", "in_thread 7", thread.Range{From: 8, To: 10}},
+		{"another in the place of the second", "three", []string{"five"}, "[one ok two five]", "in_thread 4", thread.Range{From: 4, To: 10}},
+		{"another in the place of two", "two", []string{"five"}, "[one ok five]", "in_thread 4", thread.Range{From: 4, To: 10}},
+		{"two in the place of the first", "one", []string{"five", "six"}, "[five six]", "in_thread 1", thread.Range{From: 1, To: 10}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRetaking(t, options{})
+				message := tt.message
+				for i, texts := range [][]string{{"one"}, {"two", "three"}, {"four"}} {
+					receipt := r.say(t, texts...)
+					if message == fmt.Sprint("answer ", i+1) {
+						message = receipt.RunID.String() + ".1"
+					}
+				}
+				r.mustRetake(t, message, tt.texts...)
+				r.finish(t, key, nil)
+				if got := r.seen[len(r.seen)-1]; got != tt.shown {
+					t.Errorf("the model was shown %s, want %s", got, tt.shown)
+				}
+				if got, want := r.saw[len(r.saw)-1], "step 1, revision 11: "+tt.state; got != want {
+					t.Errorf("hooks saw %s, want %s", got, want)
+				}
+				if back := r.entry(t, 11).Superseded; back == nil || *back != tt.back {
+					t.Errorf("superseded is %v, want %v", back, tt.back)
+				}
+			})
+		})
+	}
+}
+
+func (r *retaking) entry(t *testing.T, seq uint64) thread.Entry {
+	t.Helper()
+	e, err := thread.Records{}.DecodeEntry(r.record(t, fmt.Sprintf("M#%012d", seq)).Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRetaking(t, options{})
+		r.say(t, "one")
+		first := r.say(t, "two")
+		r.mustRetake(t, "two", "other")
+		r.finish(t, key, nil)
+		r.submit(t, key, "busy", mailbox.ModeQueue)
+		r.take(t, key)
+		if _, err := r.send(t, mailbox.Submission{AgentID: "demo", Mode: mailbox.ModeSteer}, "steered"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "queued"); err != nil {
+			t.Fatal(err)
+		}
+		before := r.head(t, key).Version
+		refused := func(message string, code core.Code, want string, texts ...string) {
+			t.Helper()
+			_, err := r.retake(t, message, texts...)
+			if core.CodeOf(err) != code || err.Error() != want {
+				t.Errorf("%s: %v, want %s", message, err, want)
+			}
+		}
+		const unread = ": no step has read it yet: it can be edited as queued input, not taken back"
+		refused("nobody", core.CodeNotFound, `thread t1: message "nobody": not found`)
+		refused("two", core.CodeSuperseded, `thread t1: message "two" was taken back before`, "again")
+		refused("steered", core.CodeConflict, `thread t1: message "steered"`+unread)
+		refused("queued", core.CodeConflict, `thread t1: message "queued"`+unread)
+		refused("a#b", core.CodeInvalid, `message to take back to "a#b" has the character '#', allowed are A-Z a-z 0-9 . _ : -`)
+		answer := r.entry(t, 9).Message // of what took the second's place
+		refused(answer.ID, core.CodeInvalid, `thread t1: message "`+answer.ID+`" is not a person's: it can be said again, but not replaced`, "x")
+		gone := first.RunID.String() + ".1" // the answer to the second, in whose place another was said
+		refused(gone, core.CodeSuperseded, `thread t1: message "`+gone+`" was taken back before`)
+		if after := r.head(t, key).Version; after != before {
+			t.Errorf("refusals have moved the head from %d to %d", before, after)
+		}
+		r.reclaim(t)
+		r.finish(t, key, nil)
+		refused("steered", core.CodeConflict, `thread t1: message "steered": it was said to a run that was under way, or answers what was: allowed is the input with which a run began`)
+	})
+}
+
+// A run is taken back again and again, each time on purpose; a request that comes
+// twice is one, as long as the run that it began is under way.
+func TestTheSameRetakeTwiceIsOneUntilItIsAnswered(t *testing.T) {
+	for _, texts := range [][]string{nil, {"other"}} {
+		t.Run(fmt.Sprint(texts), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRetaking(t, options{})
+				name := "two"
+				r.say(t, "one")
+				answered := r.say(t, "two").RunID
+				again := func(when, message string, want core.ID) mailbox.Receipt {
+					t.Helper()
+					got := r.mustRetake(t, message, texts...)
+					if got.Duplicate != !want.IsZero() || !want.IsZero() && got.RunID != want {
+						t.Errorf("%s: receipt %+v, want run %s", when, got, want)
+					}
+					return got
+				}
+				second := again("first", name, core.ID{})
+				again("queued", name, second.RunID)
+				r.take(t, key)
+				if texts != nil {
+					name = "other"
+				}
+				again("claimed", name, second.RunID)
+				r.reclaim(t)
+				r.finish(t, key, nil)
+				if texts == nil {
+					again("over, but the answer that is named is the first", answered.String()+".1", second.RunID)
+				}
+				third := again("over", name, core.ID{})
+				r.finish(t, key, nil)
+				if texts == nil {
+					again("over, by the second's answer", second.RunID.String()+".1", third.RunID)
+				}
+				last := "ok " + name
+				if diff := cmp.Diff([]string{"[one]", "[one ok two]", "[one " + last + "]", "[one " + last + "]"}, r.seen); diff != "" {
+					t.Errorf("what models were shown (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// A run that ended before it began has taken nothing back, and its request does not
+// count any more.
+func TestARetakeThatWasCancelledInTheQueueCanBeMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRetaking(t, options{})
+		r.say(t, "one")
+		for range 3 {
+			receipt := r.mustRetake(t, "one")
+			if receipt.Duplicate {
+				t.Fatalf("it is taken for one that was cancelled: %+v", receipt)
+			}
+			if _, err := r.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.mustRetake(t, "one")
+		r.finish(t, key, nil)
+		if diff := cmp.Diff([]string{"[one]", "[one]"}, r.seen); diff != "" {
+			t.Errorf("what models were shown (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What is under way is interrupted and taken back, whether its first step is committed
+// or not, and with it what was accepted before; what is accepted after it comes behind.
+func TestARetakeOnABusyThread(t *testing.T) {
+	tests := []struct {
+		name   string
+		before func(t *testing.T, r *retaking)
+		texts  []string
+		shown  []string // from the retake on
+		log    []string
+	}{
+		{"the run has begun, and nothing of it is committed", func(t *testing.T, r *retaking) { r.take(t, key) }, nil,
+			[]string{"[one ok two]", "[one ok two ok later]"},
+			[]string{"user: one", "assistant: ok", "state", "user: two", "state", "user: two", "assistant: ok", "state", "user: later", "assistant: ok", "state"}},
+		{"and another is said", func(t *testing.T, r *retaking) { r.take(t, key) }, []string{"other"},
+			[]string{"[one ok other]", "[one ok other ok later]"},
+			[]string{"user: one", "assistant: ok", "state", "user: two", "state", "user: other", "assistant: ok", "state", "user: later", "assistant: ok", "state"}},
+		{"with input behind it", func(t *testing.T, r *retaking) {
+			r.take(t, key)
+			if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "lost"); err != nil {
+				t.Fatal(err)
+			}
+		}, nil,
+			[]string{"[one ok two]", "[one ok two ok later]"},
+			[]string{"user: one", "assistant: ok", "state", "user: two", "state", "user: two", "assistant: ok", "state", "user: later", "assistant: ok", "state"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRetaking(t, options{})
+				r.say(t, "one")
+				if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "two"); err != nil {
+					t.Fatal(err)
+				}
+				tt.before(t, r)
+				r.mustRetake(t, "two", tt.texts...)
+				if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "later"); err != nil {
+					t.Fatal(err)
+				}
+				r.reclaim(t)
+				r.finish(t, key, nil)
+				if diff := cmp.Diff(tt.shown, r.seen[1:]); diff != "" {
+					t.Errorf("what models were shown (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.log, r.log(t, key)); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
