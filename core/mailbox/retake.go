@@ -293,40 +293,29 @@ func (u *submission) keyed(ctx context.Context) error {
 	}
 	t := u.taken
 	if t.fresh && !t.of.IsZero() {
-		p, ok, err := u.byKey(ctx, retakeKey(t.of))
+		key := retakeKind + t.of.String()
+		p, ok, err := u.byKey(ctx, key)
 		if err != nil {
 			return err
 		}
 		if ok && p.Run == t.run && p.Body == body {
-			u.Key = retakeKey(t.of)
+			u.Key = key
 			return nil
 		}
 	}
-	// A run that ended before it began has taken nothing back, and the key is its own.
-	for run := t.run; ; {
-		p, ok, err := u.byKey(ctx, retakeKey(run))
-		if err != nil {
-			return err
-		}
-		if ok && t.gone && p.Body != body {
-			return u.errGone()
-		}
-		if ok {
-			if _, ok, err = u.ended(ctx, u.Thread, head, p.Dispatch); err != nil {
-				return err
-			}
-		}
-		if !ok {
-			u.Key = retakeKey(run)
-			return nil
-		}
-		run = p.Run
+	if u.Key, err = u.freeKey(ctx, head, retakeKind, t.run); err != nil || !t.gone {
+		return err
 	}
+	p, ok, err := u.byKey(ctx, u.Key)
+	if err == nil && ok && p.Body != body { // it is no other try of what took it back
+		err = u.errGone()
+	}
+	return err
 }
 
-// retakeKey is the key of submissions that take a run back. Other keys have other
-// beginnings.
-func retakeKey(run core.ID) string { return "retake:" + run.String() }
+// retakeKind begins the keys of submissions that take a run back. Other keys begin
+// otherwise.
+const retakeKind = "retake:"
 
 // byKey reads what a key of the thread stands for.
 func (u *submission) byKey(ctx context.Context, key string) (p pointer, ok bool, err error) {
