@@ -48,8 +48,8 @@
 // with it behind it. Whatever the thread has from there on is taken back, with its
 // state and its tickets; it is superseded, and readers pass it over. Agent and request
 // are the earlier run's unless others are given. The mode is interrupt unless another
-// is given: what runs, waits or is queued would be taken back as soon as it is over.
-// With queue it comes first, and is. A message that was taken back before is 409
+// is given, since what runs, waits or is queued is taken back in any case: with mode
+// queue when it is over. A message that was taken back before is 409
 // (superseded), and so is one with which no run began or that no run has begun to read
 // (conflict).
 //

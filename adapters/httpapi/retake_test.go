@@ -121,10 +121,15 @@ func TestAKeyedRequestToTakeBackCountsOnce(t *testing.T) {
 // shown is a message as the thread's page shows it.
 type shown struct{ id, text string }
 
-func (r *real) texts() (all []shown) {
+func (r *real) texts() []shown {
+	r.t.Helper()
+	return r.textsOf("t1")
+}
+
+func (r *real) textsOf(thread string) (all []shown) {
 	r.t.Helper()
 	var page struct{ Messages []core.Message }
-	r.read(r.ok("GET", "/v1/threads/t1/messages", ""), &page)
+	r.read(r.ok("GET", "/v1/threads/"+thread+"/messages", ""), &page)
 	for _, m := range page.Messages {
 		all = append(all, shown{m.ID, m.Text()})
 	}
@@ -145,4 +150,95 @@ func TestAMessageIsSaidAgainInAStream(t *testing.T) {
 	if diff := cmp.Diff([]string{"hi", "You said: hi"}, []string{r.texts()[0].text, r.texts()[1].text}); diff != "" || len(r.texts()) != 2 {
 		t.Errorf("the thread (-want +got):\n%s", diff)
 	}
+}
+
+func TestAThreadIsForkedOverHTTP(t *testing.T) {
+	r := newReal(t)
+	r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"id":"m1","role":"user","content":"hi"}]}`)
+	r.work()
+	r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"id":"m2","role":"user","content":"again"}]}`)
+	r.work()
+	answer := r.texts()[1].id
+	const fork = "/v1/threads/t1/fork"
+	body := func(duplicate string) string {
+		return `{"thread_id":"t2","forked_from":"t1","at":"` + answer + `","messages":2,"duplicate":` + duplicate + `}`
+	}
+	check(t, do(r, "POST", fork, `{"at":"`+answer+`","threadId":"t2"}`), 201, body("false"))
+	check(t, do(r, "POST", fork, `{"at":"`+answer+`","thread_id":"t2"}`), 201, body("true"))
+	r.ok("POST", "/v1/threads/t2/messages", `{"messages":[{"id":"m3","role":"user","content":"other"}]}`)
+	r.work()
+	want := []shown{{"m1", "hi"}, {answer, "You said: hi"}, {"m3", "other"}}
+	if got := r.textsOf("t2"); len(got) != 4 || cmp.Diff(want, got[:3], cmp.AllowUnexported(shown{})) != "" || got[3].text != "You said: other" {
+		t.Errorf("the fork has %v", got)
+	}
+	if got := r.texts(); len(got) != 4 || got[2].id != "m2" {
+		t.Errorf("the thread has %v", got)
+	}
+	var first, second struct {
+		Thread string `json:"thread_id"`
+	}
+	r.read(do(r, "POST", fork, `{"at":"m2"}`, "Idempotency-Key", "k"), &first)
+	r.read(do(r, "POST", fork, `{"at":"m2"}`, "Idempotency-Key", "k"), &second)
+	if first.Thread == "" || first != second || len(r.textsOf(first.Thread)) != 3 {
+		t.Errorf("the forks of one key are %v and %v", first, second)
+	}
+	for _, refused := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{fork, `{}`, 400, `{"error":"at is required: the id of the last message that the fork has","code":"invalid"}`},
+		{fork, `{"at":"m1","from":"m2"}`, 400, `{"error":"body has the unknown key \"from\"","code":"invalid"}`},
+		{fork, `{"at":""}`, 400, `{"error":"message to fork at is empty","code":"invalid"}`},
+		{fork, `{"at":"m1","threadId":""}`, 400, `{"error":"thread id of the fork is empty","code":"invalid"}`},
+		{fork, `{"at":"m9"}`, 404, `{"error":"thread t1: message \"m9\": not found","code":"not_found"}`},
+		{"/v1/threads/t9/fork", `{"at":"m1"}`, 404, `{"error":"thread t9 not found","code":"not_found"}`},
+		{fork, `{"at":"m1","threadId":"t2"}`, 409, `{"error":"thread t2: it exists already: a fork is a new thread","code":"conflict"}`},
+	} {
+		check(t, do(r, "POST", refused.path, refused.body), refused.status, refused.want)
+	}
+	check(t, do(r, "POST", "/v1/threads/a%23b/fork", `{"at":"m1"}`), 400, `{"error":"thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`)
+}
+
+func TestARunThatFailedGoesOnOverHTTP(t *testing.T) {
+	r := newReal(t)
+	var failed, next struct {
+		Run    string `json:"run_id"`
+		Status string
+		Stream string `json:"stream_url"`
+	}
+	r.read(r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"id":"m1","role":"user","content":"fail"}]}`), &failed)
+	r.work()
+	var record core.Run
+	if r.read(r.ok("GET", "/v1/runs/"+failed.Run, ""), &record); record.Termination == nil || record.Termination.Type != core.TerminationError {
+		t.Fatalf("the run is %+v, want one that failed", record)
+	}
+	path := "/v1/runs/" + failed.Run + "/continue"
+	r.read(r.ok("POST", path, ""), &next)
+	if next.Run == failed.Run || next.Status != "queued" || next.Stream != "/v1/runs/"+next.Run+"/events/stream" {
+		t.Errorf("the run that goes on is %+v", next)
+	}
+	again := next
+	if r.read(r.ok("POST", path, `{}`), &again); again != next {
+		t.Errorf("the same request again is %+v, want %+v", again, next)
+	}
+	r.work()
+	if got := r.texts(); len(got) != 1 || got[0] != (shown{"m1", "fail"}) {
+		t.Errorf("the thread has %v", got)
+	}
+	for _, refused := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{path, `{"mode":"queue"}`, 400, `{"error":"body has the unknown key \"mode\"","code":"invalid"}`},
+		{"/v1/runs/" + runText + "/continue", ``, 404, `{"error":"run ` + runText + ` not found","code":"not_found"}`},
+		{"/v1/runs/x/continue", ``, 404, `{"error":"run x not found","code":"not_found"}`},
+	} {
+		check(t, do(r, "POST", refused.path, refused.body), refused.status, refused.want)
+	}
+	r.ok("POST", "/v1/threads/t1/messages", `{"messages":[{"role":"user","content":"hi"}]}`)
+	r.work()
+	check(t, do(r, "POST", "/v1/runs/"+next.Run+"/continue", ``), 409,
+		`{"error":"take up run `+next.Run+`: the thread has gone on since: allowed is the run that wrote to it last","code":"conflict"}`)
 }

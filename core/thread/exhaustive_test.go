@@ -89,7 +89,6 @@ func smallWorld(h thread.Head) []thread.Change {
 		thread.Notified{Child: id("r2")},
 		thread.Delete{},
 		thread.Delete{Erased: true},
-		thread.Fork{Seq: 3},
 	}
 	if len(h.Inbox) == 1 && len(h.Pending) == 0 {
 		changes = append(changes, thread.Input{ID: id("i2"), Kind: thread.InboxInternal})

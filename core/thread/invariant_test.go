@@ -178,8 +178,7 @@ func checkClaim(check checker, h, n thread.Head, t thread.Transition, r thread.R
 	case refence:
 		check(n.Fence == h.Fence+1 && n.Claim.Fence == n.Fence && n.Run.Attempts == h.Run.Attempts, "refenced to %d after %d", n.Fence, h.Fence)
 	default:
-		_, forks := t.Change.(thread.Fork)
-		check(n.Fence == h.Fence || forks && !h.Exists() && n.Fence == thread.ForkFence, "fence %d without a claim", n.Fence)
+		check(n.Fence == h.Fence, "fence %d without a claim", n.Fence)
 		check(n.Run.Attempts <= h.Run.Attempts, "an attempt was counted outside a claim")
 	}
 	if n.Open() && n.Run.ID == h.Run.ID {
