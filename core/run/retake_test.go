@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // retaking is a world in which what a person says has the text as its id.
@@ -275,6 +278,145 @@ func TestARetakeOnABusyThread(t *testing.T) {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
 			})
+		})
+	}
+}
+
+// meanwhile does something between the look of a request at the thread and its write.
+func (r *retaking) meanwhile(do func()) {
+	r.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		r.store.OnCommit = nil
+		do()
+		return r.store.Backend.Commit(ctx, key, c)
+	}
+}
+
+// What is accepted between the look at the thread and the write is before the retake:
+// it is taken back, whether it has run by then, runs, or is queued.
+func TestWhatIsAcceptedBeforeARetakeIsTakenBack(t *testing.T) {
+	const interrupt, queue = mailbox.ModeInterrupt, mailbox.ModeQueue
+	tests := []struct {
+		name  string
+		mode  mailbox.Mode
+		do    func(t *testing.T, r *retaking)
+		shown []string // behind the first
+		log   []string // behind the first run, the record that takes back as "state"
+	}{
+		{"it has run", interrupt, func(t *testing.T, r *retaking) { r.say(t, "between") },
+			[]string{"[one ok between]", "[one]"}, []string{"user: between", "assistant: ok", "state", "state", "user: one", "assistant: ok", "state"}},
+		{"it runs", interrupt, func(t *testing.T, r *retaking) { r.submit(t, key, "between", queue); r.take(t, key) },
+			[]string{"[one]"}, []string{"user: between", "state", "user: one", "assistant: ok", "state"}},
+		{"it is queued", interrupt, func(t *testing.T, r *retaking) { r.submit(t, key, "between", queue) },
+			[]string{"[one]"}, []string{"state", "user: one", "assistant: ok", "state"}},
+		{"it is queued before what is queued", queue, func(t *testing.T, r *retaking) { r.submit(t, key, "between", queue) },
+			[]string{"[one ok between]", "[one]"}, []string{"user: between", "assistant: ok", "state", "state", "user: one", "assistant: ok", "state"}},
+		{"it is another that takes back", interrupt, func(t *testing.T, r *retaking) { r.mustRetake(t, "one", "other"); r.finish(t, key, nil) },
+			[]string{"[other]", "[one]"}, []string{"state", "user: other", "assistant: ok", "state", "state", "user: one", "assistant: ok", "state"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRetaking(t, options{})
+				r.say(t, "one")
+				r.meanwhile(func() { tt.do(t, r) })
+				if _, err := r.send(t, mailbox.Submission{Mode: tt.mode, Retake: &mailbox.Retake{Message: "one"}}); err != nil {
+					t.Fatal(err)
+				}
+				r.reclaim(t)
+				r.finish(t, key, nil)
+				if diff := cmp.Diff(tt.shown, r.seen[1:]); diff != "" {
+					t.Errorf("what models were shown (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.log, r.log(t, key)[3:]); diff != "" {
+					t.Errorf("log (-want +got):\n%s", diff)
+				}
+				r.say(t, "after")
+				if got := r.seen[len(r.seen)-1]; got != "[one ok after]" {
+					t.Errorf("the next run is shown %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Of two tries of one request that are under way at once, one counts, whether the other
+// is answered by then or not.
+func TestTriesOfOneRetakeAtOnceAreOneRun(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		for _, s := range []mailbox.Submission{
+			{Retake: &mailbox.Retake{Message: "one", Keyed: true}},
+			{Retake: &mailbox.Retake{Message: "one"}, Key: "k"},
+		} {
+			t.Run(fmt.Sprintf("answered %v, key %q", answered, s.Key), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRetaking(t, options{})
+					r.say(t, "one")
+					var other mailbox.Receipt
+					r.meanwhile(func() {
+						var err error
+						if other, err = r.send(t, s); err != nil {
+							t.Fatal(err)
+						}
+						if answered {
+							r.finish(t, key, nil)
+						}
+					})
+					got, err := r.send(t, s)
+					if err != nil || got.RunID != other.RunID || !got.Duplicate {
+						t.Errorf("the try that was overtaken: %+v, %v; want the run of %+v", got, err, other)
+					}
+					r.finish(t, key, nil)
+					if diff := cmp.Diff([]string{"[one]", "[one]"}, r.seen); diff != "" {
+						t.Errorf("what models were shown (-want +got):\n%s", diff)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A run that waits is ended by what takes it back: its ticket is gone, and nothing that
+// is said again becomes input of it.
+func TestARunThatWaitsIsTakenBack(t *testing.T) {
+	for _, mode := range []mailbox.Mode{"", mailbox.ModeInterrupt, mailbox.ModeQueue} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
+				if n++; n > 1 {
+					return tool.Text("done"), nil
+				}
+				return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:asks"}}), nil
+			}}
+			r := newRetaking(t, options{tools: []tool.Tool{asks}, model: replies(calls("asks", "{}"), text("ok"))})
+			waits := r.say(t, "one")
+			ticket, err := r.box.Tickets(t.Context(), key, r.head(t, key))
+			if err != nil || len(ticket) != 1 {
+				t.Fatal(ticket, err)
+			}
+			again, err := r.send(t, mailbox.Submission{Mode: mode, Retake: &mailbox.Retake{Message: "one"}})
+			if err != nil || again.RunID == waits.RunID {
+				t.Fatalf("said again: %+v, %v", again, err)
+			}
+			if mode == mailbox.ModeQueue { // as it asked: behind a run that somebody may decide on in a month
+				if head := r.head(t, key); head.Run.ID != waits.RunID || len(head.Pending) != 1 {
+					t.Errorf("head %+v", head)
+				}
+				return
+			}
+			r.finish(t, key, nil)
+			want := []string{
+				"user: one", "assistant: [asks {}]", `tool: no result: the run was ended first (superseded)`,
+				"state", "user: one", "assistant: [asks {}]", `tool: "done"`, "state", "assistant: ok", "state",
+			}
+			if diff := cmp.Diff(want, r.log(t, key)); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+			_, err = r.box.Decide(t.Context(), key, mailbox.Deciding{
+				Run: waits.RunID, Target: ticket[0].Suspension.ID, Decision: core.Decision{Action: core.DecisionResume},
+			})
+			if core.CodeOf(err) != core.CodeNotFound {
+				t.Errorf("a decision on what was taken back: %v, want not_found", err)
+			}
 		})
 	}
 }
