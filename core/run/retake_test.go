@@ -265,7 +265,10 @@ func TestARetakeOnABusyThread(t *testing.T) {
 					t.Fatal(err)
 				}
 				tt.before(t, r)
-				r.mustRetake(t, "two", tt.texts...)
+				first := r.mustRetake(t, "two", tt.texts...)
+				if again := r.mustRetake(t, "two", tt.texts...); !again.Duplicate || again.RunID != first.RunID {
+					t.Errorf("the same request again: %+v, want the run of %+v", again, first)
+				}
 				if _, err := r.send(t, mailbox.Submission{AgentID: "demo"}, "later"); err != nil {
 					t.Fatal(err)
 				}
@@ -277,9 +280,46 @@ func TestARetakeOnABusyThread(t *testing.T) {
 				if diff := cmp.Diff(tt.log, r.log(t, key)); diff != "" {
 					t.Errorf("log (-want +got):\n%s", diff)
 				}
+				if back := r.entry(t, 5).Superseded; back == nil || *back != (thread.Range{From: 4, To: 4}) {
+					t.Errorf("superseded is %v, want the input of the run that was under way", back)
+				}
 			})
 		})
 	}
+}
+
+// What takes a run back that has begun is a request of its own where it says something
+// else, and where that run waits: nobody sends the same again for want of a response.
+func TestARetakeOfARetake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asks := toolFunc{name: "asks", run: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Suspended(core.TicketRequest{Suspension: core.Suspension{Action: "tool:asks"}}), nil
+		}}
+		r := newRetaking(t, options{tools: []tool.Tool{asks}, model: replies(calls("asks", "{}"))})
+		r.say(t, "one")
+		known := map[core.ID]bool{}
+		for i, texts := range [][]string{nil, nil, {"one"}, {"one"}} { // each waits
+			receipt := r.mustRetake(t, "one", texts...)
+			if receipt.Duplicate || known[receipt.RunID] {
+				t.Errorf("retake %d of a run that waits: %+v", i, receipt)
+			}
+			known[receipt.RunID] = true
+			r.finish(t, key, nil)
+		}
+		r.mustRetake(t, "one")
+		r.take(t, key) // nothing of it is committed
+		if other := r.mustRetake(t, "one", "other"); other.Duplicate {
+			t.Errorf("another text in the place of one that is under way: %+v", other)
+		}
+		key := mailbox.Submission{Retake: &mailbox.Retake{Message: "one"}, Key: "k"}
+		if _, err := r.send(t, key, "x"); err != nil {
+			t.Fatal(err)
+		}
+		key.Retake = &mailbox.Retake{Message: "other"}
+		if _, err := r.send(t, key, "x"); core.CodeOf(err) != core.CodeConflict {
+			t.Errorf("the key of a request that names another message: %v, want conflict", err)
+		}
+	})
 }
 
 // meanwhile does something between the look of a request at the thread and its write.
