@@ -97,8 +97,6 @@ func (u *submission) failed(ctx context.Context, head thread.Head, run core.ID) 
 		return r, thread.ErrNotFound
 	case terminationOf(r) != core.TerminationError:
 		return r, core.Errorf(core.CodeConflict, "it ended with %q: allowed is one that ended with %q", terminationOf(r), core.TerminationError)
-	case head.Busy():
-		return r, thread.ErrBusy
 	}
 	last, err := store.ReadLog(ctx, u.store, u.records, u.Thread, head.Seq, head.Seq)
 	if err == nil && last[0].Run != run {

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // A run that ended with an error goes on where its last commit left it, as a run of its
@@ -65,7 +68,12 @@ func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
 						}),
 					}
 					w := newWorld(t, o)
-					failed := w.submit(t, key, "hi", mailbox.ModeQueue)
+					failed, err := w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "hi")}, Request: json.RawMessage(`{"plan":"gold"}`),
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
 					for range tt.lost {
 						w.take(t, key)
 						w.reclaim(t)
@@ -85,6 +93,15 @@ func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
 					again, err := w.box.TakeUp(t.Context(), key, "", failed.RunID)
 					if err != nil || again.RunID != receipt.RunID || !again.Duplicate || receipt.Duplicate {
 						t.Errorf("taken up again: %+v, %v; want the run of %+v", again, err, receipt)
+					}
+					queued, err := thread.Records{}.DecodeQueued(w.record(t, store.InputName(receipt.DispatchID, 0)).Payload)
+					if err != nil {
+						t.Fatal(err)
+					}
+					first, _, err := w.box.Run(t.Context(), key, w.head(t, key), failed.RunID, failed.DispatchID)
+					if err != nil || queued.Resolution != first.Resolution || first.Resolution == "" ||
+						queued.TakesUp != failed.RunID || string(queued.Request) != `{"plan":"gold"}` || queued.AgentID != "demo" {
+						t.Errorf("it is queued as %+v, %v; the run that failed was pinned to %q", queued, err, first.Resolution)
 					}
 					w.finish(t, key, nil)
 					if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
