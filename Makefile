@@ -23,7 +23,7 @@ ROUNDS ?= 2
 MUTANTS ?= 300
 
 .PHONY: exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
-	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction
+	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -32,7 +32,7 @@ help: ## List what make can do; `make` alone does so too
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
 	@mkdir -p -m 700 .reveille
 	$(GO) build -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
-	@exec .reveille/dev
+	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
 test: check unit kill ## Everything that needs no network and no other tool
 
@@ -119,5 +119,9 @@ deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and rem
 	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
 
 # What `sam build` calls, one target for each function.
+build-TriggerFunction:
+	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/trigger
+	cp functions/app/triggers.json $(ARTIFACTS_DIR)/
+
 build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction:
 	$(LAMBDA) -o $(ARTIFACTS_DIR)/bootstrap ./functions/$(shell echo $(@:build-%Function=%) | tr A-Z a-z)

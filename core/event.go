@@ -93,6 +93,7 @@ type Event struct {
 
 	ThreadID string `json:"thread_id,omitempty"` // run_start
 	AgentID  string `json:"agent_id,omitempty"`  // run_start
+	Origin   Origin `json:"origin,omitempty"`    // run_start
 
 	MessageID string `json:"message_id,omitempty"` // of the message that the event is part of
 	Delta     string `json:"delta,omitempty"`      // text_delta, reasoning_delta, tool_call_delta, tool_call_stream_delta

@@ -34,12 +34,32 @@ type Termination struct {
 	Detail string          `json:"detail,omitempty"` // for people
 }
 
+// Origin says whose input opened a run.
+type Origin string
+
+// The origins. What is internal waits its turn behind the runs that a thread has:
+// it never stands for a person's reply to one that waits.
+const (
+	OriginUser     Origin = ""         // a person, or a program that speaks for one
+	OriginInternal Origin = "internal" // the deployment itself, such as a trigger
+)
+
+// Check validates an origin that came from outside.
+func (o Origin) Check() error {
+	switch o {
+	case OriginUser, OriginInternal:
+		return nil
+	}
+	return Errorf(CodeInvalid, "origin %q is unknown, allowed are none (a user) and internal", Excerpt(string(o)))
+}
+
 // Run is the record of one execution of an agent over a thread, as readers get it.
 // What can race about an open run stands in the head, as a thread.Run.
 type Run struct {
 	ID          ID           `json:"run_id"`
 	ThreadID    string       `json:"thread_id"`
 	AgentID     string       `json:"agent_id"`
+	Origin      Origin       `json:"origin,omitempty"`
 	Status      RunStatus    `json:"status"`
 	Steps       int          `json:"steps"`
 	Usage       Usage        `json:"usage,omitzero"`
@@ -66,6 +86,41 @@ const (
 	DispatchSuperseded DispatchStatus = "superseded"
 	DispatchDeadLetter DispatchStatus = "dead_letter"
 )
+
+// DispatchKind says what a dispatch brings.
+type DispatchKind string
+
+// The kinds: a run of its own, or input for the inbox of one.
+const (
+	DispatchRun   DispatchKind = "run"
+	DispatchInput DispatchKind = "input"
+)
+
+// Dispatch is a delivery as readers get it: of a run, or of input for an open one.
+// Its status is the queue's; what the run came to is RunStatus and Termination.
+type Dispatch struct {
+	ID        ID             `json:"dispatch_id"`
+	RunID     ID             `json:"run_id"` // that it opens; of input: the run that is to read it, or has
+	Kind      DispatchKind   `json:"kind"`
+	Status    DispatchStatus `json:"status"`
+	RunStatus RunStatus      `json:"run_status,omitempty"` // of a run
+	AgentID   string         `json:"agent_id,omitempty"`
+	// Priority is a queued run's; it counts only until the run opens.
+	Priority    *uint8 `json:"priority,omitempty"`
+	AvailableAt int64  `json:"available_at,omitempty"` // unix milliseconds; 0: at once
+	// Of the open run: claims without progress so far, how many there may be, and who
+	// holds the one that stands until when, unix milliseconds.
+	Attempts    int    `json:"attempts,omitempty"`
+	MaxAttempts int    `json:"max_attempts,omitempty"`
+	ClaimedBy   string `json:"claimed_by,omitempty"`
+	LeaseUntil  int64  `json:"lease_until,omitempty"`
+
+	Messages    []Message    `json:"messages,omitempty"` // that no step has read; they can be edited
+	Tickets     []Ticket     `json:"tickets,omitempty"`  // what the open run waits for
+	Termination *Termination `json:"termination,omitempty"`
+	CreatedAt   int64        `json:"created_at"`             // unix milliseconds
+	CompletedAt int64        `json:"completed_at,omitempty"` // of a run that a step has opened
+}
 
 // DefaultPriority is a dispatch's priority when none is asked; 0 is first, 255 last.
 const DefaultPriority = 128

@@ -24,5 +24,6 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/ai-sdk/threads/{thread}/stream", h.Handle(h.resume))
 	mux.HandleFunc("GET /v1/ai-sdk/threads/{thread}/messages", h.Handle(h.messages))
 	mux.HandleFunc("POST /v1/ai-sdk/threads/{thread}/cancel", h.Handle(h.cancel))
+	mux.HandleFunc("POST /v1/ai-sdk/threads/{thread}/interrupt", h.Handle(h.interrupt))
 	return mux
 }

@@ -11,6 +11,7 @@
 //	GET  /v1/ai-sdk/threads/{id}/stream      the same
 //	GET  /v1/ai-sdk/threads/{id}/messages    the thread as UI messages
 //	POST /v1/ai-sdk/threads/{id}/cancel      cancel the active run
+//	POST /v1/ai-sdk/threads/{id}/interrupt   end it, and all that is queued
 //
 // The chat id is the thread id, and the assistant's message id is the run id.
 // The client sends its whole history, or its newest messages alone; new are the

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/aisdk"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -18,6 +19,9 @@ import (
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // returns zero values.
 type fake struct {
+	protocol.Controller // for what no route of this protocol asks
+	protocol.Inbox
+
 	mu          sync.Mutex
 	calls       []string
 	submissions []mailbox.Submission
@@ -32,6 +36,8 @@ type fake struct {
 	run      func(core.ID) (core.Run, error)
 	decide   func(mailbox.Deciding) (mailbox.Decided, error)
 	decided  []core.Event // shown after decisions
+
+	interrupt func(core.Identity, string) (mailbox.Interrupted, error)
 }
 
 func (f *fake) called(name string) {
@@ -65,6 +71,11 @@ func (f *fake) DecideThread(_ context.Context, _ core.Identity, thread string, d
 	f.called("DecideThread")
 	f.decisions = append(f.decisions, []mailbox.Deciding{d})
 	return f.take(thread, d)
+}
+
+func (f *fake) InterruptThread(_ context.Context, id core.Identity, thread, _ string) (mailbox.Interrupted, error) {
+	f.called("InterruptThread")
+	return f.interrupt(id, thread)
 }
 
 func (f *fake) take(thread string, d mailbox.Deciding) (mailbox.Decided, error) {

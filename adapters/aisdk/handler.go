@@ -78,8 +78,9 @@ func streamPath(thread string) string {
 	return "/v1/ai-sdk/chat/" + url.PathEscape(thread) + "/stream"
 }
 
-// resume replays the active run of a thread. Without one it is 204, and no error:
-// the client asks for every chat that it opens.
+// resume replays the active run of a thread. Without one it is 204, and no error: the
+// client asks for every chat that it opens, also for one that has yet to begin. One
+// that was deleted never will again.
 func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
 	if err != nil {
@@ -88,7 +89,7 @@ func (h *handler) resume(w http.ResponseWriter, r *http.Request, id core.Identit
 	info, err := h.Runtime.Thread(r.Context(), id, thread)
 	switch core.CodeOf(err) {
 	case "":
-	case core.CodeNotFound, core.CodeForbidden, core.CodeDeleted:
+	case core.CodeNotFound, core.CodeForbidden:
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	default:
@@ -151,6 +152,24 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request, id core.Identit
 		return hide(err)
 	}
 	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
+	return nil
+}
+
+// interrupt ends the thread's open run and what is queued behind it.
+func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	got, err := h.Runtime.InterruptThread(r.Context(), id, thread, "")
+	if err != nil {
+		return hide(err)
+	}
+	protocol.JSON(w, http.StatusAccepted, struct {
+		Status     string `json:"status"`
+		ThreadID   string `json:"thread_id"`
+		Superseded int    `json:"superseded_dispatches"`
+	}{"interrupt_requested", thread, got.Superseded})
 	return nil
 }
 

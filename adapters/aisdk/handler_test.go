@@ -282,7 +282,7 @@ func TestResumeReplaysTheActiveRun(t *testing.T) {
 		{"idle", "chat/t1", func(core.Identity, string) (runtime.ThreadInfo, error) { return runtime.ThreadInfo{ID: "t1"}, nil }, 204, "", []string{"Thread"}},
 		{"unknown", "chat/t1", refuse(core.CodeNotFound), 204, "", []string{"Thread"}},
 		{"another user's", "chat/t1", refuse(core.CodeForbidden), 204, "", []string{"Thread"}},
-		{"deleted", "chat/t1", refuse(core.CodeDeleted), 204, "", []string{"Thread"}},
+		{"deleted", "chat/t1", refuse(core.CodeDeleted), 410, "{\"error\":\"t1\",\"code\":\"deleted\"}\n", []string{"Thread"}},
 		{"store is down", "chat/t1", refuse(core.CodeUnavailable), 503,
 			"{\"error\":\"the service cannot answer now, try again\",\"code\":\"unavailable\"}\n", []string{"Thread"}},
 		{"bad id", "chat/a%23b", nil, 400,
@@ -315,6 +315,24 @@ func TestCancel(t *testing.T) {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	rec = do(h, "POST", "/v1/ai-sdk/threads/t2/cancel", "")
+	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
+		t.Errorf("response %d %s", rec.Code, rec.Body)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	f := &fake{interrupt: func(id core.Identity, thread string) (mailbox.Interrupted, error) {
+		if id.Tenant != "acme" || id.User != "ann" || thread != "t1" {
+			return mailbox.Interrupted{}, core.Errorf(core.CodeForbidden, "%s of %v", thread, id)
+		}
+		return mailbox.Interrupted{RunID: runID, Superseded: 3}, nil
+	}}
+	h := newServer(t, f)
+	rec := do(h, "POST", "/v1/ai-sdk/threads/t1/interrupt", "")
+	if rec.Code != 202 || rec.Body.String() != "{\"status\":\"interrupt_requested\",\"thread_id\":\"t1\",\"superseded_dispatches\":3}\n" {
+		t.Errorf("response %d %s", rec.Code, rec.Body)
+	}
+	rec = do(h, "POST", "/v1/ai-sdk/threads/t2/interrupt", "")
 	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}

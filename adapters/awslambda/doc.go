@@ -6,6 +6,8 @@
 //     decides what of it may run beside what;
 //   - [DeadLetterHandler] takes care of wake-ups that no step could finish;
 //   - [SweepHandler] is the scheduled repair;
+//   - [TriggerHandler] gives events of AWS to the triggers that start runs, and
+//     [ReadEvents] tells their shapes apart;
 //   - [Stream] serves an http.Handler behind a Function URL or an API Gateway
 //     REST API with response streaming;
 //   - [Buffered] serves one behind API Gateway without streaming;

@@ -112,9 +112,9 @@ func storedBy(t *testing.T, s *Store) [32]byte {
 func tryState(s *Store) (sum [32]byte, err error) {
 	hash := sha256.New()
 	err = s.db.view("", func(tx *bbolt.Tx) error {
-		for _, name := range append(journalBuckets[1:], profilesBucket, configsBucket) {
+		for _, name := range append(journalBuckets[1:], profilesBucket, configsBucket, waitingBucket) {
 			bucket := tx.Bucket(name)
-			if bucket == nil { // no profile or snapshot was written yet
+			if bucket == nil { // none of those that the first write makes was written yet
 				continue
 			}
 			_ = bucket.ForEach(func(key, value []byte) error {
@@ -238,14 +238,31 @@ func (w *world) content(head thread.Head, random uint64, size int) store.Commit 
 	for i := range payload {
 		payload[i] = byte(random >> (i % 56))
 	}
+	next := thread.Head{Version: head.Version + 1, Seq: head.Seq + 1, DueAt: int64(random % 1000)}
+	if random%8 == 0 {
+		next = waitsFor(w.t, next, 1+int64(random%1000))
+	}
 	return store.Commit{
 		Pointers: []store.Pointer{{Name: fmt.Sprintf("p%d", random%5000), Value: fmt.Append(nil, random), TTL: time.Duration(random%100) * time.Second}},
 		Records: []store.Record{
 			{Name: store.LogName(head.Seq + 1), Fence: 1, Payload: payload},
 			{Name: fmt.Sprintf("Q#%d", random%1000), Fence: random, Payload: payload[:size/4], Expires: w.now.Unix() + int64(random%100)},
 		},
-		Head: thread.Head{Version: head.Version + 1, Seq: head.Seq + 1, DueAt: int64(random % 1000)},
+		Head: next,
 	}
+}
+
+// waitsFor is a head whose run waits for a person since a time.
+func waitsFor(t *testing.T, h thread.Head, since int64) thread.Head {
+	t.Helper()
+	h.Run = thread.Run{ID: core.ID{0xaa}, Cursor: thread.CursorTools, Base: 1, Calls: []thread.CallStatus{thread.CallNew}}
+	h.Claim = thread.Claim{Fence: 1, Lease: since + 1}
+	next, _, err := thread.Apply(h, thread.Transition{Now: since, Change: thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Version, next.DueAt = h.Version, h.DueAt
+	return next
 }
 
 // next draws a write.

@@ -30,8 +30,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 }
 
 // oneWrite is a transport that sends one write at a time, as long as it takes.
-// DynamoDB compares and writes an item in one step. moto does it in two, and another
-// thread of it may come between them: one in some ten histories shows that.
+// DynamoDB compares and writes an item in one step; moto does it in two, and takes no
+// lock against its other threads.
 type oneWrite struct {
 	http.RoundTripper
 	mu sync.Mutex

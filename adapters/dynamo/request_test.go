@@ -178,6 +178,12 @@ func TestReadRequests(t *testing.T) {
 			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"},":from":{"S":"M#000000000003"},":to":{"S":"M#999999999999"}}}`,
 		},
 		{
+			"what is to be erased is read strongly, by name alone",
+			func(s *Store) error { _, err := s.Erase(ctx, key, 10); return err },
+			`{"TableName":"threads","ConsistentRead":true,"Limit":11,"KeyConditionExpression":"pk = :pk","ProjectionExpression":"sk",
+			  "ExpressionAttributeValues":{":pk":{"S":"T#acme#t1"}}}`,
+		},
+		{
 			"a pointer is read strongly",
 			func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
 			`{"TableName":"threads","Key":{"pk":{"S":"N#acme#k"},"sk":{"S":"N"}},"ConsistentRead":true}`,

@@ -8,7 +8,7 @@ import (
 // What pages of other origins may send and read, besides what every page may.
 // template.yaml says the same to the front ends that speak CORS themselves.
 const (
-	corsMethods = "GET, POST"
+	corsMethods = "GET, POST, PATCH, DELETE"
 	corsRequest = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, " +
 		"x-amz-date, x-amz-security-token, x-amz-content-sha256"
 	corsResponse = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location"

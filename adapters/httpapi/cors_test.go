@@ -28,7 +28,7 @@ func TestCORS(t *testing.T) {
 		body         string
 	}{
 		{"a preflight", "OPTIONS", http.Header{"Origin": {allowed}, "Access-Control-Request-Method": {"POST"}}, 204, http.Header{
-			"Vary": {"Origin", varyPreflight}, "Access-Control-Allow-Origin": {allowed}, "Access-Control-Allow-Methods": {"GET, POST"},
+			"Vary": {"Origin", varyPreflight}, "Access-Control-Allow-Origin": {allowed}, "Access-Control-Allow-Methods": {"GET, POST, PATCH, DELETE"},
 			"Access-Control-Allow-Headers": {requestHeaders}, "Access-Control-Max-Age": {"600"},
 		}, ""},
 		{"a refusal", "GET", http.Header{"Origin": {allowed}}, 401, http.Header{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -27,14 +28,37 @@ type member struct {
 
 // readObject reads the body of a request.
 func readObject(r *http.Request) (object, error) {
-	var body []byte
-	if read, ok := r.Body.(*whole); ok { // a request without a body has another one
-		body = read.text
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
+	body := bodyOf(r)
+	if len(body) == 0 {
 		return object{}, core.Errorf(core.CodeInvalid, "body is empty, a JSON object is required")
 	}
 	return parseObject(body)
+}
+
+// readOptional is readObject for a request that may have no body.
+func readOptional(r *http.Request) (object, error) {
+	body := bodyOf(r)
+	if len(body) == 0 {
+		return object{at: "body"}, nil
+	}
+	return parseObject(body)
+}
+
+// noBody refuses a body with anything in it.
+func noBody(r *http.Request) error {
+	o, err := readOptional(r)
+	if err != nil {
+		return err
+	}
+	return o.end()
+}
+
+// bodyOf is what a request brought, but for blanks around it.
+func bodyOf(r *http.Request) []byte {
+	if read, ok := r.Body.(*whole); ok { // a request without a body has another one
+		return bytes.TrimSpace(read.text)
+	}
+	return nil
 }
 
 func parseObject(body []byte) (object, error) {
@@ -77,6 +101,9 @@ func (o object) find(key string) int {
 	return slices.IndexFunc(o.members, func(m member) bool { return m.value != nil && m.key == key })
 }
 
+// has reports whether a key is there that was not taken.
+func (o object) has(key string) bool { return o.find(key) >= 0 }
+
 func (o object) path(key string) string {
 	if o.at == "body" {
 		return key
@@ -115,6 +142,18 @@ func (o object) text(names ...string) (string, error) {
 		return "", core.Errorf(core.CodeInvalid, "%s must be a string", o.path(name))
 	}
 	return s, nil
+}
+
+// number takes an optional whole number between two bounds, both allowed.
+func (o object) number(name string, least, most int64) (n int64, found bool, err error) {
+	name, raw, found, err := o.take(name)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	if n, err = strconv.ParseInt(string(raw), 10, 64); err != nil || n < least || n > most {
+		return 0, false, core.Errorf(core.CodeInvalid, "%s must be a whole number from %d to %d", o.path(name), least, most)
+	}
+	return n, true, nil
 }
 
 // request takes what is for the run's hooks and tools alone: any JSON, and null like

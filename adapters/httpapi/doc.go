@@ -7,11 +7,20 @@
 //	POST /v1/threads/{id}/cancel         cancel its active run
 //	POST /v1/threads/{id}/decision       decide on a suspended call of its open run: 202
 //	POST /v1/threads/{id}/fork           a new thread, up to a message of this one: 201
+//	DELETE /v1/threads/{id}              delete it, for good: 204; its id is 410 from then on
+//	POST /v1/threads/{id}/interrupt      end what is open or queued, with or without input instead: 202
+//	GET  /v1/threads/{id}/runs/active    the open run, or null
+//	GET  /v1/threads/{id}/mailbox        a page of what is open, queued and over, ?limit=1..200&cursor=&status=
+//	POST /v1/threads/{id}/mailbox        push a payload, any JSON, as input: 201
+//	PATCH /v1/threads/{id}/mailbox/{dispatch}   change input that no step has read
+//	DELETE /v1/threads/{id}/mailbox/{dispatch}  take it back: 204
 //	POST /v1/runs                        start a run and stream its events
 //	GET  /v1/runs/{id}                   the run, with the tickets that it waits for
 //	POST /v1/runs/{id}/cancel            cancel it
 //	POST /v1/runs/{id}/decision          decide on a suspended call of it: 202
 //	POST /v1/runs/{id}/continue          go on with a run that ended with an error: 202
+//	POST /v1/runs/{id}/inputs            give it more to read: 202
+//	POST /v1/runs/{id}/retry             submit the input of a dead-lettered run again: 202
 //	GET  /v1/runs/{id}/events/stream     its events from the first, then live
 //	GET  /health, /health/live           needs no identity
 //
@@ -60,6 +69,27 @@
 // ids, up to that one or, if it is a turn with calls, up to their results, and its state
 // as it was then. The fork of another message, or of another thread, under a name that
 // is taken is 409; the same again is the same, with "duplicate": true.
+//
+// Whatever starts a run takes "priority" (0 opens first, 255 last; 128 without) and
+// "available_at" (unix milliseconds) or "delay_ms", before which it does not begin, at
+// most a year ahead. They count for input that opens a run of its own; delayed input
+// neither steers nor interrupts.
+//
+// Input for a run (inputs) goes to its inbox while it is open, whatever it is doing, and
+// is read at its next step; a run that waits goes on with it, and its tickets are void.
+// Of a run that is not open it becomes a run of its own, which the response names.
+// Until a step has read it, input can be changed and taken back by the dispatch_id of
+// its 202; then both are 404. A queued run that is taken back is cancelled.
+//
+// An interrupt without input, on a thread where nothing is open or queued, is 404. With
+// an Idempotency-Key it happens once.
+//
+// A page of the mailbox begins with what is open and queued, all of it on the first
+// page, in the order in which it comes to its turn. Then comes what is over, oldest
+// first. A page that a status filters may be empty and lead on.
+//
+// A deleted thread is 410 on every route, and so are its runs. What it had is erased
+// within minutes, and once more later, for what late workers have written.
 //
 // A page ends at its limit, or at 3 MB. The last page of a thread's messages ends
 // with what the log does not have yet: results of a tool round that is still open,

@@ -36,6 +36,13 @@ type fake struct {
 	cancelThread func(core.Identity) error
 	decide       func(mailbox.Deciding) (mailbox.Decided, error)
 	decisions    []mailbox.Deciding
+
+	active    func() (core.Run, bool, error)
+	interrupt func(key string) (mailbox.Interrupted, error)
+	retry     func() (mailbox.Receipt, error)
+	remove    func() error // of a thread or an input
+	edit      func([]core.Message) error
+	list      func(mailbox.ListQuery) (mailbox.ListPage, error)
 }
 
 var errAbsent = core.Errorf(core.CodeNotFound, "partition acme#t1 is empty")
@@ -138,6 +145,71 @@ func (f *fake) decided(d mailbox.Deciding) (mailbox.Decided, error) {
 		return mailbox.Decided{}, errAbsent
 	}
 	return f.decide(d)
+}
+
+func (f *fake) ActiveRun(_ context.Context, _ core.Identity, thread string) (core.Run, bool, error) {
+	f.calls = append(f.calls, "ActiveRun "+thread)
+	if f.active == nil {
+		return core.Run{}, false, errAbsent
+	}
+	return f.active()
+}
+
+func (f *fake) InterruptThread(_ context.Context, _ core.Identity, thread, key string) (mailbox.Interrupted, error) {
+	f.calls = append(f.calls, "InterruptThread "+thread)
+	if f.interrupt == nil {
+		return mailbox.Interrupted{}, errAbsent
+	}
+	return f.interrupt(key)
+}
+
+func (f *fake) RetryRun(_ context.Context, _ core.Identity, run core.ID) (mailbox.Receipt, error) {
+	f.calls = append(f.calls, "RetryRun "+run.String())
+	if f.retry == nil {
+		return mailbox.Receipt{}, errAbsent
+	}
+	return f.retry()
+}
+
+func (f *fake) DeleteThread(_ context.Context, _ core.Identity, thread string) error {
+	f.calls = append(f.calls, "DeleteThread "+thread)
+	if f.remove == nil {
+		return errAbsent
+	}
+	return f.remove()
+}
+
+func (f *fake) Mailbox(_ context.Context, _ core.Identity, thread string, q mailbox.ListQuery) (mailbox.ListPage, error) {
+	f.calls = append(f.calls, "Mailbox "+thread)
+	if f.list == nil {
+		return mailbox.ListPage{}, errAbsent
+	}
+	return f.list(q)
+}
+
+func (f *fake) SubmitTo(_ context.Context, _ core.Identity, run core.ID, s mailbox.Submission) (mailbox.Receipt, error) {
+	f.calls = append(f.calls, "SubmitTo "+run.String())
+	f.submissions = append(f.submissions, s)
+	if f.submit == nil {
+		return mailbox.Receipt{}, errAbsent
+	}
+	return f.submit(s)
+}
+
+func (f *fake) EditInput(_ context.Context, _ core.Identity, thread string, input core.ID, messages []core.Message) error {
+	f.calls = append(f.calls, "EditInput "+thread+" "+input.String())
+	if f.edit == nil {
+		return errAbsent
+	}
+	return f.edit(messages)
+}
+
+func (f *fake) RetractInput(_ context.Context, _ core.Identity, thread string, input core.ID) error {
+	f.calls = append(f.calls, "RetractInput "+thread+" "+input.String())
+	if f.remove == nil {
+		return errAbsent
+	}
+	return f.remove()
 }
 
 const (

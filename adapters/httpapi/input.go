@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"crypto/sha256"
+	"math"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
@@ -12,12 +14,20 @@ import (
 
 // submission reads a request that starts a run. The thread comes from the path
 // or, when that names none, from the body or is new.
-func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission, error) {
-	var s mailbox.Submission
+func (a *api) submission(r *http.Request, id core.Identity) (s mailbox.Submission, err error) {
 	o, err := readObject(r)
 	if err != nil {
 		return s, err
 	}
+	if s, err = a.submissionOf(r, o, id); err != nil {
+		return s, err
+	}
+	return s, a.Complete(&s, id)
+}
+
+// submissionOf takes a submission from a body, all of which it must be. It is not
+// checked; that is Complete's.
+func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailbox.Submission, err error) {
 	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
 		return s, err
 	}
@@ -25,8 +35,8 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if err != nil {
 		return s, err
 	}
-	thread := r.PathValue("thread")
-	if thread == "" {
+	thread, ofRun := r.PathValue("thread"), r.PathValue("run") != ""
+	if thread == "" && !ofRun {
 		if thread, err = o.text("threadId", "thread_id"); err != nil {
 			return s, err
 		}
@@ -42,6 +52,9 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if s.Request, err = o.request(); err != nil {
 		return s, err
 	}
+	if err := o.queueing(&s); err != nil {
+		return s, err
+	}
 	if err := o.end(); err != nil {
 		return s, err
 	}
@@ -52,11 +65,29 @@ func (a *api) submission(r *http.Request, id core.Identity) (mailbox.Submission,
 	if key != "" { // other protocols have keys of their own on the same threads
 		s.Key = "http:" + key
 	}
-	if thread == "" {
+	if thread == "" && !ofRun {
 		thread = a.newThread(id, key)
 	}
 	s.Thread.Thread, s.Mode = thread, mailbox.Mode(mode)
-	return s, a.Complete(&s, id)
+	return s, nil
+}
+
+// queueing takes what says when a run comes to its turn.
+func (o object) queueing(s *mailbox.Submission) error {
+	priority, found, err := o.number("priority", 0, math.MaxUint8)
+	if err != nil {
+		return err
+	}
+	if found {
+		p := uint8(priority)
+		s.Priority = &p
+	}
+	if s.AvailableAt, _, err = o.number("available_at", 0, math.MaxInt64); err != nil {
+		return err
+	}
+	delay, _, err := o.number("delay_ms", 0, mailbox.MaxDelay.Milliseconds())
+	s.Delay = time.Duration(delay) * time.Millisecond
+	return err
 }
 
 // Fields of a request that takes something of the thread back: what was said is said

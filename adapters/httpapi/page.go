@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,34 +16,42 @@ import (
 const (
 	messagesCursor  = "messages:"
 	approvalsCursor = "approvals:"
+	mailboxCursor   = "mailbox:"
 )
 
 // pageQuery reads limit, 0 when there is none, and cursor strictly: a misspelt
 // cursor that was passed over would show the first page again, for ever.
 func pageQuery(raw string) (limit int, cursor *string, err error) {
-	values, err := url.ParseQuery(raw)
+	limit, cursor, _, err = filteredQuery(raw)
+	return limit, cursor, err
+}
+
+// filteredQuery is pageQuery for a page that takes filters too, which are in values.
+func filteredQuery(raw string, filters ...string) (limit int, cursor *string, values url.Values, err error) {
+	values, err = url.ParseQuery(raw)
 	if err != nil {
-		return 0, nil, core.Errorf(core.CodeInvalid, "query: %v", err)
+		return 0, nil, nil, core.Errorf(core.CodeInvalid, "query: %v", err)
 	}
+	allowed := append([]string{"limit", "cursor"}, filters...)
 	for name, given := range values {
-		if name != "limit" && name != "cursor" {
-			return 0, nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are limit, cursor", core.Excerpt(name))
+		if !slices.Contains(allowed, name) {
+			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are %s", core.Excerpt(name), strings.Join(allowed, ", "))
 		}
 		if len(given) > 1 {
-			return 0, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
+			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
 		}
 	}
 	if values.Has("limit") {
 		text := values.Get("limit")
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 200 {
-			return 0, nil, core.Errorf(core.CodeInvalid, "limit %q is not a number from 1 to 200", core.Excerpt(text))
+			return 0, nil, nil, core.Errorf(core.CodeInvalid, "limit %q is not a number from 1 to 200", core.Excerpt(text))
 		}
 	}
 	if values.Has("cursor") {
 		given := values.Get("cursor")
 		cursor = &given
 	}
-	return limit, cursor, nil
+	return limit, cursor, values, nil
 }
 
 // encodePlace makes a cursor of a kind.

@@ -24,7 +24,7 @@ import (
 
 // real is the handler, with the AI SDK mounted, over the runtime on the memory
 // store. Nobody works on the queue until the test does; everybody is who the
-// header User says, of the tenant secret-tenant.
+// header User says, of the tenant secret-tenant or that of the header Tenant.
 type real struct {
 	t *testing.T
 	http.Handler
@@ -32,6 +32,7 @@ type real struct {
 	runtime *runtime.Runtime
 	store   *refusing
 	during  func() // what the tool meanwhile does
+	user    string // who sends what says nothing of a user
 }
 
 // refusing is a store that refuses every commit with an error, if there is one.
@@ -83,7 +84,14 @@ func newReal(t *testing.T) *real {
 	made.runtime, made.Handler = r, httpapi.New(httpapi.Options{
 		Options: shared,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
-			return core.Identity{Tenant: "secret-tenant", User: r.Header.Get("User")}, nil
+			id := core.Identity{Tenant: "secret-tenant", User: made.user}
+			if values := r.Header.Values("User"); len(values) > 0 {
+				id.User = values[0]
+			}
+			if tenant := r.Header.Get("Tenant"); tenant != "" {
+				id.Tenant = tenant
+			}
+			return id, nil
 		},
 		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
 	})

@@ -61,6 +61,28 @@ type Retaker interface {
 	Fork(ctx context.Context, id core.Identity, thread, at, to string) (mailbox.Forked, error)
 }
 
+// Controller does with threads and runs what a person does beside talking.
+type Controller interface {
+	// ActiveRun reads the thread's open run; ok is false when there is none.
+	ActiveRun(ctx context.Context, id core.Identity, thread string) (active core.Run, ok bool, err error)
+	// InterruptThread ends all that is open or queued. The key makes it idempotent.
+	InterruptThread(ctx context.Context, id core.Identity, thread, key string) (mailbox.Interrupted, error)
+	// RetryRun submits the input of a dead-lettered run again.
+	RetryRun(ctx context.Context, id core.Identity, run core.ID) (mailbox.Receipt, error)
+	DeleteThread(ctx context.Context, id core.Identity, thread string) error
+}
+
+// Inbox shows what is open, queued and over on a thread, and changes what no step has
+// read.
+type Inbox interface {
+	Mailbox(ctx context.Context, id core.Identity, thread string, q mailbox.ListQuery) (mailbox.ListPage, error)
+	// SubmitTo submits input for a run, whose thread, agent and user are filled in.
+	SubmitTo(ctx context.Context, id core.Identity, run core.ID, s mailbox.Submission) (mailbox.Receipt, error)
+	// EditInput and RetractInput name input by the dispatch of its receipt.
+	EditInput(ctx context.Context, id core.Identity, thread string, input core.ID, messages []core.Message) error
+	RetractInput(ctx context.Context, id core.Identity, thread string, input core.ID) error
+}
+
 // Runtime is what the protocols need of the runtime; *runtime.Runtime is one.
 type Runtime interface {
 	Starter
@@ -68,4 +90,6 @@ type Runtime interface {
 	Canceller
 	Decider
 	Retaker
+	Controller
+	Inbox
 }

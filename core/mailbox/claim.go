@@ -44,6 +44,8 @@ func (s *Service) ClaimFrom(ctx context.Context, known thread.Head, hint core.Wa
 	switch {
 	case err == nil:
 		return head, result.Claimed, nil
+	case errors.Is(err, thread.ErrDeleted) && hint.Sweep:
+		return head, false, s.erase(ctx, hint, head)
 	case errors.Is(err, thread.ErrNotFound), errors.Is(err, thread.ErrDeleted):
 		return head, false, nil
 	case errors.Is(err, thread.ErrSchema):

@@ -84,9 +84,19 @@ func (s *Service) Edit(ctx context.Context, key core.ThreadKey, id core.ID, mess
 	return err
 }
 
-// Retract takes back submitted input that waits in an inbox; a queued run is
-// cancelled instead. Input that a step has read is part of the log, and stays.
+// Retract takes back submitted input that no step has read, by the dispatch id of its
+// receipt: an entry of an inbox ends cancelled, and so does a queued run, with the
+// input that waits for it. thread.ErrNotFound: it was read, it ended, or there never
+// was such input. What a step has read is part of the log, and stays.
 func (s *Service) Retract(ctx context.Context, key core.ThreadKey, id core.ID) error {
-	_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Retract{ID: id}, nil)
+	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
+		for _, d := range head.Pending {
+			if d.ID == id {
+				return thread.Cancel{Run: d.Run}
+			}
+		}
+		return thread.Retract{ID: id}
+	}}
+	_, _, err := c.run(ctx, thread.Head{})
 	return err
 }

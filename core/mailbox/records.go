@@ -60,6 +60,9 @@ const (
 // the Key, so its form must not change: a client's try after an upgrade would be
 // refused as another submission.
 func bodyHash(s Submission) (string, error) {
+	if s.KeyAlone {
+		return keyAlone, nil
+	}
 	if s.RequestBesideKey {
 		s.Request = nil
 	}
@@ -69,14 +72,21 @@ func bodyHash(s Submission) (string, error) {
 		Mode     Mode
 		Tail     uint64          `json:",omitempty"`
 		Request  json.RawMessage `json:",omitempty"` // without blanks between its tokens
+		Priority *uint8          `json:",omitempty"`
+		At       int64           `json:",omitempty"`
+		Delay    time.Duration   `json:",omitempty"`
+		Into     core.ID         `json:",omitzero"`
 		Retake   string          `json:",omitempty"` // where the Key does not say it
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Retake.named()})
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into, s.Retake.named()})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16]), nil
 }
+
+// keyAlone stands in the place of a hash where the Key says all.
+const keyAlone = "alone"
 
 // dedupe is the head's form of a dispatch id; never 0, which is no key.
 func dedupe(dispatch core.ID) uint64 {

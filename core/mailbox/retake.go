@@ -37,6 +37,8 @@ func (r *Retake) check(s Submission) error {
 	switch {
 	case s.Supersede != 0:
 		return core.Errorf(core.CodeInvalid, "a submission names a message or a sequence to take back to, not both")
+	case !s.Into.IsZero():
+		return core.Errorf(core.CodeInvalid, "input for run %s takes nothing back", s.Into)
 	case s.Mode == ModeSteer:
 		return core.Errorf(core.CodeInvalid, "mode steer takes nothing back, allowed are queue, interrupt, reject")
 	case r.Keyed && s.Key != "":

@@ -64,10 +64,7 @@ func (s *Service) Run(ctx context.Context, key core.ThreadKey, head thread.Head,
 	if err != nil || !ok || ended.Run != run {
 		return r, false, err
 	}
-	r.Status, r.Termination = core.RunDone, &core.Termination{Type: core.TerminationCancelled}
-	if ended.Status == core.DispatchSuperseded {
-		r.Termination.Type = core.TerminationSuperseded
-	}
+	r.Status, r.Termination = core.RunDone, neverOpened(ended.Status)
 	return r, true, nil
 }
 
@@ -96,7 +93,7 @@ func (s *Service) queued(ctx context.Context, key core.ThreadKey, run, dispatch 
 		return r, err
 	}
 	in, err := s.records.DecodeQueued(record.Payload)
-	r.AgentID = in.AgentID
+	r.AgentID, r.Origin = in.AgentID, in.Origin
 	return r, err
 }
 

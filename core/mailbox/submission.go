@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
@@ -43,7 +44,11 @@ type Submission struct {
 	User     string // on whose behalf; sets or must match the thread's owner
 	AgentID  string
 	Messages []core.Message // role user; at least one. Empty ids are filled in
-	Mode     Mode
+	// Mode says what it does on a busy thread; of internal input that is ModeQueue alone.
+	Mode Mode
+	// Origin says who submits. What is internal queues also behind a run that waits,
+	// whose tickets it leaves alone.
+	Origin core.Origin
 	// Request is what the caller sent along for the run's hooks and tools: JSON, at
 	// most [MaxRequest] bytes; nil: nothing. A run has the request that it was started
 	// with: that of input that goes to the inbox of an open run does not reach it, and
@@ -57,6 +62,24 @@ type Submission struct {
 	// another try may bring another one, and that of the first counts. It is for a key
 	// that a protocol makes of its messages, whose clients send other fields each time.
 	RequestBesideKey bool
+	// KeyAlone says that the Key stands for the submission by itself: whatever another
+	// try says, the first counts. It is for a key that names what the submission is made
+	// of, such as an event, when what is made of it may change between two deliveries.
+	KeyAlone bool
+	// Priority of a queued run: 0 opens first, 255 last, and equal ones in the order in
+	// which they came; nil: core.DefaultPriority. Like Request it counts only for input
+	// that opens a run.
+	Priority *uint8
+	// AvailableAt is when the run may begin at the earliest, unix milliseconds, and
+	// Delay how long after it was submitted; 0: at once. At most one of them is given,
+	// and at most [MaxDelay] ahead. Delayed input always opens a run of its own: it
+	// neither steers nor interrupts, nor does it answer a run that waits.
+	AvailableAt int64
+	Delay       time.Duration
+	// Into is the run that the input is meant for: with [ModeSteer], and where it
+	// waits, it goes to the inbox of that run alone. Where another run is open it is
+	// queued. Zero: whichever run is open.
+	Into core.ID
 	// Supersede is the sequence of the thread's log from which on everything is
 	// taken back before the run begins: to say an earlier message again, or
 	// another in its place. It must be where a run's input begins, else the
@@ -102,7 +125,51 @@ func (s Submission) Check() error {
 	if err := checkRequest(s.Request); err != nil {
 		return err
 	}
-	return s.Mode.Check()
+	if err := s.Mode.Check(); err != nil {
+		return err
+	}
+	if s.Origin == core.OriginInternal && s.Mode != "" && s.Mode != ModeQueue {
+		return core.Errorf(core.CodeInvalid, "mode %q of internal input, allowed is queue", string(s.Mode))
+	}
+	if err := s.Origin.Check(); err != nil {
+		return err
+	}
+	return s.checkDelay()
+}
+
+// MaxDelay is how far ahead of its submission a run may be asked to begin. Queued
+// input is kept longer than that.
+const MaxDelay = 365 * 24 * time.Hour
+
+// checkDelay looks at what needs no clock; see [Submission.from].
+func (s Submission) checkDelay() error {
+	switch {
+	case s.AvailableAt < 0:
+		return core.Errorf(core.CodeInvalid, "available_at is %d, allowed are unix milliseconds from 0 on", s.AvailableAt)
+	case s.Delay < 0 || s.Delay > MaxDelay:
+		return core.Errorf(core.CodeInvalid, "delay of %s, allowed are 0 to %s", s.Delay, MaxDelay)
+	case s.AvailableAt != 0 && s.Delay != 0:
+		return core.Errorf(core.CodeInvalid, "both available_at and a delay are given, at most one is allowed")
+	case (s.AvailableAt != 0 || s.Delay != 0) && (s.Mode == ModeSteer || s.Mode == ModeInterrupt):
+		return core.Errorf(core.CodeInvalid, "input of mode %s cannot be delayed, only queue and reject can", s.Mode)
+	}
+	return nil
+}
+
+// from is when the run may begin, unix milliseconds; 0: at once. Work that is due is
+// at once: the head must not compare the clocks of two machines for it.
+func (s Submission) from(now int64) (int64, error) {
+	at := s.AvailableAt
+	if s.Delay > 0 {
+		at = now + s.Delay.Milliseconds()
+	}
+	if at > now+MaxDelay.Milliseconds() {
+		return 0, core.Errorf(core.CodeInvalid, "available_at %d lies more than %s ahead", at, MaxDelay)
+	}
+	if at <= now {
+		return 0, nil
+	}
+	return at, nil
 }
 
 func checkRequest(request json.RawMessage) error {
@@ -142,4 +209,5 @@ type Receipt struct {
 	DispatchID core.ID
 	Running    bool // the run was claimed at once; otherwise it is queued
 	Duplicate  bool // the same submission had been accepted before
+	Superseded int  // queued runs that an interrupt took out of the queue; 0 of a duplicate
 }

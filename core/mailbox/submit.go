@@ -35,6 +35,7 @@ type submission struct {
 	Submission
 	inline        bool
 	run, dispatch core.ID
+	at            int64      // when the run may begin; 0: at once
 	body          string     // hash, when there is a Key
 	known         bool       // an earlier try has stored the Key with these ids
 	asked         Submission // as it was given; what it takes back may complete it
@@ -42,13 +43,17 @@ type submission struct {
 }
 
 func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Receipt, thread.Head, error) {
+	if sub.Retake != nil && sub.Mode == "" {
+		sub.Mode = ModeInterrupt
+	}
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), asked: sub}
-	if u.Retake != nil && u.Mode == "" {
-		u.Mode = ModeInterrupt
+	at, err := sub.from(s.env.Millis())
+	if err != nil {
+		return Receipt{}, thread.Head{}, err
 	}
+	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), at: at, asked: sub}
 	if err := u.keyed(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
@@ -112,13 +117,14 @@ func (u *submission) adopt(value []byte) error {
 	return nil
 }
 
-// checkAccess refuses a thread that is deleted or another user's.
+// checkAccess refuses a thread that is another user's, or deleted: in this order, since
+// to others it is like one that never was.
 func checkAccess(head thread.Head, user string) error {
 	switch {
-	case head.Deleted:
-		return thread.ErrDeleted
 	case head.Owner != "" && head.Owner != user:
 		return thread.ErrForbidden
+	case head.Deleted:
+		return thread.ErrDeleted
 	}
 	return nil
 }
@@ -147,7 +153,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return Receipt{}, head, err
 	}
 	in := thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
+		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
 	}
 	if u.taken != nil {
 		in.Retakes = u.taken.run
@@ -168,7 +174,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	// Who reads the input is asked of the head that the write has made, not of the one
 	// before it: the choice between a run of its own and another's inbox was made there.
-	receipt.Running, receipt.Duplicate = result.Claimed, result.Duplicate
+	receipt.Running, receipt.Duplicate, receipt.Superseded = result.Claimed, result.Duplicate, superseded(result)
 	reader, _, found, err := u.accepted(ctx, u.Thread, head, u.run, u.dispatch)
 	if err != nil { // only of a duplicate: what was written now stands in the head
 		return Receipt{}, head, err
@@ -256,17 +262,22 @@ func (u *submission) pointers() []store.Pointer {
 func (u *submission) change(head thread.Head) thread.Change {
 	key := dedupe(u.dispatch)
 	e := thread.Enqueue{
-		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, Dedupe: key,
+		Dispatch: u.dispatch, Run: u.run, Priority: core.DefaultPriority, AvailableAt: u.at, Dedupe: key,
 		Owner: u.User, RejectBusy: u.Mode == ModeReject,
 	}
-	running := head.Open() && head.Run.Status != thread.Closing
+	if u.Priority != nil {
+		e.Priority = *u.Priority
+	}
+	// The run whose inbox may take the input, if it is to be read now.
+	reads := u.at == 0 && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
 	// A run that waits gets what a person says in every mode but reject and interrupt,
-	// since it is the reply to what the run asked. What takes the run back is none.
+	// since it is the reply to what the run asked. What is internal is none: it queues.
+	// Neither is what takes the run back.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
-	case u.Mode == ModeSteer && running,
-		u.Mode != ModeReject && u.Retake == nil && head.Run.Status == thread.Waiting:
+	case u.Mode == ModeSteer && reads,
+		u.Mode != ModeReject && u.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

@@ -43,6 +43,31 @@ func TestTickets(t *testing.T) {
 	}
 }
 
+// Asked leaves out what was decided and what no person decides. A record of a program
+// that noted no time was asked when the run began to wait.
+func TestAskedIsWhatAPersonMayDecide(t *testing.T) {
+	w, _ := waiting(t, asks(0), asks(1), asks(2), asks(3))
+	w.decide(t, deciding("c0", "d"))
+	head := w.head(t)
+	head.Tickets[1].Kind = thread.TicketClient
+	w.put(t, store.Record{
+		Name: store.SuspensionName(head.Run.ID, 1, 3, thread.TicketKey(head.Run.ID, "s3")), Fence: 9,
+		Payload: encoded(t, thread.TicketRecord{Ticket: asks(3), At: 4242}),
+	})
+	got, err := w.Asked(t.Context(), key, head)
+	want := []mailbox.Asked{{Ticket: asks(2), At: head.WaitsSince()}, {Ticket: asks(3), At: 4242}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || head.WaitsSince() == 0 {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got, err := w.Asked(t.Context(), key, thread.Head{}); got != nil || err != nil {
+		t.Errorf("without tickets: %v, %v", got, err)
+	}
+	w.loses(store.SuspensionName(head.Run.ID, 1, 2, thread.TicketKey(head.Run.ID, "s2")))
+	if got, err := w.Asked(t.Context(), key, head); !errors.Is(err, store.ErrCorrupt) || got != nil {
+		t.Errorf("a lost record: %v, %v; want corrupt", got, err)
+	}
+}
+
 // A decision that is not written has no receipt and wakes nobody; one whose hint
 // is lost is taken all the same.
 func TestDecisionThatCannotBeWritten(t *testing.T) {

@@ -37,7 +37,7 @@ type emitter struct {
 func (e *emitter) start(run *core.Run, thread string) {
 	if !e.begun {
 		e.begun = true
-		e.emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID})
+		e.emit(core.Event{Type: core.EventRunStart, Time: core.Millis(run.CreatedAt), ThreadID: thread, AgentID: run.AgentID, Origin: run.Origin})
 	}
 }
 

@@ -145,7 +145,7 @@ func (l *loaded) recall(ctx context.Context) error {
 		return err
 	}
 	l.record.Run = core.Run{
-		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Status: core.RunRunning,
+		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
 		Dispatch: l.head.Run.Dispatch, FirstSeq: l.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: l.at,
 	}
 	l.record.Request, l.record.Resolution = input.Request, input.Resolution
@@ -306,7 +306,7 @@ func (l *loaded) identify(ctx context.Context) error {
 	l.record = thread.RunRecord{}
 	l.record.Run = core.Run{ID: l.id, ThreadID: l.Key.Thread, Status: core.RunRunning, Dispatch: l.head.Run.Dispatch}
 	if input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision); err == nil {
-		l.record.AgentID, l.record.CreatedAt, l.record.Request = input.AgentID, input.CreatedAt, input.Request
+		l.record.AgentID, l.record.Origin, l.record.CreatedAt, l.record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
 	} else if core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}

@@ -452,22 +452,76 @@ func TestStoreThatFailsToReadADecision(t *testing.T) {
 	}
 }
 
-// A cancel ends a run that waits, and its calls are not executed.
-func TestCancelOfARunThatWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, options{
-			model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
-			tools: []tool.Tool{toolFunc{name: "ask"}, nap}, plugins: []plugin.Plugin{asking("ask")},
+// Whoever cancels or interrupts a run that waits ends it: no ticket is left, and each of
+// its calls has a result, without having run.
+func TestCancellingAWaitingRunEndsIt(t *testing.T) {
+	for _, tt := range []struct {
+		name, reason string
+		act          func(w *world, receipt mailbox.Receipt) error
+	}{
+		{"cancelled", "cancelled", func(w *world, r mailbox.Receipt) error {
+			_, err := w.box.Cancel(t.Context(), key, r.RunID)
+			return err
+		}},
+		{"interrupted", "superseded", func(w *world, _ mailbox.Receipt) error {
+			_, err := w.box.Interrupt(t.Context(), key, "", "")
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, options{
+					model: replies(calls("ask", "{}", "nap", "{}"), text("ok")), mode: agent.ParallelStreaming,
+					tools: []tool.Tool{toolFunc{name: "ask"}, nap}, plugins: []plugin.Plugin{asking("ask")},
+				})
+				receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, nil)
+				if head := w.head(t, key); len(head.Tickets) != 1 {
+					t.Fatalf("the run waits with %d tickets", len(head.Tickets))
+				}
+				if err := tt.act(w, receipt); err != nil {
+					t.Fatal(err)
+				}
+				if head := w.head(t, key); len(head.Tickets) != 0 {
+					t.Errorf("tickets %v are left", head.Tickets)
+				}
+				w.finish(t, key, nil)
+				want := []string{"not_executed: no result: the run was ended first (" + tt.reason + ")", `ok: "rested"`}
+				if diff := cmp.Diff(want, w.results(t)); diff != "" {
+					t.Errorf("results (-want +got):\n%s", diff)
+				}
+				head := w.head(t, key)
+				record, ok, err := w.box.Run(t.Context(), key, head, receipt.RunID, receipt.DispatchID)
+				if err != nil || !ok || record.Status != core.RunDone || string(record.Termination.Type) != tt.reason || head.Open() {
+					t.Errorf("the run is %+v, %v, %v", record, ok, err)
+				}
+			})
 		})
-		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
-		w.finish(t, key, nil)
-		if _, err := w.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
-			t.Fatal(err)
+	}
+}
+
+// A person who says approved: false has refused, whatever else the decision says: in no
+// resume mode does the tool run, nor does the payload become a result or arguments.
+func TestApprovedFalseNeverRunsTheTool(t *testing.T) {
+	for _, mode := range []core.ResumeMode{core.ResumeReplay, core.ResumeAsResult, core.ResumeAsArguments} {
+		for _, action := range []core.DecisionAction{core.DecisionResume, core.DecisionCancel} {
+			for _, payload := range []string{`{"approved":false}`, `{"approved":false,"text":"b"}`} {
+				t.Run(fmt.Sprint(mode, " ", action, " ", payload), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						var did []string
+						w := newWorld(t, options{plugins: []plugin.Plugin{once(mode), pluginFunc{"did", func(r *plugin.Registrar) {
+							r.OnBeforeTool(notes(&did))
+						}}}})
+						w.submit(t, key, "echo: a", mailbox.ModeQueue)
+						w.finish(t, key, nil)
+						w.mustDecide(t, 0, core.Decision{Action: action, Payload: json.RawMessage(payload), Reason: "not today"})
+						w.finish(t, key, nil)
+						if diff := cmp.Diff([]string{"denied: denied: not today after about-ask"}, w.results(t)); diff != "" || did != nil {
+							t.Errorf("executions %q; result (-want +got):\n%s", did, diff)
+						}
+					})
+				})
+			}
 		}
-		w.finish(t, key, nil)
-		want := []string{"not_executed: no result: the run was ended first (cancelled)", `ok: "rested"`}
-		if diff := cmp.Diff(want, w.results(t)); diff != "" {
-			t.Errorf("results (-want +got):\n%s", diff)
-		}
-	})
+	}
 }

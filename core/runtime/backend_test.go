@@ -181,6 +181,9 @@ func (w *watched) commit(ctx context.Context, key core.ThreadKey, c store.Commit
 		w.t.Errorf("head went from %+v to %+v", was, next)
 	}
 	w.last[key] = next
+	if next.Erased {
+		return outcome, nil
+	}
 	seq := uint64(0)
 	for record, err := range w.Backend.Log(ctx, key, 1, next.Seq) {
 		seq++

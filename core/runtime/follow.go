@@ -47,8 +47,9 @@ type progress struct {
 // watch is joined before the head is read, so that no write falls in between.
 //
 // This is where every stream ends that its inline steps have not ended: with the
-// run, or with its wait for a person (run_finish); with the time, the host or a
-// store that cannot be read (run_yield: the client comes back); or because nobody
+// run, or with its wait for a person (run_finish); with the time, the host, a thread
+// that was deleted or a store that cannot be read (run_yield: the client comes back,
+// and is told why it cannot go on); or because nobody
 // listens any more, of which nobody is told.
 func (f *follower) follow(ctx context.Context) error {
 	if f.audience.over() {
@@ -90,7 +91,7 @@ func (f *follower) follow(ctx context.Context) error {
 		return nil
 	case !f.audience.started: // it can still be refused as a whole
 		return err
-	case within.Err() == nil:
+	case within.Err() == nil && core.CodeOf(err) != core.CodeDeleted:
 		f.log.WarnContext(ctx, "stream broken off", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 	}
 	f.audience.yield(f.run)
@@ -144,6 +145,9 @@ func (f *follower) begin(record core.Run) {
 func (f *follower) show(ctx context.Context, head thread.Head) (record core.Run, over bool, err error) {
 	if f.unchanged(head) {
 		return f.record, false, nil // or the stream had ended
+	}
+	if head.Deleted { // what is left of the run tells of no end
+		return record, false, core.Errorf(core.CodeDeleted, "thread %s was deleted", f.key.Thread)
 	}
 	record, ok, err := f.mailbox.Run(ctx, f.key, head, f.run, f.dispatch)
 	if err != nil {

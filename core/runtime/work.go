@@ -156,7 +156,7 @@ func (r *Runtime) handOn(ctx context.Context, hint core.WakeUp, why error) error
 		return r.mailbox.Wake(ctx, hint, r.mailbox.Lease())
 	}
 	head, err := r.mailbox.Head(ctx, hint.Key())
-	if err == nil && (head.Live(r.env.Millis()) || head.DueAt == 0) {
+	if err == nil && (head.Live(r.env.Millis()) || head.DueAt == 0 || head.Deleted) { // the rest of that is the sweep's
 		return nil
 	}
 	return r.mailbox.Wake(ctx, hint, 0)

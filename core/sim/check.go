@@ -113,6 +113,9 @@ func (th *threadState) checkInterrupt(a, b thread.Head) {
 	if b.Epoch == a.Epoch {
 		return
 	}
+	if b.Epoch > th.interrupts {
+		th.fail("epoch %d after %d interrupts: one has happened twice", b.Epoch, th.interrupts)
+	}
 	for _, d := range a.Pending {
 		th.cut[d.Run] = true
 		for _, e := range d.Rest {

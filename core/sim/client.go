@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -78,7 +80,8 @@ func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
 // inputName is the name of the thread's n-th input.
 func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d", th.i, n, th.w.Seed) }
 
-// submission is the request for it; its Key makes each try the same.
+// submission is the request for it; its Key makes each try the same. An event is told
+// in other words at each try, of which the first count.
 func (th *threadState) submission(in *input) mailbox.Submission {
 	s := mailbox.Submission{
 		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
@@ -87,8 +90,16 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 	if in.retakes != "" {
 		s.Supersede, s.Retake = 0, &mailbox.Retake{Message: in.retakes}
 	}
+	if in.event {
+		in.tries++
+		s.Origin, s.KeyAlone = core.OriginInternal, true
+		s.Request = json.RawMessage(strconv.Itoa(in.tries))
+	}
 	return s
 }
+
+// eventEvery is how many of the inputs that could be an event's are there for one.
+const eventEvery = 4
 
 // taken draws the input of a run that is to be said anew; 0: none is there.
 func (th *threadState) taken() uint64 {
@@ -129,6 +140,11 @@ func (w *World) newcomer(th *threadState, k int) {
 	inline := !w.Local && w.random.chance(0.2)
 	if in.inline = inline; inline {
 		w.Stats.Inline++
+	}
+	// Without a draw, so that the worlds of a seed stay what they were.
+	in.event = mode == mailbox.ModeQueue && !inline && in.supersede == 0 && (k+th.i)%eventEvery == 1
+	if in.event {
+		w.Stats.Events++
 	}
 	w.submit(th, in, inline)
 	if w.Calm {
@@ -241,9 +257,18 @@ func (w *World) cancelRun(run func() core.ID) {
 	})
 }
 
-// interrupt supersedes everything of a thread.
+// interrupt supersedes everything of a thread, with something in its place or nothing.
 func (w *World) interrupt(th *threadState) {
 	w.Stats.Interrupts++
+	th.interrupts++
+	if w.random.chance(0.3) {
+		key := fmt.Sprintf("interrupt-%d", w.id())
+		w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+			_, err := h.engine.InterruptThread(ctx, identity, th.p.key.Thread, key)
+			return err == nil || refused(err)
+		})
+		return
+	}
 	in := th.newInput(mailbox.ModeInterrupt, w.anyAgent())
 	w.submit(th, in, false)
 }

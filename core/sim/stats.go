@@ -13,6 +13,7 @@ type Stats struct {
 	Executions, Effects, Hints         int
 	Takeovers, Steers, Interrupts      int
 	Cancels, Stops, Edits, Inline      int
+	Events                             int // that started runs
 	Refences, DeadLetters, Reclaims    int
 	SchemaRefused, Adopted, Dispatched int
 	Skipped, Superseded, FailedSteps   int
@@ -38,7 +39,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Operations, &o.Operations}, {&s.Commits, &o.Commits}, {&s.Inferences, &o.Inferences},
 		{&s.Executions, &o.Executions}, {&s.Effects, &o.Effects}, {&s.Hints, &o.Hints},
 		{&s.Takeovers, &o.Takeovers}, {&s.Steers, &o.Steers}, {&s.Interrupts, &o.Interrupts},
-		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline},
+		{&s.Cancels, &o.Cancels}, {&s.Stops, &o.Stops}, {&s.Edits, &o.Edits}, {&s.Inline, &o.Inline}, {&s.Events, &o.Events},
 		{&s.Refences, &o.Refences}, {&s.DeadLetters, &o.DeadLetters},
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.Retakes, &o.Retakes}, {&s.FailedSteps, &o.FailedSteps},
@@ -105,8 +106,8 @@ func (s *Stats) Print(out io.Writer) {
 		s.Suspensions, s.Decides, s.Decisions, s.Denies, s.Undecided, s.Expired, s.LeftBehind, s.Reports)
 	fmt.Fprintf(out, "threads %d, operations %d, commits %d, inferences %d, tools %d, effects %d, hints %d\n",
 		s.Threads, s.Operations, s.Commits, s.Inferences, s.Executions, s.Effects, s.Hints)
-	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d (asked for by a message %d), inferences failed for good %d\n",
-		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.Retakes, s.FailedSteps)
+	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d (asked for by a message %d), inferences failed for good %d, events %d\n",
+		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.Retakes, s.FailedSteps, s.Events)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -337,6 +338,39 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	})
 	slices.SortFunc(found, func(a, b store.Record) int { return strings.Compare(a.Name, b.Name) })
 	return found[:min(len(found), limit)], err
+}
+
+// Erase implements [store.Eraser]. What a deleted thread had is checked no more.
+func (b backend) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
+	if err := store.CheckErase(key, limit); err != nil {
+		return 0, err
+	}
+	err = b.one(ctx, SiteCreate, "erase", func() {
+		p := b.host.world.partition(key)
+		if !p.head.Deleted {
+			b.host.world.fail(p, "a thread is erased that is not deleted")
+		}
+		erased = p.erase(limit)
+	})
+	return erased, err
+}
+
+// erase removes records, in order of name.
+func (p *partition) erase(limit int) (erased int) {
+	for i, r := range p.log {
+		if r.Name != "" && erased < limit {
+			p.log[i] = store.Record{}
+			erased++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.records)) {
+		if erased == limit {
+			break
+		}
+		delete(p.records, name)
+		erased++
+	}
+	return erased
 }
 
 // put is the store's side of a put.

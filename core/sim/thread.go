@@ -20,19 +20,20 @@ type threadState struct {
 	call    int // the next of them
 	turnSeq uint64
 
-	inputs  map[core.ID]*input // accepted, by the id of their dispatch
-	byText  map[string]*input  // every one that a client made, by its message's id
-	reads   map[string]int     // committed messages, by the id
-	readBy  map[string]core.ID // and the run that has read them
-	cut     map[core.ID]bool   // stood before an interrupt
-	ended   map[core.ID]final
-	seen    map[core.ID][]core.Termination
-	killed  map[core.ID]int // claims that a run's own poison took
-	effects map[string]int
-	starts  map[string]int // executions of a call, by its key
-	results map[string]string
-	folded  folded
-	streak  streak
+	inputs     map[core.ID]*input // accepted, by the id of their dispatch
+	byText     map[string]*input  // every one that a client made, by its message's id
+	reads      map[string]int     // committed messages, by the id
+	readBy     map[string]core.ID // and the run that has read them
+	cut        map[core.ID]bool   // stood before an interrupt
+	interrupts uint64             // that clients have asked for, each as often as it took
+	ended      map[core.ID]final
+	seen       map[core.ID][]core.Termination
+	killed     map[core.ID]int // claims that a run's own poison took
+	effects    map[string]int
+	starts     map[string]int // executions of a call, by its key
+	results    map[string]string
+	folded     folded
+	streak     streak
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
@@ -64,6 +65,8 @@ type input struct {
 	mode   string
 	over   string // how a reader saw it end
 	inline bool
+	event  bool // it is internal, and told in other words at each try
+	tries  int  // of an event
 	run    core.ID
 	id     core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.

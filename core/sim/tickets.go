@@ -161,6 +161,9 @@ func (th *threadState) checkGone(a, b *thread.Head, t thread.Ticket) {
 // mode when every ticket is decided.
 func (th *threadState) checkWaiting(a, b *thread.Head) {
 	open := func(t thread.Ticket) bool { return t.Decision == 0 }
+	if i := slices.IndexFunc(b.Inbox, func(e thread.InboxEntry) bool { return th.isEvent(e.ID) }); i >= 0 {
+		th.fail("what an event says was given to a run, as %s: %+v", b.Inbox[i].ID, *b)
+	}
 	if b.Open() && b.Run.Status == thread.Waiting && (b.Claim.Fence != 0 || !waits(b)) {
 		th.fail("a waiting run is claimed, or waits for nothing: %+v", *b)
 	}
@@ -175,6 +178,12 @@ func (th *threadState) checkWaiting(a, b *thread.Head) {
 	if !decided && !spoken {
 		th.fail("a run goes on that waits, and nobody has decided: %+v", *b)
 	}
+}
+
+// isEvent reports whether an input is an event's, which replies to nothing a run asks.
+func (th *threadState) isEvent(id core.ID) bool {
+	in := th.byText[th.textOf(id)]
+	return in != nil && in.event
 }
 
 // noteCrowded notes the calls that have run and found no place for their tickets:

@@ -125,12 +125,34 @@ type Lists interface {
 	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]Record, error)
 }
 
+// Eraser removes what a deleted thread had. Nobody else removes a record.
+type Eraser interface {
+	// Erase removes at most limit of the thread's records, in any order, and returns
+	// how many it removed; the head and pointers stay. 0: none is left, strongly
+	// consistent. An error means that some may have been removed: call it again. The
+	// caller has read that the thread is deleted; a limit below 1 is
+	// core.CodeInvalid.
+	Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error)
+}
+
+// CheckErase validates what is asked of [Eraser].
+func CheckErase(key core.ThreadKey, limit int) error {
+	if err := key.Check(); err != nil {
+		return err
+	}
+	if limit < 1 {
+		return core.Errorf(core.CodeInvalid, "erase %d records, at least 1 is allowed", limit)
+	}
+	return nil
+}
+
 // Backend is everything that a durable backend offers.
 type Backend interface {
 	Threads
 	Pointers
 	Due
 	Lists
+	Eraser
 	Profiles
 	Configs
 }

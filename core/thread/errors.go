@@ -62,3 +62,10 @@ func (r Reason) Termination() *core.Termination {
 	}
 	return nil
 }
+
+// Is reports whether a run ended for this reason; of ReasonOwn it is false, whose
+// terminations are the run's own.
+func (r Reason) Is(t *core.Termination) bool {
+	own := r.Termination()
+	return own != nil && t != nil && own.Type == t.Type && own.Code == t.Code
+}

@@ -12,6 +12,7 @@ type Queued struct {
 	Run       core.ID        `json:"run,omitzero"` // that it was submitted as; steered input may come to another's inbox
 	Dispatch  core.ID        `json:"dispatch"`
 	AgentID   string         `json:"agent_id,omitempty"`
+	Origin    core.Origin    `json:"origin,omitempty"`
 	Messages  []core.Message `json:"messages"`
 	CreatedAt int64          `json:"created_at"` // unix milliseconds
 	// Supersede is the sequence from which the run takes the log back before it

@@ -6,14 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // announce writes the host's first line: what runs here, and where. Requests are
 // served from a moment later on; until then they wait.
-func announce(log *slog.Logger, s settings.Settings, parts agent.Parts) {
-	log.Info("listening", "url", "http://"+s.Addr, "agents", agents(parts), "data", s.Data)
+func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []trigger.Trigger) {
+	attributes := []any{"url", "http://" + s.Addr, "agents", agents(parts), "data", s.Data}
+	if len(triggers) > 0 {
+		attributes = append(attributes, "triggers", names(triggers))
+	}
+	log.Info("listening", attributes...)
+}
+
+// names lists the triggers with their sources.
+func names(triggers []trigger.Trigger) string {
+	var all []string
+	for _, t := range triggers {
+		all = append(all, fmt.Sprintf("%s (%s)", t.Name, t.Source))
+	}
+	return strings.Join(all, ", ")
 }
 
 // agents lists the agents with the models that they call.

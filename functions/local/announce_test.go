@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/functions/settings"
 )
@@ -32,8 +34,12 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 		Models: map[string]agent.ModelBinding{
 			"small": {Name: "scripted"}, "large": {Name: "gpt-5-mini"}, "unused": {Name: "other"},
 		},
+	}, nil)
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []trigger.Trigger{
+		{Name: "orders", Source: incoming.EventBridge}, {Name: "report", Source: incoming.Schedule},
 	})
-	want := `level=INFO msg=listening url=http://127.0.0.1:3000 agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n"
+	want := `level=INFO msg=listening url=http://127.0.0.1:3000 agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
+		`level=INFO msg=listening url=http://127.0.0.1:3000 agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n"
 	if diff := cmp.Diff(want, log.String()); diff != "" {
 		t.Error(diff)
 	}

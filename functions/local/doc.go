@@ -8,6 +8,9 @@
 // worker can live now, so it takes open claims back at once and wakes what is due.
 // Only then does it serve; requests that came meanwhile have waited.
 //
+// Triggers (triggers.go) take events over HTTP, and a clock for each schedule keeps its
+// time.
+//
 // A request passes the body's deadline (server.go), the guard against foreign
 // pages (guard.go) and the health of the file (health.go) before it comes to the
 // handler that is deployed. What the host says of itself is in announce.go.

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -33,16 +33,17 @@ const followInterval = 5 * time.Second
 
 // host is the whole deployment in one process.
 type host struct {
-	runtime *runtime.Runtime
-	handler http.Handler
-	open    atomic.Int64 // requests under way, streams among them
-	queue   *queue
-	stop    context.CancelFunc
-	wait    sync.WaitGroup
-	rested  sync.Once
-	file    *bolt.Store // nil: the store is in memory
-	broken  chan error  // gets one error: why the file can be used no more
-	log     *slog.Logger
+	runtime  *runtime.Runtime
+	handler  http.Handler
+	open     atomic.Int64 // requests under way, streams among them
+	queue    *queue
+	stop     context.CancelFunc
+	wait     sync.WaitGroup
+	rested   sync.Once
+	triggers *trigger.Set
+	file     *bolt.Store // nil: the store is in memory
+	broken   chan error  // gets one error: why the file can be used no more
+	log      *slog.Logger
 }
 
 // newHost opens the store, takes back the claims of the process before, wakes
@@ -71,6 +72,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: h.runtime, Env: e, Logger: log})
 	h.wait.Go(func() { h.queue.run(ctx, step, dead) })
 	h.wait.Go(func() { h.sweep(ctx, s.Sweep) })
+	h.keepTime(ctx, e)
 	return h, nil
 }
 
@@ -109,9 +111,12 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 		return err
 	}
 	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
-		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(cmp.Or(s.Identity.Tenant, localTenant)), Logger: log,
+		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Logger: log,
 	})))
-	announce(log, s, parts)
+	if err := h.openTriggers(e, s, log); err != nil {
+		return err
+	}
+	announce(log, s, parts, h.triggers.Triggers())
 	return nil
 }
 

@@ -45,6 +45,12 @@ func serveOpenHost(tb testing.TB, data string) (string, *host) {
 		tb.Fatal(err)
 	}
 	s.Data = data
+	return serveSettings(tb, s)
+}
+
+// serveSettings serves a host with settings of a test's own.
+func serveSettings(tb testing.TB, s settings.Settings) (string, *host) {
+	tb.Helper()
 	h, err := newHost(tb.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
 	if err != nil {
 		tb.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // TestTheReadmesCommandsWork sends what the README tells a newcomer to send with
@@ -28,12 +30,20 @@ func TestTheReadmesCommandsWork(t *testing.T) {
 		`"resume_mode":"use_decision_as_tool_result"`,
 		`"decision_id":"d1","duplicate":false`,
 		`"status":"set"`,
+		`"status":"queued","runs":[{"thread_id":"customer-c-17"`,
+		`"text":"echo: order o-1 of 129.5"`,
 	}
 	commands := curls(string(readme))
 	if lines := strings.Count(string(readme), "\ncurl "); lines != len(want) || len(commands) != len(want) {
 		t.Fatalf("README.md has %d commands, want %d; understood are %q", lines, len(want), commands)
 	}
-	url := serveHost(t, filepath.Join(t.TempDir(), "reveille.db"))
+	triggers := regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(string(readme))
+	s, err := settings.Read(nil)
+	if err != nil || triggers == nil {
+		t.Fatal(err, triggers)
+	}
+	s.Data, s.Triggers = filepath.Join(t.TempDir(), "reveille.db"), triggers[1]
+	url, _ := serveSettings(t, s)
 	ids := map[string]string{}
 	for i, c := range commands {
 		for name, id := range ids {

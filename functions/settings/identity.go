@@ -104,3 +104,15 @@ func tenants(s *Settings, v string) error {
 	}
 	return nil
 }
+
+// anonymous is the tenant of [AuthNone] on AWS when no other is named.
+const anonymous = "public"
+
+// EverybodysTenant is the one tenant of a deployment on AWS, where there is only one;
+// empty: tenants come from requests.
+func (s Settings) EverybodysTenant() string {
+	if s.Identity.Tenant == "" && s.Auth == AuthNone {
+		return anonymous
+	}
+	return s.Identity.Tenant
+}

@@ -26,7 +26,7 @@ func TestReadDefaults(t *testing.T) {
 
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
-		"REVEILLE_ADDR=:8080", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_STEPS_PER_INVOCATION=100",
+		"REVEILLE_ADDR=:8080", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_TRIGGERS=t.json", "REVEILLE_STEPS_PER_INVOCATION=100",
 		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1",
 		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
@@ -38,7 +38,7 @@ func TestReadValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Steps: 100,
+		Addr: ":8080", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1",
 		StreamURL: "http://s/", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
 		Origins: []string{"https://app.example", "http://localhost:5173"},
@@ -57,7 +57,7 @@ func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL"},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
@@ -152,5 +152,22 @@ func TestNamesOfCallersAreChecked(t *testing.T) {
 				t.Errorf("error %v\nwant  %s", err, want)
 			}
 		})
+	}
+}
+
+func TestWhoseTenantEverybodyIsIn(t *testing.T) {
+	tests := []struct {
+		auth, tenant, want string
+	}{
+		{AuthNone, "", "public"},
+		{AuthNone, "acme", "acme"},
+		{AuthJWT, "acme", "acme"},
+		{AuthIAM, "", ""},
+	}
+	for _, tt := range tests {
+		s := Settings{Auth: tt.auth, Identity: Identity{Tenant: tt.tenant}}
+		if got := s.EverybodysTenant(); got != tt.want {
+			t.Errorf("%s with tenant %q: %q, want %q", tt.auth, tt.tenant, got, tt.want)
+		}
 	}
 }

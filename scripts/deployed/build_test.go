@@ -14,7 +14,7 @@ import (
 )
 
 // functions are all that get deployed.
-var functions = []string{"api", "stream", "step", "sweep"}
+var functions = []string{"api", "stream", "step", "sweep", "trigger"}
 
 var builds struct {
 	sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,29 @@ func (w *waitingCall) rests(t *testing.T) {
 	}
 }
 
+// asked lists the calls that the api function says wait for a person.
+func (w *waitingCall) asked(t *testing.T) (calls []string) {
+	t.Helper()
+	response, err := http.Get(w.api + "/v1/approvals")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var page struct {
+		Approvals []struct {
+			Thread string `json:"thread_id"`
+			Call   string `json:"tool_call_id"`
+		}
+	}
+	if text := readAll(t, response.Body); response.StatusCode != http.StatusOK || json.Unmarshal([]byte(text), &page) != nil {
+		t.Fatalf("status %d: %s", response.StatusCode, text)
+	}
+	for _, a := range page.Approvals {
+		calls = append(calls, a.Thread+" "+a.Call)
+	}
+	return calls
+}
+
 // A suspended call is woken by nobody: between suspension and decision the step
 // function is invoked once, for the safety hint that the stream had sent before
 // its first step. The decision wakes it: one invocation for the tool, one for the
@@ -143,6 +167,9 @@ func TestASuspendedRunCostsNothingUntilItsDecision(t *testing.T) {
 		t.Errorf("the head went from version %d to %d while the call waited", version, got)
 	}
 
+	if got := w.asked(t); !slices.Equal(got, []string{"t1 " + w.call}) {
+		t.Errorf("a person is asked about %v, want the call %s of t1", got, w.call)
+	}
 	body := fmt.Sprintf(`{"tool_call_id":%q,"decision_id":"yes","action":"resume","payload":{"approved":true}}`, w.call)
 	for i, duplicate := range []string{`"duplicate":false`, `"duplicate":true`} {
 		response, err := http.Post(w.api+"/v1/threads/t1/decision", "application/json", strings.NewReader(body))
@@ -152,6 +179,9 @@ func TestASuspendedRunCostsNothingUntilItsDecision(t *testing.T) {
 		defer response.Body.Close()
 		if text := readAll(t, response.Body); response.StatusCode != http.StatusAccepted || !strings.Contains(text, duplicate) {
 			t.Fatalf("status %d: %s; want 202 with %s", response.StatusCode, text, duplicate)
+		}
+		if got := w.asked(t); len(got) != 0 {
+			t.Errorf("after the decision a person is asked about %v", got)
 		}
 		if i == 0 {
 			if n := w.deliver(t, 4*time.Second); n != 2 {

@@ -90,12 +90,12 @@ func TestTheReadmesModuleBuilds(t *testing.T) {
 		}
 	}
 	mains := 0
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| `((?:serve|front|sweep)\\.[^`]+)` \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| `((?:serve|front|sweep|triggers)\\.[^`]+)` \\|$").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		write(m[1]+"/main.go", mainOf(dev, m[2]))
 		mains++
 	}
-	if mains != 4 {
-		t.Errorf("README.md has the mains of %d functions, want 4", mains)
+	if mains != 5 {
+		t.Errorf("README.md has the mains of %d functions, want 5", mains)
 	}
 	write("go.mod", "module example.com/mine\n\n"+strings.Replace(goMod(t), "require (", "require "+module+" v0.0.0\n\nreplace "+module+" => "+here+"\n\nrequire (", 1))
 	write("go.sum", read(t, "go.sum"))

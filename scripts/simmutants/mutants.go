@@ -95,6 +95,18 @@ var mailboxMutants = []mutant{
 		New:  "	if waits && false {\n",
 	},
 	{
+		Name: "what an event says is a reply to a run that waits",
+		File: "core/mailbox/submit.go",
+		Old:  "u.Origin != core.OriginInternal && ",
+		New:  "",
+	},
+	{
+		Name: "an event that is told in other words is another one",
+		File: "core/mailbox/records.go",
+		Old:  "	if s.KeyAlone {",
+		New:  "	if false {",
+	},
+	{
 		Name: "every try of a submission is a new one",
 		File: "core/mailbox/submit.go",
 		Old:  "u.run, u.dispatch, u.known = p.Run, p.Dispatch, true",

@@ -52,8 +52,8 @@ var roundMutants = []mutant{
 	{
 		Name: "a round that comes to results is ended for its time",
 		File: "core/run/guard.go",
-		Old:  "m.Whole && m.agent != nil && !m.progressed():",
-		New:  "m.Whole && m.agent != nil:",
+		Old:  "m.whole && m.agent != nil && !m.progressed():",
+		New:  "m.whole && m.agent != nil:",
 	},
 	{
 		Name: "a stored call is gated again",

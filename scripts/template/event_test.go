@@ -40,7 +40,8 @@ func TestEverySampleIsTested(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	want := []string{"api.json", "step.json", "stream-rest.json", "stream-url.json", "sweep-dlq.json", "sweep.json"}
+	want := []string{"api.json", "step.json", "stream-rest.json", "stream-url.json", "sweep-dlq.json", "sweep.json",
+		"trigger-dynamodb.json", "trigger-eventbridge.json", "trigger-s3.json", "trigger-schedule.json", "trigger-sns.json", "trigger-sqs.json", "trigger-webhook.json", "triggers.json"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

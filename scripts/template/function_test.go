@@ -97,6 +97,8 @@ func TestLimitsOfFunctions(t *testing.T) {
 		"StreamFunction": {900.0, "", `!If ["ReservesStream","!Ref StreamReserved","!Ref AWS::NoValue"]`},
 		"StepFunction":   {"!Ref StepTimeout", "Allow", `!If ["ReservesStep","!Ref StepReserved","!Ref AWS::NoValue"]`},
 		"SweepFunction":  {60.0, "Allow", ""},
+		// Lambda ends a chain in which events that a run caused start runs again.
+		"TriggerFunction": {30.0, "", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -128,6 +130,11 @@ func TestWhatInvokesFunctions(t *testing.T) {
 		"SweepFunction": {
 			"DeadWakeUps SQS !GetAtt DeadLetterQueue.Arn",
 			"EveryMinute ScheduleV2 rate(1 minute)",
+		},
+		"TriggerFunction": {
+			"Bus EventBridgeRule",
+			"Moment ScheduleV2 !Ref ScheduleExpression",
+			"Webhook HttpApi !Ref HttpApi 2.0 POST /v1/triggers/{name} NONE",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

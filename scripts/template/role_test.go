@@ -3,6 +3,7 @@ package template
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,6 +58,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
 			"Allow dynamodb:PutItem !GetAtt Threads.Arn",
 			"Allow dynamodb:Query !GetAtt Threads.Arn",
+			"Allow dynamodb:Query !Sub ${Threads.Arn}/index/waiting",
 			"Allow logs:CreateLogStream !GetAtt ApiLogs.Arn",
 			"Allow logs:PutLogEvents !GetAtt ApiLogs.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
@@ -69,12 +71,14 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow dynamodb:PutItem !GetAtt Threads.Arn",
 			"Allow dynamodb:Query !GetAtt Config.Arn",
 			"Allow dynamodb:Query !GetAtt Threads.Arn",
+			"Allow dynamodb:Query !Sub ${Threads.Arn}/index/waiting",
 			"Allow logs:CreateLogStream !GetAtt StreamLogs.Arn",
 			"Allow logs:PutLogEvents !GetAtt StreamLogs.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
 		},
 		"StepRole": {
 			"Allow dynamodb:DeleteItem !GetAtt Config.Arn",
+			"Allow dynamodb:DeleteItem !GetAtt Threads.Arn",
 			"Allow dynamodb:GetItem !GetAtt Config.Arn",
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
 			"Allow dynamodb:PutItem !GetAtt Config.Arn",
@@ -97,6 +101,50 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow sqs:GetQueueAttributes !GetAtt DeadLetterQueue.Arn",
 			"Allow sqs:ReceiveMessage !GetAtt DeadLetterQueue.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
+		},
+		"TriggerRole": {
+			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
+			"Allow dynamodb:PutItem !GetAtt Threads.Arn",
+			"Allow dynamodb:Query !GetAtt Threads.Arn",
+			"Allow logs:CreateLogStream !GetAtt TriggerLogs.Arn",
+			"Allow logs:PutLogEvents !GetAtt TriggerLogs.Arn",
+			"Allow sqs:SendMessage !GetAtt Queue.Arn",
+			"Allow sqs:SendMessage !GetAtt TriggerDeadLetterQueue.Arn",
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a role may do besides is added where a parameter names the source alone.
+func TestWhatIsAddedToRoles(t *testing.T) {
+	of := read(t)
+	got := map[string][]string{}
+	for id, p := range resources[struct {
+		Roles          []string
+		PolicyDocument document
+	}](t, of, "AWS::IAM::Policy") {
+		for _, s := range p.PolicyDocument.Statement {
+			for _, action := range s.Action {
+				for _, resource := range s.Resource {
+					got[id] = append(got[id], strings.Join([]string{of.Resources[id].Condition, strings.Join(p.Roles, " "), s.Effect, action, resource}, ": "))
+				}
+			}
+		}
+		slices.Sort(got[id])
+	}
+	want := map[string][]string{
+		"TriggerQueuePolicy": {
+			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:DeleteMessage: !Ref TriggerQueue",
+			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:GetQueueAttributes: !Ref TriggerQueue",
+			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:ReceiveMessage: !Ref TriggerQueue",
+		},
+		"TriggerStreamPolicy": {
+			"HasTriggerStream: !Ref TriggerRole: Allow: dynamodb:DescribeStream: !Ref TriggerStream",
+			"HasTriggerStream: !Ref TriggerRole: Allow: dynamodb:GetRecords: !Ref TriggerStream",
+			"HasTriggerStream: !Ref TriggerRole: Allow: dynamodb:GetShardIterator: !Ref TriggerStream",
+			"HasTriggerStream: !Ref TriggerRole: Allow: dynamodb:ListStreams: !Ref TriggerStream",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -129,6 +177,8 @@ func TestEachFunctionHasItsOwnRoleAndLogs(t *testing.T) {
 		"StreamFunction": {"!GetAtt StreamRole.Arn", "!Ref StreamLogs", nil},
 		"StepFunction":   {"!GetAtt StepRole.Arn", "!Ref StepLogs", nil},
 		"SweepFunction":  {"!GetAtt SweepRole.Arn", "!Ref SweepLogs", nil},
+
+		"TriggerFunction": {"!GetAtt TriggerRole.Arn", "!Ref TriggerLogs", nil},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -137,7 +187,7 @@ func TestEachFunctionHasItsOwnRoleAndLogs(t *testing.T) {
 
 func TestLogsEnd(t *testing.T) {
 	groups := resources[struct{ RetentionInDays any }](t, read(t), "AWS::Logs::LogGroup")
-	if len(groups) != 4 {
+	if len(groups) != 5 {
 		t.Errorf("%d log groups", len(groups))
 	}
 	for id, g := range groups {

@@ -153,11 +153,16 @@ func frontTimes(t *testing.T, of template) (found []string) {
 var rate = regexp.MustCompile(`^rate\((1 (minute|hour|day)|([2-9]|[1-9][0-9]+) (minutes|hours|days))\)$`)
 
 // schedules: the grammar has a singular, and SAM names a schedule after its
-// event alone unless it is told not to, so that a second stack cannot be made.
+// event alone unless it is told not to, so that a second stack cannot be made. Of a
+// parameter the default counts.
 func schedules(t *testing.T, of template) (found []string) {
 	eachEvent(t, of, "ScheduleV2", func(where string, _ function, e event) {
-		if !rate.MatchString(e.Properties.ScheduleExpression) {
-			found = append(found, fmt.Sprintf("%s: %q is no rate", where, e.Properties.ScheduleExpression))
+		expression := e.Properties.ScheduleExpression
+		if id, ok := strings.CutPrefix(expression, "!Ref "); ok {
+			expression = fmt.Sprint(of.Parameters[id].Default)
+		}
+		if !rate.MatchString(expression) {
+			found = append(found, fmt.Sprintf("%s: %q is no rate", where, expression))
 		}
 		if !e.Properties.OmitName {
 			found = append(found, fmt.Sprintf("%s: has a fixed name", where))
@@ -199,6 +204,7 @@ func TestRulesFindSeededFaults(t *testing.T) {
 		{"impatient front end", "TimeoutInMillis: 900000", "TimeoutInMillis: 300000", "StreamFunction.Any: waits 300000 ms for a function of 900 s"},
 		{"plural of one", "rate(1 minute)", "rate(1 minutes)", `SweepFunction.EveryMinute: "rate(1 minutes)" is no rate`},
 		{"singular of five", "rate(1 minute)", "rate(5 minute)", `SweepFunction.EveryMinute: "rate(5 minute)" is no rate`},
+		{"a parameter that is no rate", "Default: rate(1 day)", "Default: rate(1 days)", `TriggerFunction.Moment: "rate(1 days)" is no rate`},
 		{"fixed name", "OmitName: true", "OmitName: false", "SweepFunction.EveryMinute: has a fixed name"},
 		{"ended loop", "RecursiveLoop: Allow # a run", "RecursiveLoop: Terminate # a run", `StepFunction.WakeUps: recursion is "Terminate"`},
 	}

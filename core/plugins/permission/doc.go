@@ -60,7 +60,7 @@
 //
 // What is remembered lies in the state of the run or thread, and lives through crashes and
 // restarts. It is the agent's own: another one that takes the thread over does not
-// inherit it. Rules that deny stand above it.
+// inherit it. Rules that deny stand above it, and [Forget] takes it back.
 //
 // # Scopes of rules
 //

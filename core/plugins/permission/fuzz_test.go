@@ -108,51 +108,46 @@ func disguise(t *rapid.T, text string) string {
 	return b.String()
 }
 
-// Whatever way a model writes what a rule denies, it is denied.
-func TestNoSpellingAvoidsADeny(t *testing.T) {
-	targets := []struct {
-		pattern string
-		members []member
-	}{
-		{`Bash(rm -rf *)`, []member{{"command", "rm -rf /tmp/x"}}},
-		{`Bash(command ~ "*rm -rf /*")`, []member{{"command", "cd /a/b && rm -rf /etc"}, {"note", "x"}}},
-		{`Bash(command =~ "\\brm\\s+-")`, []member{{"timeout", json.Number("100")}, {"command", "sudo rm -rf x"}}},
-		{`Mail(to = "rené@ÅNGSTRÖM.example")`, []member{{"to", "rené@ångström.example"}}},
-		{`Pay(amount = "100", to ~ "Bob*")`, []member{{"amount", json.Number("100")}, {"to", "Bobby"}}},
-		{`*(edit.path ~ "/etc/*")`, []member{{"edit", []member{{"path", "/etc/passwd"}}}}},
-		{`Edit(path !~ "src/*")`, []member{{"path", "/etc/passwd"}}},
-		{`/it$/(*.path ~ "*[a-f]t[ch]?passwd")`, []member{{"edit", []member{{"path", "/etc/passwd"}}}}},
+// denied are patterns with calls that they match, and the tools of these.
+var denied = []struct {
+	pattern, tool string
+	members       []member
+}{
+	{`Bash(rm -rf *)`, "Bash", []member{{"command", "rm -rf /tmp/x"}}},
+	{`Bash(command ~ "*rm -rf /*")`, "Bash", []member{{"command", "cd /a/b && rm -rf /etc"}, {"note", "x"}}},
+	{`Bash(command =~ "\\brm\\s+-")`, "Bash", []member{{"timeout", json.Number("100")}, {"command", "sudo rm -rf x"}}},
+	{`Mail(to = "rené@ÅNGSTRÖM.example")`, "Mail", []member{{"to", "rené@ångström.example"}}},
+	{`Pay(amount = "100", to ~ "Bob*")`, "Pay", []member{{"amount", json.Number("100")}, {"to", "Bobby"}}},
+	{`*(edit.path ~ "/etc/*")`, "Edit", []member{{"edit", []member{{"path", "/etc/passwd"}}}}},
+	{`Edit(path !~ "src/*")`, "Edit", []member{{"path", "/etc/passwd"}}},
+	{`/it$/(*.path ~ "*[a-f]t[ch]?passwd")`, "edit", []member{{"edit", []member{{"path", "/etc/passwd"}}}}},
+}
+
+// deniesEverySpelling is the property that no way of writing a call avoids a rule that
+// denies it.
+func deniesEverySpelling(t *rapid.T) {
+	target := rapid.SampledFrom(denied).Draw(t, "target")
+	c := permission.Config{DefaultBehavior: permission.Allow, Rules: []permission.Rule{
+		{Tool: target.pattern, Behavior: permission.Deny}, {Tool: "*", Behavior: permission.Allow},
+	}}
+	arguments := spell(t, target.members)
+	if !json.Valid([]byte(arguments)) {
+		t.Fatalf("the test has made %s", arguments)
 	}
-	for _, target := range targets {
-		t.Run(target.pattern, func(t *testing.T) {
-			section, err := json.Marshal(permission.Config{DefaultBehavior: permission.Allow, Rules: []permission.Rule{{Tool: target.pattern, Behavior: permission.Deny}, {Tool: "*", Behavior: permission.Allow}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := permission.Decode(section)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name, _, _ := strings.Cut(target.pattern, "(")
-			if name == "*" || name[0] == '/' {
-				name = "Edit"
-				if target.pattern[0] == '/' {
-					name = "edit"
-				}
-			}
-			rapid.Check(t, func(t *rapid.T) {
-				arguments := spell(t, target.members)
-				if !json.Valid([]byte(arguments)) {
-					t.Fatalf("the test has made %s", arguments)
-				}
-				v, err := c.Preview(permission.Question{Tool: name, Arguments: json.RawMessage(arguments)})
-				if err != nil || v.Behavior != permission.Deny {
-					t.Fatalf("%s: %+v, %v", arguments, v, err)
-				}
-			})
-		})
+	v, err := c.Preview(permission.Question{Tool: target.tool, Arguments: json.RawMessage(arguments)})
+	if err != nil || v.Behavior != permission.Deny || v.Index != 0 {
+		t.Fatalf("%s of %s: %+v, %v", target.pattern, arguments, v, err)
 	}
 }
+
+// Whatever way a model writes what a rule denies, it is denied.
+func TestNoSpellingAvoidsADeny(t *testing.T) {
+	for range 5 {
+		rapid.Check(t, deniesEverySpelling)
+	}
+}
+
+func FuzzSpelling(f *testing.F) { f.Fuzz(rapid.MakeFuzz(deniesEverySpelling)) }
 
 // Whatever the section and the call are, the plugin's judgement has an end, and is that of
 // the rule that it names.

@@ -210,6 +210,11 @@ func Grant(agent string, r Rule) state.Command {
 	return ofRun.Put(e.member(), e)
 }
 
+// Forget returns the command by which a plugin or a tool takes back everything that was
+// granted and remembered at run time, in the run and in the thread, of all its agents: each
+// call is judged by the rules of its spec again.
+func Forget() state.Command { return state.Combine(ofRun.Clear(), ofThread.Clear()) }
+
 // use returns the command that notes what a call has used up.
 func (v Ruling) use() state.Command {
 	switch {

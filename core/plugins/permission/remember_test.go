@@ -295,6 +295,26 @@ func TestScopesOfRulesThatAreGranted(t *testing.T) {
 	}
 }
 
+func TestWhatWasGrantedOnceIsGrantedOnceMore(t *testing.T) {
+	permit := noting("look_up", func(tool.Call) (tool.Result, error) {
+		return tool.Text("done").With(permission.Grant("a", permission.Rule{Tool: "run", Behavior: permission.Allow, Scope: permission.Once})), nil
+	})
+	w := newWorld(t, options{rules: `{"rules":[{"tool":"look_up","behavior":"allow"}]}`, tools: []tool.Tool{permit}})
+	equal(t, "run", w.says("a", `look_up {}`, `run {"x":1}`, "then", `look_up {}`, `run {"x":2}`, "then", `run {"x":3}`), `suspended; asks run {"x":3}; did run {"x":1}; did run {"x":2}`)
+}
+
+func TestWhatIsForgottenIsAskedAboutAgain(t *testing.T) {
+	forget := noting("forget", func(tool.Call) (tool.Result, error) { return tool.Text("done").With(permission.Forget()), nil })
+	g := &granting{[]permission.Rule{{Tool: "look", Behavior: permission.Allow, Scope: permission.Run}}}
+	w := newWorld(t, options{rules: `{"rules":[{"tool":"forget","behavior":"allow"}]}`, tools: []tool.Tool{forget}, plugins: []plugin.Plugin{g}})
+	w.says("a", `run {"x":1}`)
+	w.decides(yesForGood)
+	equal(t, "remembered", w.says("a", `run {"x":1}`, `look {}`), `natural_end; did look {}; did run {"x":1}`)
+	equal(t, "what was granted is forgotten", w.says("a", `forget {}`, `look {}`), `suspended; asks look {}`)
+	w.decides(no)
+	equal(t, "what was remembered is forgotten", w.says("a", `run {"x":1}`), `suspended; asks run {"x":1}`)
+}
+
 func (w *world) decidesIfAsked(d core.Decision) {
 	w.t.Helper()
 	if len(w.result.Tickets) > 0 {

@@ -176,7 +176,6 @@ func TestTheSchemaOfTheSection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(string(schema))
 	var got struct {
 		Properties struct {
 			Rules struct {

@@ -137,7 +137,7 @@ func (d *director) play(ctx context.Context) error {
 // enqueue gives the thread the run's input, as its log has it.
 func (d *director) enqueue(ctx context.Context) error {
 	queued := thread.Queued{
-		Run: d.record.ID, Dispatch: d.record.Dispatch, AgentID: d.record.AgentID, Messages: d.own,
+		Run: d.record.ID, Dispatch: d.record.Dispatch, AgentID: d.record.AgentID, Origin: d.record.Origin, Messages: d.own,
 		CreatedAt: d.record.CreatedAt, Supersede: d.takeBack, Request: d.record.Request,
 	}
 	e := thread.Enqueue{Dispatch: queued.Dispatch, Run: queued.Run, Owner: d.owner}

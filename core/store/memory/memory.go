@@ -169,6 +169,25 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, nil
 }
 
+// Erase implements [store.Eraser].
+func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := store.CheckErase(key, limit); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.threads[key]
+	if c == nil {
+		return 0, nil
+	}
+	n := min(limit, len(c.records))
+	c.records = slices.Delete(c.records, 0, n)
+	return n, nil
+}
+
 // head decodes the stored head; the caller holds the lock.
 func (s *Store) head(key core.ThreadKey) (thread.Head, error) {
 	c := s.threads[key]

@@ -230,6 +230,18 @@ func (f *Faulty) Waiting(ctx context.Context, tenant string, after *store.Waitin
 	return list, nil
 }
 
+// Erase implements [store.Eraser].
+func (f *Faulty) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
+	err = f.around(ctx, Operation{Method: "Erase", Key: key}, func(ctx context.Context) (err error) {
+		erased, err = f.Backend.Erase(ctx, key, limit)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return erased, nil
+}
+
 // Overdue implements [store.Due].
 func (f *Faulty) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (due []store.Overdue, err error) {
 	method := f.OnOverdue

@@ -18,9 +18,6 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// anonymous is the tenant of REVEILLE_AUTH=none when no other is named.
-const anonymous = "public"
-
 // Authenticate returns who sent a request, as REVEILLE_AUTH says. An error names
 // the variable that is missing, or that has no meaning beside the others: nothing
 // is open and nothing is ignored unless it is said.
@@ -53,10 +50,7 @@ func authenticate(s settings.Settings, e *env.Env, t http.RoundTripper) (func(*h
 			return tokens.Identity(token)
 		}, nil
 	}
-	if i.Tenant == "" {
-		i.Tenant = anonymous
-	}
-	return httpapi.Anonymous(i.Tenant), nil
+	return httpapi.Anonymous(s.EverybodysTenant()), nil
 }
 
 // vouched takes the caller that the front end of AWS vouches for.

@@ -1,0 +1,52 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Erase implements [store.Eraser]. It makes room, which the file uses again but does
+// not give back. A record that is damaged goes like the others.
+func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (erased int, err error) {
+	if err := store.CheckErase(key, limit); err != nil {
+		return 0, err
+	}
+	err = s.update(ctx, threadKey(key), func(tx *writeTx) (bool, error) {
+		erased = 0
+		for _, at := range recordsOf(tx, key, limit) {
+			if err := eraseRecord(tx, at); err != nil {
+				return true, err
+			}
+			erased++
+		}
+		return erased > 0, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("erase %s: %w", key, err)
+	}
+	return erased, nil
+}
+
+// recordsOf lists keys of a thread's records, the expired ones too.
+func recordsOf(tx *writeTx, key core.ThreadKey, limit int) (keys [][]byte) {
+	prefix := recordKey(key, "")
+	cursor := tx.Bucket(recordsBucket).Cursor()
+	for at, _ := cursor.Seek(prefix); bytes.HasPrefix(at, prefix) && len(keys) < limit; at, _ = cursor.Next() {
+		keys = append(keys, bytes.Clone(at)) // before the first write, which may move them
+	}
+	return keys
+}
+
+// eraseRecord removes a record, and its entry in the expiry index.
+func eraseRecord(tx *writeTx, at []byte) error {
+	if stored, err := readItem(tx.Bucket(recordsBucket), at); err == nil && stored != nil && stored.expires != 0 {
+		if err := tx.delete(expiryBucket, expiryKey(stored.expires, expiryOfRecord, at)); err != nil {
+			return err
+		}
+	}
+	return tx.delete(recordsBucket, at)
+}

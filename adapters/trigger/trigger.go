@@ -1,0 +1,155 @@
+package trigger
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/core"
+)
+
+// Trigger says which events start a run, and which run.
+type Trigger struct {
+	Name   string          // unique; what a schedule's event and the route of a webhook name
+	Source incoming.Source // where its events come from
+	// Filter is a pattern that an event must match, as JSON: see the package comment.
+	// nil: every event of the source.
+	Filter json.RawMessage
+
+	Agent  string // empty: the deployment's default agent
+	Tenant string // whose run it is; empty: [Options.Tenant]
+	User   string // on whose behalf; empty: nobody's, which every user of the tenant may read
+
+	Thread string // template of the thread's id; empty: a new thread for each event
+	Prompt string // template of the message that the run begins with
+	// Key is the template of what the event is known by when it comes again; empty:
+	// the source's own id of it.
+	Key string
+
+	// Schedule is when the local host fires a trigger of source schedule:
+	// "rate(5 minutes)" or "cron(0 9 ? * MON-FRI *)", in UTC; see [ParseSchedule].
+	// Empty: never. On AWS the deployment's schedule does, by the trigger's name.
+	Schedule string
+	Webhook  *Webhook // of source webhook, which requires it
+}
+
+// Webhook says how requests to a trigger are signed.
+type Webhook struct {
+	Scheme Scheme
+	// Secret is the name of the environment variable that holds the secret, or several
+	// with blanks between them while one takes another's place. Empty:
+	// [DefaultSecret]. The secret itself never stands beside a trigger.
+	Secret string
+}
+
+// DefaultSecret is the variable of a [Webhook] that names none.
+const DefaultSecret = "WEBHOOK_SECRET"
+
+// Scheme is a way in which webhooks are signed.
+type Scheme string
+
+// The schemes; each signs the body as it was sent, with HMAC-SHA256.
+const (
+	SchemeGitHub   Scheme = "github"   // X-Hub-Signature-256, X-GitHub-Delivery
+	SchemeStandard Scheme = "standard" // Standard Webhooks: webhook-id, webhook-timestamp, webhook-signature
+	SchemeSlack    Scheme = "slack"    // X-Slack-Request-Timestamp, X-Slack-Signature
+)
+
+// Variable is the name of the environment variable that holds the secret.
+func (w Webhook) Variable() string {
+	if w.Secret == "" {
+		return DefaultSecret
+	}
+	return w.Secret
+}
+
+func (w Webhook) check() error {
+	switch w.Scheme {
+	case SchemeGitHub, SchemeStandard, SchemeSlack:
+	default:
+		return at("webhook.scheme", fmt.Errorf("%q is unknown, allowed are github, standard, slack", core.Excerpt(string(w.Scheme))))
+	}
+	name := w.Variable()
+	for i, c := range name {
+		if c != '_' && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return at("webhook.secret", fmt.Errorf("%q is no name of an environment variable, allowed are A-Z 0-9 _", core.Excerpt(name)))
+		}
+	}
+	if strings.HasPrefix(name, "REVEILLE_") || strings.HasPrefix(name, "AWS_") {
+		return at("webhook.secret", fmt.Errorf("%q is a setting, allowed are names that begin with neither REVEILLE_ nor AWS_", name))
+	}
+	return nil
+}
+
+// compiled is a trigger that is ready to take events.
+type compiled struct {
+	Trigger
+	filter              *pattern // nil: everything
+	thread, prompt, key *text    // nil: not given
+}
+
+func compile(t Trigger) (c *compiled, err error) {
+	c = &compiled{Trigger: t}
+	if err := core.CheckName("name", t.Name); err != nil {
+		return nil, err
+	}
+	if err := t.checkSource(); err != nil {
+		return nil, err
+	}
+	if t.Filter != nil {
+		if c.filter, err = parsePattern(t.Filter); err != nil {
+			return nil, err
+		}
+	}
+	if t.Prompt == "" {
+		return nil, at("prompt", fmt.Errorf("is required"))
+	}
+	for _, part := range []struct {
+		name, template string
+		into           **text
+	}{{"thread", t.Thread, &c.thread}, {"prompt", t.Prompt, &c.prompt}, {"key", t.Key, &c.key}} {
+		if part.template == "" {
+			continue
+		}
+		if *part.into, err = parseText(part.name, part.template); err != nil {
+			return nil, at(part.name, err)
+		}
+	}
+	return c, nil
+}
+
+// checkSource refuses what does not belong to the trigger's source.
+func (t Trigger) checkSource() error {
+	switch t.Source {
+	case incoming.EventBridge, incoming.S3, incoming.SNS, incoming.SQS, incoming.DynamoDB, incoming.Schedule, incoming.Webhook:
+	case "":
+		return at("source", fmt.Errorf("is required, allowed are %s", incoming.Sources))
+	default:
+		return at("source", fmt.Errorf("%q is unknown, allowed are %s", core.Excerpt(string(t.Source)), incoming.Sources))
+	}
+	if t.Schedule != "" {
+		if t.Source != incoming.Schedule {
+			return at("schedule", fmt.Errorf("belongs to source schedule, this is %s", t.Source))
+		}
+		if _, err := ParseSchedule(t.Schedule); err != nil {
+			return at("schedule", err)
+		}
+	}
+	switch {
+	case t.Source == incoming.Schedule && t.Filter != nil:
+		return at("filter", fmt.Errorf("has no meaning for source schedule, whose events name their trigger"))
+	case t.Source == incoming.Webhook && t.Webhook == nil:
+		return at("webhook", fmt.Errorf("is required for source webhook"))
+	case t.Source != incoming.Webhook && t.Webhook != nil:
+		return at("webhook", fmt.Errorf("belongs to source webhook, this is %s", t.Source))
+	case t.Webhook != nil:
+		return t.Webhook.check()
+	}
+	return nil
+}
+
+// at says which part of a trigger an error is about.
+func at(part string, err error) error {
+	return core.Errorf(core.CodeInvalid, "%s %w", part, err)
+}

@@ -1,0 +1,257 @@
+// Package webhook is the route by which events come over HTTP:
+//
+//	POST /v1/triggers/{name}    an event for that trigger: 202 with its run
+//
+// Of a trigger of source webhook it is the real thing: whoever sends is known by the
+// signature of the body alone, so that the route stands before what authenticates
+// people. Without a right signature it is 401. Events of other sources are taken where
+// [Options.Read] is given, as on the local host, to play them in.
+//
+// The response is {"status": "queued", "runs": [{"thread_id", "run_id", "dispatch_id",
+// "duplicate"}]}, or {"status": "ignored", "runs": []} when the trigger's filter does
+// not want the event. A body is JSON and has 1 MB at most.
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/trigger"
+	"github.com/reveille-run/reveille/adapters/trigger/incoming"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// Prefix is where the route lies.
+const Prefix = "/v1/triggers/"
+
+// maxBody is the most bytes of a body.
+const maxBody = 1 << 20
+
+// Options configures [New].
+type Options struct {
+	Triggers *trigger.Set // required
+	Env      *env.Env     // required
+	// Secret returns an environment variable, such as os.Getenv. Required when a
+	// trigger is of source webhook.
+	Secret func(name string) string
+	// Read takes a body apart into events, for triggers of other sources; nil: these
+	// are not found.
+	Read   func(json.RawMessage) ([]incoming.Event, error)
+	Logger *slog.Logger // nil: slog.Default()
+}
+
+type handler struct {
+	Options
+	verifiers map[string]*verifier // by the name of the trigger
+}
+
+// New returns the handler of everything below [Prefix]. An error names the variable of
+// a secret that is missing or malformed.
+func New(o Options) (http.Handler, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	h := &handler{Options: o, verifiers: map[string]*verifier{}}
+	for _, t := range o.Triggers.Triggers() {
+		if t.Webhook == nil {
+			continue
+		}
+		v, err := newVerifier(*t.Webhook, o.Secret(t.Webhook.Variable()))
+		if err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "trigger %s: %w", t.Name, err)
+		}
+		h.verifiers[t.Name] = v
+	}
+	return h, nil
+}
+
+// Before returns a handler that gives what lies below [Prefix] to the routes, and
+// everything else to next.
+func Before(next, routes http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, Prefix) {
+			routes.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refusal is a status that no code stands for.
+type refusal struct {
+	status int
+	error
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var response any
+	err := env.Protect(func() (err error) {
+		response, err = h.serve(w, r)
+		return err
+	})
+	var special *refusal
+	switch {
+	case errors.As(err, &special):
+		protocol.JSON(w, special.status, protocol.Public(special.error))
+	case err != nil:
+		protocol.Refuse(w, h.Logger, err)
+	default:
+		status := http.StatusAccepted
+		if _, ok := response.(challenge); ok {
+			status = http.StatusOK
+		}
+		protocol.JSON(w, status, response)
+	}
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
+	name := strings.TrimPrefix(r.URL.Path, Prefix)
+	t, ok := h.Triggers.Find(name)
+	if !ok || t.Source != incoming.Webhook && h.Read == nil {
+		return nil, core.Errorf(core.CodeNotFound, "trigger %s not found", core.Excerpt(name))
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return nil, core.Errorf(core.CodeMethod, "%s is not allowed here, allowed are POST", core.Excerpt(r.Method))
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if t.Source != incoming.Webhook {
+		events, err := h.played(t, body)
+		if err != nil {
+			return nil, err
+		}
+		return h.fire(r, events)
+	}
+	id, err := h.verifiers[name].verify(r.Header, body, h.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := asked(t, body); ok {
+		return c, nil
+	}
+	data, err := eventOf(r, body)
+	if err != nil {
+		return nil, err
+	}
+	return h.fire(r, []incoming.Event{{Source: incoming.Webhook, ID: id, Trigger: name, Data: data}})
+}
+
+// readBody reads the body as it was sent, which is what was signed.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+		return nil, &refusal{http.StatusUnsupportedMediaType, core.Errorf(core.CodeUnsupported, "content type of an event must be application/json")}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, &refusal{http.StatusRequestTimeout, core.Errorf(core.CodeInvalid, "the body of the request did not arrive in time")}
+	}
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "read body: %w", err)
+	}
+	return body, nil
+}
+
+// played reads events that a person sends in the name of their source.
+func (h *handler) played(t trigger.Trigger, body []byte) ([]incoming.Event, error) {
+	events, err := h.Read(body)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range events {
+		if e.Source != t.Source {
+			return nil, core.Errorf(core.CodeInvalid, "the event is of source %s, trigger %s takes %s", e.Source, t.Name, t.Source)
+		}
+		if e.Trigger != "" && e.Trigger != t.Name {
+			return nil, core.Errorf(core.CodeInvalid, "the event is for trigger %s, not for %s", core.Excerpt(e.Trigger), t.Name)
+		}
+		events[i].Trigger = t.Name
+	}
+	return events, nil
+}
+
+// secretive are headers that no prompt is to see.
+var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization"}
+
+// eventOf is what filters and templates see of a request.
+func eventOf(r *http.Request, body []byte) (json.RawMessage, error) {
+	if !json.Valid(body) {
+		return nil, core.Errorf(core.CodeInvalid, "the body is not JSON")
+	}
+	header := r.Header.Clone()
+	for _, name := range secretive {
+		header.Del(name)
+	}
+	headers := make(map[string]string, len(header))
+	for name, values := range header {
+		headers[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return core.EncodeJSON(struct {
+		Headers map[string]string `json:"headers"`
+		Body    json.RawMessage   `json:"body"`
+	}{headers, body})
+}
+
+// challenge is what Slack sends when an address is made known to it, and wants back.
+type challenge struct {
+	Type      string `json:"type,omitempty"`
+	Challenge string `json:"challenge"`
+}
+
+// asked returns what to respond to a challenge.
+func asked(t trigger.Trigger, body []byte) (c challenge, ok bool) {
+	if t.Webhook.Scheme != trigger.SchemeSlack || json.Unmarshal(body, &c) != nil || c.Type != "url_verification" {
+		return c, false
+	}
+	return challenge{Challenge: c.Challenge}, true
+}
+
+// accepted is the body of a 202.
+type accepted struct {
+	Status string `json:"status"` // queued or ignored
+	Runs   []run  `json:"runs"`
+}
+
+type run struct {
+	ThreadID   string  `json:"thread_id"`
+	RunID      core.ID `json:"run_id"`
+	DispatchID core.ID `json:"dispatch_id"`
+	Duplicate  bool    `json:"duplicate"`
+}
+
+// fire gives the events to the triggers. When one fails, those before it have started
+// their runs: whoever sends again finds them as duplicates.
+func (h *handler) fire(r *http.Request, events []incoming.Event) (accepted, error) {
+	a := accepted{Status: "ignored", Runs: []run{}}
+	for _, e := range events {
+		receipts, err := h.Triggers.Fire(r.Context(), e)
+		if err != nil {
+			h.Logger.WarnContext(r.Context(), "event failed", "source", e.Source, "event", e.ID, "trigger", e.Trigger, "error", err)
+			return a, err
+		}
+		for _, receipt := range receipts {
+			a.Runs = append(a.Runs, newRun(receipt))
+		}
+	}
+	if len(a.Runs) > 0 {
+		a.Status = "queued"
+	}
+	return a, nil
+}
+
+func newRun(r mailbox.Receipt) run {
+	return run{ThreadID: r.ThreadID, RunID: r.RunID, DispatchID: r.DispatchID, Duplicate: r.Duplicate}
+}

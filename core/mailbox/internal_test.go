@@ -1,0 +1,140 @@
+package mailbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// internal is input of the deployment itself, under a key that stands alone.
+func internal(text string) mailbox.Submission {
+	s := input(text, "")
+	s.Origin, s.Key, s.KeyAlone = core.OriginInternal, "event", true
+	return s
+}
+
+// What a trigger says is no reply to what a run asks: its tickets stay, and the
+// input waits behind it.
+func TestInternalInputQueuesBehindARunThatWaits(t *testing.T) {
+	for _, inline := range []bool{false, true} {
+		w := newWorld(t)
+		first := w.submit(t, input("one", ""))
+		w.claim(t)
+		w.commit(t, thread.CommitTurn{Fence: 1, Seq: 2, Calls: 1, TurnFence: 1})
+		w.commit(t, thread.CommitStep{Fence: 1, From: 2, Seq: 2, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: 7}}})
+		submit := w.Submit
+		if inline {
+			submit = func(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
+				receipt, _, _, err := w.SubmitAndClaim(ctx, s)
+				return receipt, err
+			}
+		}
+		second, err := submit(t.Context(), internal("two"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := w.status(t, first), w.status(t, second); a != "waiting" || b != "created" || second.RunID == first.RunID {
+			t.Errorf("inline %v: the runs are %q and %q, want waiting and created", inline, a, b)
+		}
+		head, err := w.Head(t.Context(), key)
+		if err != nil || len(head.Tickets) != 1 || len(head.Inbox) != 0 {
+			t.Errorf("inline %v: %d tickets and %d inbox entries, %v; want one ticket", inline, len(head.Tickets), len(head.Inbox), err)
+		}
+		run, _, err := w.Run(t.Context(), key, head, second.RunID, second.DispatchID)
+		if err != nil || run.Origin != core.OriginInternal {
+			t.Errorf("the queued run is of origin %q, %v", run.Origin, err)
+		}
+	}
+}
+
+func TestInternalInputOnlyQueues(t *testing.T) {
+	tests := []struct {
+		mode   mailbox.Mode
+		origin core.Origin
+		want   string
+	}{
+		{"", core.OriginInternal, ""},
+		{mailbox.ModeQueue, core.OriginInternal, ""},
+		{mailbox.ModeInterrupt, core.OriginInternal, `mode "interrupt" of internal input, allowed is queue`},
+		{mailbox.ModeSteer, core.OriginInternal, `mode "steer" of internal input, allowed is queue`},
+		{mailbox.ModeReject, core.OriginInternal, `mode "reject" of internal input, allowed is queue`},
+		{"", "cron", `origin "cron" is unknown, allowed are none (a user) and internal`},
+		{mailbox.ModeSteer, core.OriginUser, ""},
+	}
+	for _, tt := range tests {
+		s := input("one", tt.mode)
+		s.Origin = tt.origin
+		got := ""
+		if err := s.Check(); err != nil {
+			got = err.Error()
+			if core.CodeOf(err) != core.CodeInvalid {
+				t.Errorf("mode %q, origin %q: code %q", tt.mode, tt.origin, core.CodeOf(err))
+			}
+		}
+		if got != tt.want {
+			t.Errorf("mode %q, origin %q: %q, want %q", tt.mode, tt.origin, got, tt.want)
+		}
+	}
+}
+
+// said is the input that a submission's record holds.
+func (w *world) said(t *testing.T, r mailbox.Receipt) string {
+	t.Helper()
+	record, ok, err := w.store.Get(t.Context(), key, store.InputName(r.DispatchID, 0))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	queued, err := thread.Records{}.DecodeQueued(record.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return queued.Messages[0].Text()
+}
+
+// An event that comes twice may be told in other words the second time.
+func TestAKeyAloneStandsForWhateverIsSaid(t *testing.T) {
+	w := newWorld(t)
+	first := w.submit(t, internal("one"))
+	again := internal("two")
+	again.AgentID, again.Request = "other", json.RawMessage(`1`)
+	if r := w.submit(t, again); !r.Duplicate || r.RunID != first.RunID || w.said(t, r) != "one" {
+		t.Errorf("again: %+v with %q, want a duplicate of %+v", r, w.said(t, r), first)
+	}
+	other := internal("three")
+	other.Key = "another event"
+	if r := w.submit(t, other); r.Duplicate || r.RunID == first.RunID {
+		t.Errorf("another key: %+v", r)
+	}
+}
+
+// The first try has stored its key and its input, and the head was never written:
+// what it said counts, under its ids.
+func TestAKeyAloneGoesOnWithWhatIsStored(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		w.points(c.Pointers...)
+		for _, r := range c.Records {
+			if err := w.store.Backend.Put(ctx, key, r); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+		return store.Outcome{}, errors.New("the process ends here")
+	}
+	if r, err := w.Submit(ctx, internal("one")); err == nil {
+		t.Fatalf("the first try returned %+v", r)
+	}
+	w.store.OnCommit = nil
+	r := w.submit(t, internal("two"))
+	if r.Duplicate || w.said(t, r) != "one" || w.status(t, r) != "created" {
+		t.Errorf("the second try: %+v with %q, %s", r, w.said(t, r), w.status(t, r))
+	}
+}

@@ -1,0 +1,75 @@
+package mailbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Interrupted says what an interrupt came to.
+type Interrupted struct {
+	// RunID is the open run that ends with it; zero: none was open, or it was
+	// ending already.
+	RunID core.ID
+	// Superseded is how many queued runs it took out of the queue.
+	Superseded int
+	// Duplicate: the same key had interrupted before, and this call has done nothing.
+	// What the first one came to is not known any more.
+	Duplicate bool
+}
+
+// Interrupt ends everything that is open or queued on a thread, and puts nothing in
+// its place: a [Submission] with [ModeInterrupt] does both in one write. It raises
+// the epoch, so that whoever works under an older claim stops. When it returns
+// without error that is durable; the open run then still closes, with results for
+// its open calls.
+//
+// dedupe makes it idempotent, for as long as the head remembers it (the newest 16
+// requests of the thread); empty: every call is a new one, and only its own tries are
+// told apart. thread.ErrNotFound: nothing is open or queued. thread.ErrForbidden:
+// the thread is another user's.
+func (s *Service) Interrupt(ctx context.Context, key core.ThreadKey, user, dedupe string) (Interrupted, error) {
+	minted := dedupe == ""
+	if minted {
+		dedupe = s.env.NewID().String()
+	}
+	change := thread.Interrupt{Owner: user, Dedupe: interruptKey(dedupe)}
+	var came Interrupted
+	c := commit{Service: s, key: key, choose: func(head thread.Head) thread.Change {
+		if slices.Contains(head.Recent, change.Dedupe) {
+			return change // what it came to was seen at the try before, if that was this call's
+		}
+		if came = (Interrupted{Superseded: len(head.Pending)}); head.Open() && head.Run.Status != thread.Closing {
+			came.RunID = head.Run.ID
+		}
+		return change
+	}}
+	_, result, err := c.run(ctx, thread.Head{})
+	switch {
+	case err != nil:
+		return Interrupted{}, err
+	case result.Duplicate && !minted: // nobody else has a key that was made here
+		return Interrupted{Duplicate: true}, nil
+	}
+	return came, nil
+}
+
+// interruptKey is the head's form of an interrupt's key; never 0, which is no key.
+func interruptKey(key string) uint64 {
+	sum := sha256.Sum256([]byte("interrupt\x00" + key))
+	return binary.BigEndian.Uint64(sum[:]) | 1
+}
+
+// superseded counts the queued runs that a transition has ended for an interrupt.
+func superseded(result thread.Result) (n int) {
+	for _, audit := range result.Before {
+		if audit.Status == core.DispatchSuperseded {
+			n++
+		}
+	}
+	return n
+}

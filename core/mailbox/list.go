@@ -1,0 +1,313 @@
+package mailbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// ListQuery selects a page of a thread's mailbox.
+type ListQuery struct {
+	// After is a page's Next; empty: from the start.
+	After string
+	// Status keeps the dispatches of one status; empty: all.
+	Status core.DispatchStatus
+	Limit  int // 1 to 200; 0: 50
+}
+
+// ListPage is a page of a thread's mailbox: what is open and queued, in the order in
+// which it comes to its turn, then what has ended, oldest first: runs that were opened,
+// then dispatches and inbox entries that were not.
+type ListPage struct {
+	Epoch      uint64 // of the thread: how often it was interrupted or deleted
+	Dispatches []core.Dispatch
+	Next       string // After of the next page; empty: there is none
+}
+
+// The bounds of a page. A page that is filtered may have looked at scanLimit records
+// and end with few dispatches, or none: its Next leads on.
+const (
+	defaultListPage = 50
+	maxListPage     = 200
+	scanLimit       = 1000
+)
+
+// The records of ended dispatches, in the order in which they are listed.
+const (
+	runRecords   = "R#"
+	auditRecords = "A#"
+)
+
+func (q ListQuery) complete() (ListQuery, error) {
+	if q.Limit == 0 {
+		q.Limit = defaultListPage
+	}
+	if q.Limit < 1 || q.Limit > maxListPage {
+		return q, core.Errorf(core.CodeInvalid, "limit %d, allowed are 1 to %d", q.Limit, maxListPage)
+	}
+	switch q.Status {
+	case "", core.DispatchQueued, core.DispatchClaimed, core.DispatchAcked, core.DispatchCancelled, core.DispatchSuperseded, core.DispatchDeadLetter:
+	default:
+		return q, core.Errorf(core.CodeInvalid, "status %q is unknown, allowed are queued, claimed, acked, cancelled, superseded, dead_letter", core.Excerpt(string(q.Status)))
+	}
+	if q.After != "" && !strings.HasPrefix(q.After, runRecords) && !strings.HasPrefix(q.After, auditRecords) {
+		return q, core.Errorf(core.CodeInvalid, "cursor %q is none of a page", core.Excerpt(q.After))
+	}
+	return q, nil
+}
+
+// List reads a page of a thread's mailbox. head was read before: it decides about
+// what is open and queued, all of which is on the first page, over its limit if need be.
+// What has ended is read from run records and audits, which may lag behind the head.
+func (s *Service) List(ctx context.Context, key core.ThreadKey, head thread.Head, q ListQuery) (ListPage, error) {
+	q, err := q.complete()
+	if err != nil {
+		return ListPage{}, err
+	}
+	l := lister{Service: s, key: key, head: head, query: q, page: ListPage{Epoch: head.Epoch, Dispatches: []core.Dispatch{}}}
+	if q.After == "" {
+		if err := l.live(ctx); err != nil {
+			return ListPage{}, err
+		}
+	}
+	for _, prefix := range []string{runRecords, auditRecords} {
+		if q.After != "" && !strings.HasPrefix(q.After, prefix) && prefix == runRecords {
+			continue // the page before has come past them
+		}
+		full, err := l.ended(ctx, prefix)
+		if err != nil || full {
+			return l.page, err
+		}
+	}
+	return l.page, nil
+}
+
+// lister fills one page, of the thread as one head shows it.
+type lister struct {
+	*Service
+	key     core.ThreadKey
+	head    thread.Head
+	query   ListQuery
+	scanned int
+	page    ListPage
+}
+
+func (l *lister) add(d core.Dispatch) {
+	if l.query.Status == "" || d.Status == l.query.Status {
+		l.page.Dispatches = append(l.page.Dispatches, d)
+	}
+}
+
+// live adds what the head has: the open run with its inbox, then the queue.
+func (l *lister) live(ctx context.Context) error {
+	if l.head.Open() {
+		if err := l.open(ctx); err != nil {
+			return err
+		}
+	}
+	// In the order in which they would open if all were available: as thread.Head does.
+	pending := slices.Clone(l.head.Pending)
+	slices.SortStableFunc(pending, func(a, b thread.Dispatch) int {
+		first := func(d thread.Dispatch) int {
+			if d.Steered {
+				return -1
+			}
+			return int(d.Priority)
+		}
+		return cmp.Compare(first(a), first(b))
+	})
+	for _, p := range pending {
+		d := core.Dispatch{ID: p.ID, RunID: p.Run, Kind: core.DispatchRun, Status: core.DispatchQueued, RunStatus: core.RunCreated,
+			Priority: &p.Priority, AvailableAt: p.AvailableAt, MaxAttempts: thread.MaxAttempts}
+		if err := l.unread(ctx, &d, p.Revision); err != nil {
+			return err
+		}
+		if err := l.inbox(ctx, p.Run, p.Rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open adds the open run's dispatch and inbox. Between two steps its continuation is
+// queued; while it waits there is nothing to deliver, and its last delivery is acked.
+func (l *lister) open(ctx context.Context) error {
+	run, claim := l.head.Run, l.head.Claim
+	status, _ := l.head.RunStatus(run.ID)
+	record, ok, err := l.Run(ctx, l.key, l.head, run.ID, run.Dispatch)
+	if err != nil || !ok {
+		return err
+	}
+	d := core.Dispatch{
+		ID: run.Dispatch, RunID: run.ID, Kind: core.DispatchRun, Status: core.DispatchQueued, RunStatus: status, AgentID: record.AgentID,
+		AvailableAt: run.AvailableAt, Attempts: int(run.Attempts), MaxAttempts: thread.MaxAttempts,
+		Termination: record.Termination, CreatedAt: createdAt(run.Dispatch),
+	}
+	switch {
+	case claim.Fence != 0:
+		d.Status, d.ClaimedBy, d.LeaseUntil = core.DispatchClaimed, claim.Worker, claim.Lease
+	case run.Status == thread.Waiting:
+		d.Status = core.DispatchAcked
+	}
+	if d.Tickets, err = l.Tickets(ctx, l.key, l.head); err != nil {
+		return err
+	}
+	l.add(d)
+	return l.inbox(ctx, run.ID, l.head.Inbox)
+}
+
+// inbox adds input that waits for a run.
+func (l *lister) inbox(ctx context.Context, run core.ID, entries []thread.InboxEntry) error {
+	for _, e := range entries {
+		d := core.Dispatch{ID: e.ID, RunID: run, Kind: core.DispatchInput, Status: core.DispatchQueued}
+		if err := l.unread(ctx, &d, e.Revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unread adds a dispatch with what its input says. Input that is lost has nothing to
+// say; its run will find that out.
+func (l *lister) unread(ctx context.Context, d *core.Dispatch, revision uint32) error {
+	if l.query.Status != "" && l.query.Status != d.Status {
+		return nil
+	}
+	d.CreatedAt = createdAt(d.ID)
+	record, ok, err := l.store.Get(ctx, l.key, store.InputName(d.ID, revision))
+	if err != nil {
+		return fmt.Errorf("read queued input %s: %w", d.ID, err)
+	}
+	if ok {
+		in, err := l.records.DecodeQueued(record.Payload)
+		if err != nil {
+			return fmt.Errorf("queued input %s: %w", d.ID, err)
+		}
+		d.AgentID, d.Messages = in.AgentID, in.Messages
+	}
+	l.add(*d)
+	return nil
+}
+
+// ended adds what has ended, from the records whose names begin with a prefix; full
+// says that the page is, and has its Next.
+func (l *lister) ended(ctx context.Context, prefix string) (full bool, err error) {
+	after := ""
+	if strings.HasPrefix(l.query.After, prefix) {
+		after = l.query.After
+	}
+	for {
+		if len(l.page.Dispatches) >= l.query.Limit || l.scanned >= scanLimit {
+			l.page.Next = cmp.Or(after, prefix)
+			return true, nil
+		}
+		want := l.query.Limit - len(l.page.Dispatches)
+		page, err := l.store.Records(ctx, l.key, prefix, after, want)
+		if err != nil {
+			return false, fmt.Errorf("list records of %s: %w", l.key, err)
+		}
+		for _, record := range page {
+			d, ok, err := l.endedBy(ctx, record)
+			if err != nil {
+				return false, err
+			}
+			if after = record.Name; ok {
+				l.add(d)
+			}
+		}
+		if l.scanned += len(page); len(page) < want {
+			return false, nil
+		}
+	}
+}
+
+// endedBy reads what a record says of a dispatch that has ended; ok is false where it
+// says nothing, or nothing that counts.
+func (l *lister) endedBy(ctx context.Context, record store.Record) (d core.Dispatch, ok bool, err error) {
+	if strings.HasPrefix(record.Name, runRecords) {
+		return l.endedRun(record)
+	}
+	return l.endedUnopened(ctx, record)
+}
+
+// endedRun is a run that a step has opened. One that the head has is live, and one
+// that is not done is newer than the head.
+func (l *lister) endedRun(record store.Record) (d core.Dispatch, ok bool, err error) {
+	r, err := l.records.DecodeRun(record.Payload)
+	if err != nil {
+		return d, false, fmt.Errorf("%s: %w", record.Name, err)
+	}
+	if _, live := l.head.RunStatus(r.ID); live || r.Status != core.RunDone {
+		return d, false, nil
+	}
+	d = core.Dispatch{
+		ID: r.Dispatch, RunID: r.ID, Kind: core.DispatchRun, Status: core.DispatchAcked, RunStatus: r.Status, AgentID: r.AgentID,
+		Termination: r.Termination, CreatedAt: r.CreatedAt, CompletedAt: r.FinishedAt,
+	}
+	switch {
+	case thread.ReasonDeadLetter.Is(r.Termination):
+		d.Status = core.DispatchDeadLetter
+	case thread.ReasonSuperseded.Is(r.Termination):
+		d.Status = core.DispatchSuperseded
+	}
+	return d, true, nil
+}
+
+// endedUnopened is a dispatch that no step has opened, or input that went to an inbox,
+// if what its audit says is confirmed.
+func (l *lister) endedUnopened(ctx context.Context, record store.Record) (d core.Dispatch, ok bool, err error) {
+	id, which, err := auditPlace(record.Name)
+	if err != nil {
+		return d, false, err
+	}
+	d = core.Dispatch{ID: id, CreatedAt: createdAt(id)}
+	if which == "read" {
+		d.Kind, d.Status = core.DispatchInput, core.DispatchAcked
+		d.RunID, ok, err = l.read(ctx, l.key, l.head, id)
+		return d, ok, err
+	}
+	audit, ok, err := l.Service.ended(ctx, l.key, l.head, id)
+	if err != nil || !ok {
+		return d, false, err
+	}
+	d.Kind, d.Status, d.RunID = core.DispatchInput, audit.Status, audit.Run
+	input, found, err := l.store.Get(ctx, l.key, store.InputName(id, 0))
+	if err != nil || !found {
+		return d, err == nil, err
+	}
+	in, err := l.records.DecodeQueued(input.Payload)
+	if err != nil {
+		return d, false, fmt.Errorf("queued input %s: %w", id, err)
+	}
+	d.AgentID = in.AgentID
+	if in.Run == audit.Run { // else it was for the inbox of another run than it would have opened
+		d.Kind, d.RunStatus = core.DispatchRun, core.RunDone
+		d.Termination = neverOpened(audit.Status)
+	}
+	return d, true, nil
+}
+
+// neverOpened is how a run ended that no step has opened.
+func neverOpened(status core.DispatchStatus) *core.Termination {
+	if status == core.DispatchSuperseded {
+		return thread.ReasonSuperseded.Termination()
+	}
+	return thread.ReasonCancelled.Termination()
+}
+
+// auditPlace reads from an audit's name what it is about.
+func auditPlace(name string) (id core.ID, which string, err error) {
+	parts := strings.Split(name, "#") // A, id, read or ended
+	if len(parts) == 3 {
+		if id, err = core.ParseID(parts[1]); err == nil {
+			return id, parts[2], nil
+		}
+	}
+	return id, "", fmt.Errorf("audit %s: %w", core.Excerpt(name), store.ErrCorrupt)
+}

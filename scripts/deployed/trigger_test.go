@@ -1,0 +1,243 @@
+//go:build aws
+
+package deployed
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/scripts/lambdahost/host"
+)
+
+// triggered describes the trigger function to the host, with the triggers of the
+// sample events.
+func (w *world) triggered(t *testing.T) host.Function {
+	t.Helper()
+	file, err := filepath.Abs("../../events/triggers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.function("trigger", build(t, "scripts/deployed/trigger", ""), 30*time.Second, "REVEILLE_TRIGGERS="+file, "WEBHOOK_SECRET=secret")
+}
+
+func sampleEvent(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../../events/trigger-" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestAnEventOfEachKindStartsOneRun(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.triggered(t), w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
+	tests := []struct{ sample, thread, asked, response string }{
+		{"eventbridge", "customer-c-17", "order o-4711 of 129.9", `null`},
+		{"s3", "upload-in-annual-report--2026.pdf-c5af2a40fe9081dc", "in/annual report, 2026.pdf in acme-documents", `null`},
+		{"sqs", "ticket-4242", "where is my order?", `{"batchItemFailures":[]}`},
+		{"dynamodb", "stock-lamp-3", "lamp-3 is sold out", `{"batchItemFailures":[]}`},
+		{"schedule", "report", "report of 2026-11-23T07:00:00Z", `null`},
+		{"webhook", "issue-17", "The lamp flickers", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.sample, func(t *testing.T) {
+			want := []string{"user: echo: " + tt.asked, "assistant: ", fmt.Sprintf(`tool: {"text":%q}`, tt.asked), "assistant: Echo: " + tt.asked}
+			var first core.ID
+			for i := range 3 { // the third comes when its run is over
+				result, err := w.host.Invoke(t.Context(), "trigger", sampleEvent(t, tt.sample))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.TrimSpace(string(result.Payload)); tt.response != "" && got != tt.response {
+					t.Errorf("delivery %d: the function returned %s, want %s", i+1, got, tt.response)
+				}
+				if tt.sample == "webhook" {
+					checkWebhook(t, result.Payload, i > 0)
+				}
+				h := w.head(t, tt.thread)
+				switch i {
+				case 0:
+					if len(h.Pending) != 1 {
+						t.Fatalf("after the first delivery the head is %+v", h)
+					}
+					first = h.Pending[0].Run
+				case 1:
+					if len(h.Pending) != 1 || h.Pending[0].Run != first {
+						t.Errorf("after the second delivery the head is %+v", h)
+					}
+					w.finish(t, tt.thread)
+				default:
+					if h.Busy() {
+						t.Errorf("after the third delivery something is queued: %+v", h)
+					}
+				}
+			}
+			if diff := cmp.Diff(want, w.messages(t, tt.thread)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// checkWebhook fails unless the payload is a buffered 202 for thread issue-17.
+func checkWebhook(t *testing.T, payload []byte, duplicate bool) {
+	t.Helper()
+	var response struct {
+		StatusCode int
+		Body       string
+	}
+	if err := json.Unmarshal(payload, &response); err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusAccepted || !strings.Contains(response.Body, `"thread_id":"issue-17"`) || !strings.Contains(response.Body, fmt.Sprintf(`"duplicate":%v`, duplicate)) {
+		t.Errorf("response %d: %s, want duplicate %v", response.StatusCode, response.Body, duplicate)
+	}
+}
+
+// An alarm's run asks a person, who approves through the API; the alarm that comes
+// again meanwhile, and afterwards, changes nothing.
+func TestARunOfAnEventWaitsAndIsApproved(t *testing.T) {
+	const thread = "alarm-checkout-errors-0e9eef704e67512c"
+	w := newWorld(t)
+	w.run(t, w.triggered(t),
+		w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second),
+		w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second))
+	invoke := func() {
+		t.Helper()
+		if _, err := w.host.Invoke(t.Context(), "trigger", sampleEvent(t, "sns")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invoke()
+	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", Wait: time.Second}
+	for range 20 {
+		if _, err := p.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.head(t, thread).Tickets) == 1 {
+			break
+		}
+	}
+	h := w.head(t, thread)
+	if len(h.Tickets) != 1 || h.Claim.Fence != 0 {
+		t.Fatalf("no call waits: %+v", h)
+	}
+	invoke()
+	if again := w.head(t, thread); len(again.Tickets) != 1 || len(again.Pending) != 0 || len(again.Inbox) != 0 {
+		t.Errorf("the same alarm changed the thread that waits: %+v", again)
+	}
+	entries := w.entries(t, thread)
+	call := entries[len(entries)-1].Message.ToolCalls[0].ID
+	api := w.front(t, host.Front{Function: "api", Shape: host.ShapeHTTP})
+	response, err := http.Post(api+"/v1/runs/"+h.Run.ID.String()+"/decision", "application/json", strings.NewReader(fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, call)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body := readAll(t, response.Body); response.StatusCode != http.StatusAccepted {
+		t.Fatalf("status %d: %s", response.StatusCode, body)
+	}
+	w.finish(t, thread)
+	invoke()
+	want := []string{"user: approve: 5 errors in a minute", "assistant: ", `tool: {"text":"5 errors in a minute","executions":1}`, "assistant: Done: 5 errors in a minute"}
+	if diff := cmp.Diff(want, w.messages(t, thread)); diff != "" {
+		t.Error(diff)
+	}
+	if h := w.head(t, thread); h.Busy() {
+		t.Errorf("something is open or queued at the end: %+v", h)
+	}
+}
+
+// What Lambda repeats, and gives to the function's destination in the end, is an
+// invocation that failed.
+func TestAPoisonEventFailsItsInvocation(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.triggered(t))
+	tests := []struct{ name, event, want string }{
+		{"no event", `{"a":1}`, "the event has the keys a, known are an EventBridge event"},
+		{"an event without what the prompt needs", strings.Replace(string(sampleEvent(t, "eventbridge")), `"order"`, `"number"`, 1), `trigger orders: prompt: template: prompt:1:21`},
+		{"a trigger that there is none of", `{"trigger":"weekly","time":"2026-11-23T07:00:00Z"}`, `no trigger \"weekly\" of source schedule`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := w.host.Invoke(t.Context(), "trigger", []byte(tt.event))
+			var failed *host.FunctionError
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), strings.ReplaceAll(tt.want, `\"`, `"`)) {
+				t.Errorf("the invocation returned %v, want %s", err, tt.want)
+			}
+		})
+	}
+	if _, err := w.host.Invoke(t.Context(), "trigger", []byte(strings.Replace(string(sampleEvent(t, "eventbridge")), "129.9", "12", 1))); err != nil {
+		t.Errorf("an event that no trigger wants: %v", err)
+	}
+}
+
+// A queue of tickets with a redrive policy, one of whose messages no trigger can take.
+func TestAPoisonMessageGoesToTheDeadLetterQueue(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, w.triggered(t), w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
+	_, queues := clients(t)
+	create := func(name string, attributes map[string]string) string {
+		t.Helper()
+		out, err := queues.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: aws.String(w.table + name), Attributes: attributes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *out.QueueUrl
+	}
+	dead := create("-dead", nil)
+	attributes, err := queues.GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &dead, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tickets := create("-tickets", map[string]string{
+		"VisibilityTimeout": "1", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":"2"}`, attributes.Attributes["QueueArn"]),
+	})
+	const poison = `{"ticket":"13"}`
+	for _, body := range []string{poison, `{"ticket":"12","text":"hello"}`} {
+		if _, err := queues.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &tickets, MessageBody: aws.String(body)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := host.Poller{Host: w.host, Queue: transport{sqs.New(queues, tickets)}, Function: "trigger", Wait: time.Second}
+	letters := sqs.New(queues, dead)
+	for range 20 {
+		if _, err := p.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := letters.Receive(t.Context(), 10, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) == 0 {
+			continue
+		}
+		if len(got) != 1 || got[0].Body != poison {
+			t.Errorf("the dead letters are %+v", got)
+		}
+		w.finish(t, "ticket-12")
+		if diff := cmp.Diff([]string{"user: echo: hello", "assistant: ", `tool: {"text":"hello"}`, "assistant: Echo: hello"}, w.messages(t, "ticket-12")); diff != "" {
+			t.Error(diff)
+		}
+		if h := w.head(t, "ticket-13"); h.Exists() {
+			t.Errorf("the poison message has a thread: %+v", h)
+		}
+		return
+	}
+	t.Error("no dead letter came")
+}
