@@ -242,3 +242,25 @@ func TestARunThatFailedGoesOnOverHTTP(t *testing.T) {
 	check(t, do(r, "POST", "/v1/runs/"+next.Run+"/continue", ``), 409,
 		`{"error":"take up run `+next.Run+`: the thread has gone on since: allowed is the run that wrote to it last","code":"conflict"}`)
 }
+
+// Nobody takes back what is another's, nor learns that it is there.
+func TestAnothersMessageIsNotFound(t *testing.T) {
+	o := newOwned(t)
+	before := o.shape(t)
+	message := o.texts()[0].id
+	for _, caller := range [][]string{{"User", "bob"}, {"User", "ann", "Tenant", "other-tenant"}} {
+		for _, body := range []string{`{"regenerate_from":"` + message + `"}`, `{"replace_message":"` + message + `","messages":[{"role":"user","content":"hi"}]}`} {
+			check(t, do(o.real, "POST", "/v1/threads/t1/messages", body, caller...), 404,
+				`{"error":"message `+message+` of thread t1 not found","code":"not_found"}`)
+		}
+	}
+	for _, body := range []string{
+		`{"id":"t1","trigger":"regenerate-message","messages":[{"id":"` + message + `","role":"user","parts":[{"type":"text","text":"hi"}]}]}`,
+		`{"id":"t1","messageId":"` + message + `","messages":[{"id":"` + message + `","role":"user","parts":[{"type":"text","text":"hi"}]}]}`,
+	} {
+		check(t, do(o.real, "POST", "/v1/ai-sdk/chat", body, "User", "bob"), 404, `{"error":"not found","code":"not_found"}`)
+	}
+	if diff := cmp.Diff(before, o.shape(t)); diff != "" {
+		t.Errorf("the thread (-before +after):\n%s", diff)
+	}
+}
