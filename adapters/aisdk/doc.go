@@ -31,6 +31,15 @@
 // takes the place of what the run waits for. What the model says then is a message
 // of its own, whose id is the run's with the number of a step.
 //
+// A request with the trigger regenerate-message wants another answer: to what was said
+// before the assistant message that it names, or to its last message. A user message
+// that is named and sent, at the end, takes the place of the one that the thread has
+// under its id. Either takes back what the thread has from there on, interrupts what
+// runs, waits or is queued, and is answered by a run, and a message, of its own; a
+// request for approval that was taken back is 404. Such a request has no id: it is the
+// same as another that takes the same run back, as long as the run that it began is
+// queued or runs. A message that the thread does not have never arrived, and is new.
+//
 // Chunks carry only keys that version 6.0.0 of the client knows, because it
 // refuses a stream with any other. That version cannot take back what it was
 // sent: when a step is restarted, what the client saw of it stays in its copy
@@ -57,6 +66,7 @@
 // # Where to look
 //
 //   - What a request is, input or decisions: request.go and chat in handler.go.
+//   - What is said again or edited, and when it is new after all: retake.go.
 //   - Which parts decide, on what, and what a repeated request comes to: decide.go.
 //   - What an event becomes: encoder.go, of a running tool live.go; its bytes: chunk.go
 //     and frames.go.

@@ -25,6 +25,9 @@ func (h *handler) chat(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if err := req.check(); err != nil {
 		return err
 	}
+	if req.retakes() {
+		return h.retake(w, r, id, req)
+	}
 	if m, ok := req.continued(); ok {
 		return h.decide(w, r, id, req, m)
 	}

@@ -142,9 +142,6 @@ func (r request) check() error {
 	if len(r.Messages) == 0 {
 		return core.Errorf(core.CodeInvalid, "messages are empty, at least one is required")
 	}
-	if r.Trigger == "regenerate-message" {
-		return core.Errorf(core.CodeUnsupported, "trigger regenerate-message is not supported yet")
-	}
 	return nil
 }
 
@@ -170,10 +167,6 @@ func (r request) input() ([]core.Message, error) {
 	}
 	if first == len(r.Messages) {
 		return nil, core.Errorf(core.CodeInvalid, "no new message: the last of messages has role %q, want user", core.Excerpt(r.Messages[first-1].Role))
-	}
-	last := r.Messages[len(r.Messages)-1]
-	if r.MessageID != "" && r.MessageID == last.ID {
-		return nil, core.Errorf(core.CodeUnsupported, "editing a sent message is not supported yet, send a new one")
 	}
 	var input []core.Message
 	for i, m := range r.Messages[first:] {

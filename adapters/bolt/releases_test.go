@@ -16,5 +16,6 @@ var suites = runtimetest.Options{Open: func(t *testing.T, now func() time.Time) 
 func TestReleases(t *testing.T)       { suites.Releases(t) }
 func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
 func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }
+func TestFork(t *testing.T)           { suites.Fork(t) }
 func TestVisibleEarly(t *testing.T)   { suites.VisibleEarly(t) }
 func TestDecisions(t *testing.T)      { suites.Decisions(t) }

@@ -21,5 +21,6 @@ var suites = runtimetest.Options{
 func TestReleases(t *testing.T)       { suites.Releases(t) }
 func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
 func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }
+func TestFork(t *testing.T)           { suites.Fork(t) }
 func TestVisibleEarly(t *testing.T)   { suites.VisibleEarly(t) }
 func TestDecisions(t *testing.T)      { suites.Decisions(t) }

@@ -15,7 +15,8 @@ import (
 )
 
 // aRoute is a request for each route that names a thread or run: what is sent to it,
-// with THREAD, RUN, CALL and INPUT for those of a thread that waits.
+// with THREAD, RUN, CALL and INPUT for those of a thread that waits, and ASKED for the
+// input of its run.
 type aRoute struct{ pattern, method, path, body string }
 
 const threadBody = `{"messages":[{"role":"user","content":"hi"}]}`
@@ -38,6 +39,8 @@ var everyRoute = []aRoute{
 	{"POST /v1/runs", "POST", "/v1/runs", `{"threadId":"THREAD","messages":[{"role":"user","content":"hi"}]}`},
 	{"POST /v1/runs/{run}/inputs", "POST", "/v1/runs/RUN/inputs", threadBody},
 	{"POST /v1/runs/{run}/retry", "POST", "/v1/runs/RUN/retry", ""},
+	{"POST /v1/runs/{run}/continue", "POST", "/v1/runs/RUN/continue", ""},
+	{"POST /v1/threads/{thread}/fork", "POST", "/v1/threads/THREAD/fork", `{"at":"ASKED.0"}`},
 	{"POST /v1/runs/{run}/decision", "POST", "/v1/runs/RUN/decision", `{"tool_call_id":"CALL","action":"cancel"}`},
 	{"POST /v1/threads/{thread}/decision", "POST", "/v1/threads/THREAD/decision", `{"tool_call_id":"CALL","action":"cancel"}`},
 	{"POST /v1/runs/{run}/cancel", "POST", "/v1/runs/RUN/cancel", ""},
@@ -89,7 +92,7 @@ func newOwned(t *testing.T) owned {
 
 // try sends the request of a route.
 func (o owned) try(r aRoute, header ...string) *httptest.ResponseRecorder {
-	fill := strings.NewReplacer("THREAD", "t1", "RUN", o.run.ID.String(), "CALL", o.run.Tickets[0].Call.ID, "INPUT", o.input)
+	fill := strings.NewReplacer("THREAD", "t1", "RUN", o.run.ID.String(), "CALL", o.run.Tickets[0].Call.ID, "INPUT", o.input, "ASKED", o.run.Dispatch.String())
 	return do(o.real, r.method, fill.Replace(r.path), fill.Replace(r.body), header...)
 }
 
@@ -146,7 +149,7 @@ func TestEveryRouteTakesItsOwner(t *testing.T) {
 		t.Run(r.method+" "+r.path+" "+r.body, func(t *testing.T) {
 			rec := newOwned(t).try(r, "User", "ann")
 			want := "2"
-			if strings.HasSuffix(r.path, "/retry") { // it is no dead letter
+			if strings.HasSuffix(r.path, "/retry") || strings.HasSuffix(r.path, "/continue") { // it is no dead letter, nor over
 				want = "409"
 			}
 			if !strings.HasPrefix(fmt.Sprint(rec.Code), want) {

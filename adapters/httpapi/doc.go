@@ -6,6 +6,7 @@
 //	GET  /v1/threads/{id}                the thread
 //	POST /v1/threads/{id}/cancel         cancel its active run
 //	POST /v1/threads/{id}/decision       decide on a suspended call of its open run: 202
+//	POST /v1/threads/{id}/fork           a new thread, up to a message of this one: 201
 //	DELETE /v1/threads/{id}              delete it, for good: 204; its id is 410 from then on
 //	POST /v1/threads/{id}/interrupt      end what is open or queued, with or without input instead: 202
 //	GET  /v1/threads/{id}/runs/active    the open run, or null
@@ -17,6 +18,7 @@
 //	GET  /v1/runs/{id}                   the run, with the tickets that it waits for
 //	POST /v1/runs/{id}/cancel            cancel it
 //	POST /v1/runs/{id}/decision          decide on a suspended call of it: 202
+//	POST /v1/runs/{id}/continue          go on with a run that ended with an error: 202
 //	POST /v1/runs/{id}/inputs            give it more to read: 202
 //	POST /v1/runs/{id}/retry             submit the input of a dead-lettered run again: 202
 //	GET  /v1/runs/{id}/events/stream     its events from the first, then live
@@ -49,6 +51,25 @@
 // decision says. Another decision on the ticket, or another content under its
 // id, is 409; a payload that is not what the ticket asks for 400.
 //
+// Input with "regenerate_from": id says again what the thread was told in the message
+// of that id, or before it if it is an answer; it has no messages of its own. With
+// "replace_message": id its messages take the place of that one and of what was said
+// with it behind it. Whatever the thread has from there on is taken back, with its
+// state and its tickets; it is superseded, and readers pass it over. Agent and request
+// are the earlier run's unless others are given. The mode is interrupt unless another
+// is given, since what runs, waits or is queued is taken back in any case: with mode
+// queue when it is over. A message that was taken back before is 409
+// (superseded), and so is one with which no run began or that no run has begun to read
+// (conflict).
+//
+// A run that ended with an error, of whatever code, goes on at its last commit as a run
+// of its own: nothing is said again, and calls keep the results that they have. It must
+// be the run that the thread ends with, else 409; the same request again is the same
+// run. A fork, {"at": message id, "threadId"?}, has the thread's messages under their
+// ids, up to that one or, if it is a turn with calls, up to their results, and its state
+// as it was then. The fork of another message, or of another thread, under a name that
+// is taken is 409; the same again is the same, with "duplicate": true.
+//
 // Whatever starts a run takes "priority" (0 opens first, 255 last; 128 without) and
 // "available_at" (unix milliseconds) or "delay_ms", before which it does not begin, at
 // most a year ahead. They count for input that opens a run of its own; delayed input
@@ -74,7 +95,7 @@
 // with what the log does not have yet: results of a tool round that is still open,
 // and, with "pending": true, input that no step has read.
 //
-// A header Idempotency-Key makes a POST that starts a run safe to send again:
+// A header Idempotency-Key makes a POST that starts a run, or forks a thread, safe to send again:
 // the same key and body return the first run. Without a thread id the key also
 // decides the new thread's id, so that both requests meet there.
 //

@@ -45,6 +45,7 @@ func New(o Options) http.Handler {
 	a.mux.HandleFunc("GET /v1/threads/{thread}", a.Handle(a.getThread))
 	a.mux.HandleFunc("POST /v1/threads/{thread}/cancel", a.Handle(a.cancelThread))
 	a.mux.HandleFunc("POST /v1/threads/{thread}/decision", a.Handle(a.decideThread))
+	a.mux.HandleFunc("POST /v1/threads/{thread}/fork", a.Handle(a.forkThread))
 	a.mux.HandleFunc("DELETE /v1/threads/{thread}", a.Handle(a.deleteThread))
 	a.mux.HandleFunc("POST /v1/threads/{thread}/interrupt", a.Handle(a.interruptThread))
 	a.mux.HandleFunc("GET /v1/threads/{thread}/runs/active", a.Handle(a.activeRun))
@@ -58,6 +59,7 @@ func New(o Options) http.Handler {
 	a.mux.HandleFunc("POST /v1/runs/{run}/inputs", a.Handle(a.postInputs))
 	a.mux.HandleFunc("POST /v1/runs/{run}/retry", a.Handle(a.retryRun))
 	a.mux.HandleFunc("POST /v1/runs/{run}/decision", a.Handle(a.decideRun))
+	a.mux.HandleFunc("POST /v1/runs/{run}/continue", a.Handle(a.continueRun))
 	a.mux.HandleFunc("GET /v1/runs/{run}/events/stream", a.Handle(a.followRun))
 	a.mux.HandleFunc("GET /v1/approvals", a.Handle(a.getApprovals))
 	for pattern, handler := range o.Mounts { // behind serve like the routes: identity and limits hold for them

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
@@ -39,8 +41,13 @@ func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailb
 			return s, err
 		}
 	}
-	if s.Messages, err = o.messages(); err != nil {
+	if s.Retake, err = o.retake(); err != nil {
 		return s, err
+	}
+	if s.Retake == nil || o.find("messages") >= 0 {
+		if s.Messages, err = o.messages(); err != nil {
+			return s, err
+		}
 	}
 	if s.Request, err = o.request(); err != nil {
 		return s, err
@@ -81,6 +88,55 @@ func (o object) queueing(s *mailbox.Submission) error {
 	delay, _, err := o.number("delay_ms", 0, mailbox.MaxDelay.Milliseconds())
 	s.Delay = time.Duration(delay) * time.Millisecond
 	return err
+}
+
+// Fields of a request that takes something of the thread back: what was said is said
+// again, or what comes with the request stands in its place.
+var (
+	again   = []string{"regenerate_from", "regenerateFrom"}
+	instead = []string{"replace_message", "replaceMessage"}
+)
+
+// retake takes the message that a request names to take back to; nil: none. It comes
+// before the messages, which must not come with what is said again.
+func (o object) retake() (*mailbox.Retake, error) {
+	says := o.find("messages") >= 0
+	from, anew, err := o.named(again...)
+	if err != nil {
+		return nil, err
+	}
+	replaced, other, err := o.named(instead...)
+	switch {
+	case err != nil:
+		return nil, err
+	case anew && other:
+		return nil, core.Errorf(core.CodeInvalid, "%s has both %s and %s", o.at, again[0], instead[0])
+	case anew && says:
+		return nil, core.Errorf(core.CodeInvalid, "%s has both %s, which says the same again, and messages; with %s others are said", o.at, again[0], instead[0])
+	case anew:
+		return &mailbox.Retake{Message: from}, nil
+	case other && !says:
+		return nil, core.Errorf(core.CodeInvalid, "messages is required: what takes the place of the one that %s names", instead[0])
+	case other:
+		return &mailbox.Retake{Message: replaced}, nil
+	}
+	return nil, nil
+}
+
+// named takes an optional string and reports whether it is there.
+func (o object) named(names ...string) (text string, there bool, err error) {
+	there = slices.ContainsFunc(names, func(name string) bool { return o.find(name) >= 0 })
+	text, err = o.text(names...)
+	return text, there, err
+}
+
+// unknown makes the refusal of a submission say what does not exist: the thread, or in
+// it the message that is named. A thread of another's is like none.
+func unknown(err error, s mailbox.Submission) error {
+	if s.Retake != nil {
+		return protocol.Hide(err, "message", core.Excerpt(s.Retake.Message), "of thread", s.Thread.Thread)
+	}
+	return protocol.Hide(err, "thread", s.Thread.Thread)
 }
 
 // idempotencyKey returns the header's value, empty when it is absent.

@@ -17,11 +17,11 @@ func (a *api) postRun(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return err
 	}
 	if a.Buffered {
-		return protocol.Hide(a.Queue(w, r, s, eventsPath), "thread", s.Thread.Thread)
+		return unknown(a.Queue(w, r, s, eventsPath), s)
 	}
 	return a.Serve(w, r, newEncoder(resume{}, "", a.Env), func(l runtime.Listener) error {
 		_, err := a.Runtime.Stream(r.Context(), s, l)
-		return protocol.Hide(err, "thread", s.Thread.Thread)
+		return unknown(err, s)
 	})
 }
 

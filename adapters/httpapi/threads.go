@@ -16,7 +16,7 @@ func (a *api) postMessages(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
-	return protocol.Hide(a.Queue(w, r, s, nil), "thread", s.Thread.Thread)
+	return unknown(a.Queue(w, r, s, nil), s)
 }
 
 // page is the wire form of a page of messages.

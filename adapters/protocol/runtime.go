@@ -52,6 +52,15 @@ type Decider interface {
 	StreamDecisions(ctx context.Context, id core.Identity, thread string, all []mailbox.Deciding, listener runtime.Listener) ([]mailbox.Decided, error)
 }
 
+// Retaker goes on from an earlier place of a thread.
+type Retaker interface {
+	// TakeUp goes on with a run that ended with an error, and returns when the run that
+	// does so is durably queued.
+	TakeUp(ctx context.Context, id core.Identity, run core.ID) (mailbox.Receipt, error)
+	// Fork makes the thread to of another, up to the message at.
+	Fork(ctx context.Context, id core.Identity, thread, at, to string) (mailbox.Forked, error)
+}
+
 // Controller does with threads and runs what a person does beside talking.
 type Controller interface {
 	// ActiveRun reads the thread's open run; ok is false when there is none.
@@ -80,6 +89,7 @@ type Runtime interface {
 	Reader
 	Canceller
 	Decider
+	Retaker
 	Controller
 	Inbox
 }

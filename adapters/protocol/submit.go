@@ -8,17 +8,18 @@ import (
 )
 
 // Complete gives a submission, whose Thread names the thread alone, the caller's
-// tenant and user, and the default agent if it names none, and checks it. Its
-// errors have the codes invalid and, for an unknown agent, not_found.
+// tenant and user, and the default agent if it names none, and checks it. What is
+// said again without an agent is the earlier run's. Its errors have the codes invalid
+// and, for an unknown agent, not_found.
 func (o Options) Complete(s *mailbox.Submission, id core.Identity) error {
 	s.Thread.Tenant, s.User = id.Tenant, id.User
-	if s.AgentID == "" {
+	if s.AgentID == "" && s.Retake == nil {
 		s.AgentID = o.DefaultAgent
 	}
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if !o.Runtime.HasAgent(s.AgentID) {
+	if s.AgentID != "" && !o.Runtime.HasAgent(s.AgentID) {
 		return core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
 	}
 	return nil

@@ -54,6 +54,9 @@
 //   - The loop that every write goes through, and what a refusal or a lost response
 //     means in it: commit.run and commit.stand in commit.go.
 //   - What input does to a thread as it stands: submission.change in submit.go.
+//   - Which input a message names that is to be said again, and which key makes that one
+//     request: retake.go. What is forked, and what goes on behind a failure: fork.go and
+//     takeup.go.
 //   - Whether an earlier try was accepted, and who reads or read its input: accepted,
 //     read and ended in status.go.
 //   - Which call a decision is on: deciding.find in decide.go; recall.go for one whose

@@ -76,7 +76,8 @@ func bodyHash(s Submission) (string, error) {
 		At       int64           `json:",omitempty"`
 		Delay    time.Duration   `json:",omitempty"`
 		Into     core.ID         `json:",omitzero"`
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into})
+		Retake   string          `json:",omitempty"` // where the Key does not say it
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into, s.Retake.named()})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

@@ -88,6 +88,16 @@ type Submission struct {
 	// input is queued: the run takes back what would be behind it. 0: nothing. It
 	// counts only for input that opens a run.
 	Supersede uint64
+	// Retake names instead, by a message's id, the input that the run says again or
+	// replaces. Without Messages it says the same again; else they take the place of the
+	// message and of all that was said with it behind it. AgentID and Request may be
+	// empty: they are the earlier run's then. An empty Mode is [ModeInterrupt], since
+	// whatever is open or queued would be taken back as soon as it is over; a run that
+	// waits is never gone on with. A message that the thread does not have is
+	// core.CodeNotFound; one that was superseded before core.CodeSuperseded; one that
+	// is not of the input with which a run began, or that no run has begun to read,
+	// core.CodeConflict. nil: nothing.
+	Retake *Retake
 	// Parent is told when the run is over; see [Parent]. nil: nobody is. Such input
 	// always opens a run of its own, so that it can only be queued.
 	Parent *Parent
@@ -129,11 +139,18 @@ func (s Submission) Check() error {
 			return err
 		}
 	}
-	if s.AgentID == "" {
+	if s.Retake != nil {
+		if err := s.Retake.check(s); err != nil {
+			return err
+		}
+	}
+	if s.AgentID == "" && s.Retake == nil {
 		return core.Errorf(core.CodeInvalid, "agent id is empty")
 	}
-	if err := checkMessages(s.Messages); err != nil {
-		return err
+	if s.Retake == nil || s.Messages != nil {
+		if err := checkMessages(s.Messages); err != nil {
+			return err
+		}
 	}
 	if err := checkRequest(s.Request); err != nil {
 		return err

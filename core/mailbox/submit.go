@@ -35,12 +35,17 @@ type submission struct {
 	Submission
 	inline        bool
 	run, dispatch core.ID
-	at            int64  // when the run may begin; 0: at once
-	body          string // hash, when there is a Key
-	known         bool   // an earlier try has stored the Key with these ids
+	at            int64      // when the run may begin; 0: at once
+	body          string     // hash, when there is a Key
+	known         bool       // an earlier try has stored the Key with these ids
+	asked         Submission // as it was given; what it takes back may complete it
+	taken         *taken     // what it takes back, when it was looked up
 }
 
 func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Receipt, thread.Head, error) {
+	if sub.Retake != nil && sub.Mode == "" {
+		sub.Mode = ModeInterrupt
+	}
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
@@ -48,7 +53,10 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), at: at}
+	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), at: at, asked: sub}
+	if err := u.keyed(ctx); err != nil {
+		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
+	}
 	head, err := u.look(ctx)
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
@@ -138,12 +146,19 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 			return receipt, head, nil
 		}
 	}
+	if err := u.anew(ctx, head); err != nil {
+		return Receipt{}, head, err
+	}
 	if err := u.checkSupersede(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
-	record, err := u.inputRecord(thread.Queued{
+	in := thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
-	}, 0)
+	}
+	if u.taken != nil {
+		in.Retakes = u.taken.run
+	}
+	record, err := u.inputRecord(in, 0)
 	if err != nil {
 		return Receipt{}, head, err
 	}
@@ -176,7 +191,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 // begins; only whether it was superseded meanwhile.
 func (u *submission) checkSupersede(ctx context.Context, head thread.Head) error {
 	at := u.Supersede
-	if at == 0 {
+	if at == 0 || u.taken != nil { // what a message led to is such a place
 		return nil
 	}
 	refused := core.Errorf(core.CodeInvalid, "supersede: no run's input begins at sequence %d, allowed is the first message of one, of the %d records that thread %s has",
@@ -261,11 +276,12 @@ func (u *submission) change(head thread.Head) thread.Change {
 	reads := u.at == 0 && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
 	// A run that waits gets what a person says in every mode but reject and interrupt,
 	// since it is the reply to what the run asked. What is internal is none: it queues.
+	// Neither is what takes the run back.
 	switch {
 	case u.Mode == ModeInterrupt && (head.Busy() || !u.inline):
 		return thread.Interrupt{Owner: u.User, Enqueue: &e}
 	case u.Mode == ModeSteer && reads,
-		u.Mode != ModeReject && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
+		u.Mode != ModeReject && u.Retake == nil && u.Origin != core.OriginInternal && reads && head.Run.Status == thread.Waiting:
 		return thread.Input{ID: u.dispatch, Kind: thread.InboxPerson, Owner: u.User, Dedupe: key}
 	case u.inline:
 		return thread.EnqueueAndClaim{Enqueue: e, Worker: u.worker, Lease: u.lease.Milliseconds()}

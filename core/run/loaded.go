@@ -148,7 +148,7 @@ func (l *loaded) recall(ctx context.Context) error {
 		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
 		Dispatch: l.head.Run.Dispatch, FirstSeq: l.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: l.at,
 	}
-	l.record.Request = input.Request
+	l.record.Request, l.record.Resolution = input.Request, input.Resolution
 	l.input = &input
 	return nil
 }
@@ -266,7 +266,10 @@ func (l *loaded) readOpening(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if l.opening = entries[0].Message; l.opening != nil {
+		if m := entries[0].Message; m != nil {
+			if m.Role == core.RoleUser { // a run that takes another up was asked nothing
+				l.opening = m
+			}
 			break
 		}
 	}

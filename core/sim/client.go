@@ -63,7 +63,7 @@ func (w *World) responseLost() bool { return w.now < w.stop && w.Faults > 0 && w
 // not try again.
 func refused(err error) bool {
 	switch core.CodeOf(err) {
-	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid:
+	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid, core.CodeSuperseded:
 		return true
 	}
 	return false
@@ -86,6 +86,9 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 	s := mailbox.Submission{
 		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
 		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
+	}
+	if in.retakes != "" {
+		s.Supersede, s.Retake = 0, &mailbox.Retake{Message: in.retakes}
 	}
 	if in.event {
 		in.tries++
@@ -129,7 +132,10 @@ func (w *World) newcomer(th *threadState, k int) {
 	}
 	in := th.newInput(mode, w.anyAgent())
 	if mode == mailbox.ModeQueue && !w.innocent() && w.random.chance(0.3) {
-		in.supersede = th.taken()
+		if in.supersede = th.taken(); in.supersede > 0 && w.Seed%2 == 0 { // by its message, in every other world
+			in.retakes = th.entries[in.supersede-1].Message.ID
+			w.Stats.Retakes++
+		}
 	}
 	inline := !w.Local && w.random.chance(0.2)
 	if in.inline = inline; inline {

@@ -73,6 +73,9 @@ type input struct {
 	id     core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.
 	supersede uint64
+	// retakes is the id of the message there, where the client names that; empty: it
+	// names the sequence.
+	retakes string
 }
 
 func newThreadState(w *World, i int, p *partition) *threadState {

@@ -18,6 +18,13 @@ type Queued struct {
 	// Supersede is the sequence from which the run takes the log back before it
 	// begins; 0: nothing. It does not count for input that comes to an inbox.
 	Supersede uint64 `json:"supersede,omitempty"`
+	// Retakes is the run whose input is said again or replaced, where the client named
+	// it by a message.
+	Retakes core.ID `json:"retakes,omitzero"`
+	// TakesUp is the run that ended with an error and that this one goes on with: it
+	// says nothing of its own, and begins with that run's Resolution.
+	TakesUp    core.ID `json:"takes_up,omitzero"`
+	Resolution string  `json:"resolution,omitempty"`
 	// Request is what the caller sent along, JSON. It does not count for input that
 	// comes to an inbox: a run has the request that it was started with.
 	Request json.RawMessage `json:"request,omitempty"`

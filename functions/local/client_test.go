@@ -116,3 +116,49 @@ func decided(client string) map[string]string {
 		"unanswered": outcome(2, "input-available", unanswered, unanswered, `"The call of ask_user was denied."`),
 	}
 }
+
+// TestAISDKClientRegeneratesAndEdits asks for other answers and edits sent messages with
+// the npm packages, against the whole host: what the client has and what is stored are
+// the same after each, under the same ids.
+func TestAISDKClientRegeneratesAndEdits(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	const want = `{
+		"regenerated": {
+			"different": 4,
+			"both": ["user: echo: one", "assistant: Echo: one", "user: echo: two", "assistant: Echo: two"],
+			"one": ["user: echo: one", "assistant: Echo: one"],
+			"shown": 4
+		},
+		"edited": {
+			"newest": ["user: echo: one", "assistant: Echo: one", "user: echo: other", "assistant: Echo: other"],
+			"again": ["user: echo: one", "assistant: Echo: one", "user: echo: other", "assistant: Echo: other"],
+			"oldest": ["user: echo: anew", "assistant: Echo: anew", "user: echo: on", "assistant: Echo: on"],
+			"kept": true
+		},
+		"waiting": {
+			"late": {"status": 404, "code": "not_found"},
+			"later": {"status": 404, "code": "not_found"},
+			"ran": 1,
+			"approved": ["user: approve: superseded X", "assistant: Done: superseded X"],
+			"edited": ["user: echo: instead", "assistant: Echo: instead"]
+		},
+		"stopped": {"messages": ["user: echo: quick", "assistant: Echo: quick"], "kept": true},
+		"doubled": {"messages": ["user: slow: 5", "assistant: w1 w2 w3 w4 w5"], "added": 3},
+		"unheard": {"reported": ["no network"], "messages": ["user: echo: heard", "assistant: Echo: heard"]},
+		"corrected": {"reported": ["no network"], "messages": ["user: echo: corrected", "assistant: Echo: corrected"]}
+	}`
+	for _, name := range clients {
+		t.Run(name, func(t *testing.T) {
+			var got, wanted any
+			if err := json.Unmarshal(node(t, "regenerate.mjs", url, name), &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wanted, got); diff != "" {
+				t.Errorf("what the client and the store have (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -14,5 +14,6 @@ var options = runtimetest.Options{Open: func(*testing.T, func() time.Time) store
 func TestReleases(t *testing.T)       { options.Releases(t) }
 func TestSuperseded(t *testing.T)     { options.Superseded(t) }
 func TestSupersededPage(t *testing.T) { options.SupersededPage(t) }
+func TestFork(t *testing.T)           { options.Fork(t) }
 func TestVisibleEarly(t *testing.T)   { options.VisibleEarly(t) }
 func TestDecisions(t *testing.T)      { options.Decisions(t) }

@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// continueRun goes on with a run that ended with an error. It never streams: the 202
+// says which run goes on, and where its stream is.
+func (a *api) continueRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	runID, err := runOf(r)
+	if err != nil {
+		return err
+	}
+	if err := emptyBody(r); err != nil {
+		return err
+	}
+	receipt, err := a.Runtime.TakeUp(r.Context(), id, runID)
+	if err != nil {
+		return protocol.Hide(err, "run", runID.String())
+	}
+	protocol.JSON(w, http.StatusAccepted, protocol.Accepted{
+		Status: "queued", ThreadID: receipt.ThreadID, RunID: receipt.RunID, DispatchID: receipt.DispatchID, StreamURL: a.StreamURL + eventsPath(receipt),
+	})
+	return nil
+}
+
+// emptyBody refuses a body that says something: nothing of it would count.
+func emptyBody(r *http.Request) error {
+	if read, ok := r.Body.(*whole); !ok || len(read.text) == 0 {
+		return nil
+	}
+	o, err := readObject(r)
+	if err != nil {
+		return err
+	}
+	return o.end()
+}
+
+// forked is the body of a 201 for a thread that was made of another.
+type forked struct {
+	ThreadID   string `json:"thread_id"`
+	ForkedFrom string `json:"forked_from"`
+	At         string `json:"at"`
+	Messages   uint64 `json:"messages"`
+	Duplicate  bool   `json:"duplicate"`
+}
+
+// forkThread makes a thread of another up to a message. Without a name it is new, or
+// the Idempotency-Key's.
+func (a *api) forkThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(r)
+	if err != nil {
+		return err
+	}
+	at, found, err := o.named("at")
+	if err != nil {
+		return err
+	}
+	if !found {
+		return core.Errorf(core.CodeInvalid, "at is required: the id of the last message that the fork has")
+	}
+	to, named, err := o.named("threadId", "thread_id")
+	if err != nil {
+		return err
+	}
+	if err := o.end(); err != nil {
+		return err
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	if !named {
+		to = a.newThread(id, key)
+	}
+	made, err := a.Runtime.Fork(r.Context(), id, thread, at, to)
+	if err != nil {
+		return err
+	}
+	protocol.JSON(w, http.StatusCreated, forked{ThreadID: made.ThreadID, ForkedFrom: thread, At: at, Messages: made.Messages, Duplicate: made.Duplicate})
+	return nil
+}

@@ -1,0 +1,187 @@
+package run_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// A run that ended with an error goes on where its last commit left it, as a run of its
+// own: the model is shown what was said and done, once, and the state of then.
+func TestARunThatFailedIsTakenUpAtItsLastCommit(t *testing.T) {
+	failure := []model.Delta{{Text: "broken pipe"}}
+	tests := []struct {
+		name    string
+		answers [][]model.Delta
+		lost    int // claims of the first run that bring nothing
+		log     []string
+		shown   string // to the run that goes on
+		saw     string
+		end     string
+	}{
+		{
+			name: "before its first commit", answers: [][]model.Delta{failure, text("ok")},
+			log: []string{"user: hi", "assistant: ok", "state"}, shown: "[hi]", saw: "step 1, revision 1: in_thread 1",
+			end: `done 1 {"type":"natural_end"} "ok"`,
+		},
+		{
+			name: "behind a round", answers: [][]model.Delta{calls("echo", `{"text":"a"}`), failure, calls("echo", `{"text":"b"}`), text("ok")},
+			log: []string{
+				"user: hi", `assistant: [echo {"text":"a"}]`, `tool: {"text":"a"}`, "state",
+				`assistant: [echo {"text":"b"}]`, `tool: {"text":"b"}`, "state", "assistant: ok", "state",
+			},
+			shown: `[hi  {"text":"a"}]`, saw: "step 1, revision 4: in_thread 4", end: `done 2 {"type":"natural_end"} "ok"`,
+		},
+		{
+			name: "dead-lettered", answers: [][]model.Delta{text("ok")}, lost: 5,
+			log: []string{"user: hi", "assistant: ok", "state"}, shown: "[hi]", saw: "step 1, revision 1: in_thread 1",
+			end: `done 1 {"type":"natural_end"} "ok"`,
+		},
+	}
+	for _, tt := range tests {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", restart ", restart), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var saw, shown []string
+					says := inOrder(tt.answers...)
+					o := options{
+						plugins: []plugin.Plugin{counters(&saw, inThread)},
+						model: modelFunc(func(ctx context.Context, r model.Request) iterator {
+							var texts []string
+							for _, m := range r.Messages {
+								texts = append(texts, m.Text())
+							}
+							shown = append(shown, fmt.Sprint(texts))
+							return says(ctx, r)
+						}),
+					}
+					w := newWorld(t, o)
+					failed, err := w.box.Submit(t.Context(), mailbox.Submission{
+						Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "hi")}, Request: json.RawMessage(`{"plan":"gold"}`),
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for range tt.lost {
+						w.take(t, key)
+						w.reclaim(t)
+					}
+					w.finish(t, key, nil)
+					if got := w.end(t, key, failed); !strings.HasPrefix(got, "done") || !strings.Contains(got, `"type":"error"`) {
+						t.Fatalf("the first run is %s, want an error", got)
+					}
+					before, sawBefore := len(shown), len(saw)
+					if restart {
+						w.stepper = w.other(t, o)
+					}
+					receipt, err := w.box.TakeUp(t.Context(), key, "", failed.RunID)
+					if err != nil {
+						t.Fatal(err)
+					}
+					again, err := w.box.TakeUp(t.Context(), key, "", failed.RunID)
+					if err != nil || again.RunID != receipt.RunID || !again.Duplicate || receipt.Duplicate {
+						t.Errorf("taken up again: %+v, %v; want the run of %+v", again, err, receipt)
+					}
+					queued, err := thread.Records{}.DecodeQueued(w.record(t, store.InputName(receipt.DispatchID, 0)).Payload)
+					if err != nil {
+						t.Fatal(err)
+					}
+					first, _, err := w.box.Run(t.Context(), key, w.head(t, key), failed.RunID, failed.DispatchID)
+					if err != nil || queued.Resolution != first.Resolution || first.Resolution == "" ||
+						queued.TakesUp != failed.RunID || string(queued.Request) != `{"plan":"gold"}` || queued.AgentID != "demo" {
+						t.Errorf("it is queued as %+v, %v; the run that failed was pinned to %q", queued, err, first.Resolution)
+					}
+					w.finish(t, key, nil)
+					if diff := cmp.Diff(tt.log, w.log(t, key)); diff != "" {
+						t.Errorf("log (-want +got):\n%s", diff)
+					}
+					if got := shown[before]; got != tt.shown {
+						t.Errorf("the model was shown %s, want %s", got, tt.shown)
+					}
+					if got := saw[sawBefore]; got != tt.saw {
+						t.Errorf("hooks saw %s, want %s", got, tt.saw)
+					}
+					if got := w.end(t, key, receipt); got != tt.end {
+						t.Errorf("the run that goes on is %s, want %s", got, tt.end)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestOnlyTheLastRunAndAnErrorCanBeTakenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failure := []model.Delta{{Text: "broken pipe"}}
+		w := newWorld(t, options{model: inOrder(text("ok"), failure, failure, text("on"), text("then"))})
+		refused := func(run core.ID, code core.Code, want string) {
+			t.Helper()
+			if _, err := w.box.TakeUp(t.Context(), key, "", run); core.CodeOf(err) != code || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("taken up: %v, want %s %s", err, code, want)
+			}
+		}
+		say := func(text string) core.ID {
+			t.Helper()
+			receipt := w.submit(t, key, text, mailbox.ModeQueue)
+			w.finish(t, key, nil)
+			return receipt.RunID
+		}
+		refused(core.ID{9}, core.CodeNotFound, "not found")
+		refused(say("one"), core.CodeConflict, `it ended with "natural_end": allowed is one that ended with "error"`)
+		earlier, failed := say("two"), say("three")
+		refused(earlier, core.CodeConflict, "allowed is the run that wrote to it last")
+		queued := w.submit(t, key, "four", mailbox.ModeQueue)
+		refused(queued.RunID, core.CodeBusy, "")
+		refused(failed, core.CodeBusy, "")
+		if _, err := w.box.Cancel(t.Context(), key, queued.RunID); err != nil {
+			t.Fatal(err)
+		}
+		// One that was cancelled before it began can be taken up again.
+		first, err := w.box.TakeUp(t.Context(), key, "", failed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.box.Cancel(t.Context(), key, first.RunID); err != nil {
+			t.Fatal(err)
+		}
+		second, err := w.box.TakeUp(t.Context(), key, "", failed)
+		if err != nil || second.Duplicate || second.RunID == first.RunID {
+			t.Fatalf("taken up again: %+v, %v", second, err)
+		}
+		w.finish(t, key, nil)
+		if diff := cmp.Diff([]string{"user: one", "assistant: ok", "user: two", "user: three", "assistant: on"}, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		// Its answer is taken back to the input that it goes on with.
+		if _, err := w.box.Submit(t.Context(), mailbox.Submission{Thread: key, Retake: &mailbox.Retake{Message: second.RunID.String() + ".1"}}); err != nil {
+			t.Fatal(err)
+		}
+		w.finish(t, key, nil)
+		want := []string{"user: one", "assistant: ok", "user: two", "user: three", "assistant: on", "state", "user: three", "assistant: then"}
+		if diff := cmp.Diff(want, w.log(t, key)); diff != "" {
+			t.Errorf("log after that (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// inOrder is a model whose nth inference says the nth list of deltas, as replies has
+// them.
+func inOrder(turns ...[]model.Delta) modelFunc {
+	return func(ctx context.Context, _ model.Request) iterator {
+		next := turns[0]
+		turns = turns[1:]
+		return replies(next)(ctx, model.Request{})
+	}
+}

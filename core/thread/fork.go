@@ -1,0 +1,35 @@
+package thread
+
+import "github.com/reveille-run/reveille/core"
+
+// Fork makes a thread of the first log records of another. They were stored under
+// [ForkFence], with whatever takes some of them back.
+type Fork struct {
+	Owner      string // of the other thread
+	Seq        uint64 // of the last record
+	Supersedes uint64 // the newest of them that supersedes others; 0: none does
+	Schema     uint16 // the highest that one of them may have
+}
+
+// ForkFence is the fence of the log records that a fork begins with; its claims have
+// higher ones.
+const ForkFence = 1
+
+// ErrExists refuses to fork into a thread that is there already.
+var ErrExists = core.Errorf(core.CodeConflict, "it exists already: a fork is a new thread")
+
+func (c Fork) apply(h *Head, t Transition) (Result, error) {
+	switch {
+	case h.Exists():
+		return Result{}, ErrExists
+	case len(c.Owner) > core.MaxNameLength:
+		return Result{}, invalid("fork: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	case c.Seq == 0 || c.Seq > MaxSeq || c.Supersedes >= c.Seq:
+		return Result{}, invalid("fork: %d records of which the one at %d supersedes others", c.Seq, c.Supersedes)
+	}
+	if err := h.adopt(t, c.Schema); err != nil {
+		return Result{}, err
+	}
+	h.Owner, h.Seq, h.Supersedes, h.Fence = c.Owner, c.Seq, c.Supersedes, ForkFence
+	return Result{}, nil
+}
