@@ -1,0 +1,2 @@
+// Package simtest (being written).
+package simtest

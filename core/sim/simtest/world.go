@@ -1,0 +1,494 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Times of a world, by its clock.
+const (
+	lease      = 30 * time.Second
+	visibility = 40 * time.Second // until a message whose worker is gone comes again
+	pauseFor   = 90 * time.Second
+	sweepEvery = time.Minute
+	patience   = 30 * time.Minute // for everything to be over
+	answer     = 29 * time.Second // a person waits for, before trying again
+	again      = 5 * time.Second
+)
+
+// base is when every world begins, by the clock that the runtime sees. It is when
+// bubbles begin.
+var base = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var (
+	key      = core.ThreadKey{Tenant: "simtest", Thread: "thread"}
+	identity = core.Identity{Tenant: "simtest", User: "person"}
+)
+
+// world is one simulated world: one scenario with at most a few faults.
+type world struct {
+	scenario Scenario
+	parts    func() (agent.Parts, error)
+	strikes  []strike
+	shift    time.Duration // of the clock that parts read by themselves
+	seed     uint64
+
+	store *memory.Store
+	over  chan struct{} // closed at the end
+
+	mu        sync.Mutex // guards what follows
+	begin     time.Time
+	processes int
+	workers   *process
+	clients   *process
+	counts    map[env.Point][2]int // passings, by side
+	sites     []site               // in order
+	struck    int                  // of strikes
+	takeovers int                  // processes that came after another one
+	thaws     time.Time            // when the last process that stands still goes on
+	turns     time.Time
+	busy      int           // deliveries under way
+	moved     chan struct{} // closed with the next news
+	repeat    bool          // the request that was just responded to is made again
+	begun     map[string]chan struct{}
+	problems  []string
+	watched
+}
+
+func newWorld(s Scenario, parts func() (agent.Parts, error), strikes ...strike) *world {
+	return &world{
+		scenario: s, parts: parts, strikes: strikes, seed: 1, store: memory.New(),
+		counts: map[env.Point][2]int{}, begun: map[string]chan struct{}{}, watched: newWatched(),
+	}
+}
+
+// play runs the world in a bubble of its own, and returns what it came to.
+func (w *world) play(t *testing.T) outcome {
+	var out outcome
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(w.shift) // nobody is there: it takes no time
+		w.over, w.moved, w.begin = make(chan struct{}), make(chan struct{}), time.Now()
+		ctx := context.WithoutCancel(t.Context())
+		system := env.System()
+		system.Start(w.sweeps)
+		w.live(ctx)
+		out = w.outcome(ctx)
+		w.mu.Lock()
+		close(w.over)
+		w.mu.Unlock()
+	})
+	return out
+}
+
+// live lets the person act, and waits until nothing moves any more.
+func (w *world) live(ctx context.Context) {
+	for i, act := range w.scenario.Person {
+		if !w.perform(ctx, i, act) {
+			return
+		}
+	}
+	if !w.await("the end of everything", w.rests) {
+		return
+	}
+	w.mu.Lock()
+	late := time.Until(w.thaws)
+	w.mu.Unlock()
+	if late > 0 {
+		w.pause(late + time.Second)
+	}
+	w.await("the end of everything, after a pause", w.rests)
+}
+
+// rests reports whether nothing is to be done on the thread, and nobody is at it.
+func (w *world) rests(head thread.Head) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return head.DueAt == 0 && w.busy == 0
+}
+
+// await waits until the thread is as wanted.
+func (w *world) await(what string, wanted func(thread.Head) bool) bool {
+	limit := time.Now().Add(patience)
+	for {
+		w.mu.Lock()
+		moved := w.moved
+		w.mu.Unlock()
+		head, err := w.store.Head(context.Background(), key)
+		if err != nil {
+			w.problem("read the head: %v", err)
+			return false
+		}
+		if wanted(head) {
+			return true
+		}
+		timer := time.NewTimer(time.Until(limit))
+		select {
+		case <-moved:
+			timer.Stop()
+		case <-timer.C:
+			w.problem("%s has not come within %s: the run has the status %d, its cursor is %d", what, patience, head.Run.Status, head.Run.Cursor)
+			return false
+		}
+	}
+}
+
+// tell wakes those who await something.
+func (w *world) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.moved)
+	w.moved = make(chan struct{})
+}
+
+func (w *world) problem(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.problems = append(w.problems, fmt.Sprintf(format, args...))
+}
+
+// now is the clock that the runtime sees.
+func (w *world) now() time.Time { return base.Add(time.Since(w.begin)) }
+
+func (w *world) ended() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits, at most until the end of the world.
+func (w *world) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.over:
+	}
+}
+
+func (w *world) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-w.over:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// turn is how long a new goroutine waits, so that each begins at an instant of its
+// own: the clock comes to it when all others wait.
+func (w *world) turn() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if !w.turns.After(now) {
+		w.turns = now
+	}
+	w.turns = w.turns.Add(1)
+	return w.turns.Sub(now)
+}
+
+func (w *world) stopped(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.thaws = time.Now().Add(d)
+}
+
+// passed counts the passing of a point and returns the fault that strikes there.
+func (w *world) passed(point env.Point, side env.Side) Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	count := w.counts[point]
+	at := 0
+	if side == env.After {
+		at = 1
+	}
+	count[at]++
+	w.counts[point] = count
+	here := site{point, count[at]}
+	if side == env.Before {
+		w.sites = append(w.sites, here)
+	}
+	if w.struck < len(w.strikes) {
+		if s := w.strikes[w.struck]; s.site == here && s.at(side) {
+			w.struck++
+			if s.fault == Duplicate && point == env.PointRespond {
+				w.repeat = true
+				return ""
+			}
+			return s.fault
+		}
+	}
+	return ""
+}
+
+// worker returns the process that takes messages, another one when it is gone.
+func (w *world) worker() *process { return w.one(&w.workers, "worker") }
+
+// client returns the process that takes requests.
+func (w *world) client() *process { return w.one(&w.clients, "api") }
+
+func (w *world) one(of **process, role string) *process {
+	w.mu.Lock()
+	p := *of
+	w.mu.Unlock()
+	if p != nil && p.works() {
+		return p
+	}
+	next := w.newProcess(role)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p != nil {
+		w.takeovers++
+	}
+	*of = next
+	return next
+}
+
+// send puts a message into the queue.
+func (w *world) send(hint core.WakeUp, delay time.Duration) {
+	delay += w.turn()
+	env.System().Start(func() {
+		w.pause(delay)
+		for try := 1; try <= 5 && !w.ended() && !w.deliver(hint); try++ {
+		}
+	})
+}
+
+// deliver gives a message to a worker, and reports whether it was deleted. One that was
+// not comes again.
+func (w *world) deliver(hint core.WakeUp) (deleted bool) {
+	w.working(1)
+	p, done, came, gone := w.worker(), make(chan bool, 1), time.Now(), make(chan struct{})
+	system := env.System()
+	system.Start(func() {
+		defer close(gone)
+		p.reach(env.PointReceive, env.Before)
+		if p.disarm() == Duplicate {
+			w.send(hint, 0)
+		}
+		p.reach(env.PointReceive, env.After)
+		err := p.runtime.WorkLocal(context.Background(), hint)
+		p.gate()
+		p.reach(env.PointDeleteMessage, env.Before)
+		done <- err == nil
+		p.reach(env.PointDeleteMessage, env.After)
+	})
+	system.Start(func() { // whether the message is deleted or not: somebody is at it until then
+		select {
+		case <-gone:
+		case <-p.dead:
+		case <-w.over:
+		}
+		w.working(-1)
+	})
+	timer := time.NewTimer(visibility)
+	defer timer.Stop()
+	select {
+	case deleted = <-done:
+		if !deleted {
+			w.pause(time.Second)
+		}
+	case <-p.dead:
+		select {
+		case deleted = <-done: // it died behind that
+		default:
+			w.pause(time.Until(came.Add(visibility)))
+		}
+	case <-timer.C:
+	case <-w.over:
+	}
+	return deleted
+}
+
+// working counts deliveries.
+func (w *world) working(n int) {
+	w.mu.Lock()
+	w.busy += n
+	w.mu.Unlock()
+	if n < 0 && !w.ended() {
+		w.tell()
+	}
+}
+
+// sweeps is the sweep's schedule.
+func (w *world) sweeps() {
+	for w.pause(sweepEvery); !w.ended(); w.pause(sweepEvery) {
+		p, done := w.worker(), make(chan struct{})
+		wait := w.turn()
+		env.System().Start(func() {
+			w.pause(wait)
+			p.gate()
+			_, _ = p.runtime.Sweep(context.Background()) // the next one comes in a minute
+			close(done)
+		})
+		select {
+		case <-done:
+		case <-p.dead:
+		case <-w.over:
+		}
+	}
+}
+
+// perform lets the person act, as often as it takes to get a response.
+func (w *world) perform(ctx context.Context, i int, act Act) bool {
+	if !w.due(act) {
+		return false
+	}
+	request := w.request(i, act)
+	for try := 0; try < 10; try++ {
+		over, err := w.ask(ctx, try, request)
+		switch {
+		case err != nil:
+			w.problem("act %d of the person: %v", i+1, err)
+			return false
+		case !over:
+			w.pause(again)
+			continue
+		}
+		w.mu.Lock()
+		repeat := w.repeat
+		w.repeat = false
+		w.mu.Unlock()
+		if !repeat {
+			return true
+		}
+	}
+	w.problem("act %d of the person has no response", i+1)
+	return false
+}
+
+// due waits until the act can be done.
+func (w *world) due(act Act) bool {
+	if act.while == "" {
+		return w.await("the time for the person's next act", w.rests)
+	}
+	select {
+	case <-w.beginning(act.while):
+		return true
+	case <-time.After(patience):
+		w.problem("no call of the tool %q has begun within %s", act.while, patience)
+		return false
+	}
+}
+
+// ask makes a request once. over says that there was a response; the error is one
+// that no other try would be without.
+func (w *world) ask(ctx context.Context, try int, request func(context.Context, *process, int) (bool, error)) (over bool, failure error) {
+	type response struct {
+		over bool
+		err  error
+	}
+	p, done := w.client(), make(chan response, 1)
+	wait := w.turn()
+	env.System().Start(func() {
+		w.pause(wait)
+		p.gate()
+		over, err := request(ctx, p, try)
+		p.gate()
+		p.reach(env.PointRespond, env.Before)
+		done <- response{over, err}
+		p.reach(env.PointRespond, env.After)
+	})
+	timer := time.NewTimer(answer)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.over, r.err
+	case <-p.dead:
+		select {
+		case r := <-done:
+			return r.over, r.err
+		default:
+			return false, nil
+		}
+	case <-timer.C:
+		return false, nil
+	}
+}
+
+// request is what the person asks for, the same with each try.
+func (w *world) request(i int, act Act) func(ctx context.Context, p *process, try int) (over bool, err error) {
+	name := fmt.Sprint("act-", i+1)
+	switch act.kind {
+	case actCancel:
+		return func(ctx context.Context, p *process, try int) (bool, error) {
+			_, err := p.runtime.CancelThread(ctx, identity, key.Thread)
+			if try > 0 && core.CodeOf(err) == core.CodeNotFound { // it has ended by now
+				err = nil
+			}
+			return settled(err)
+		}
+	case actDecide, actDeny:
+		return w.decision(name, act)
+	}
+	mode := map[actKind]mailbox.Mode{actSay: mailbox.ModeQueue, actSteer: mailbox.ModeSteer, actInterrupt: mailbox.ModeInterrupt}[act.kind]
+	return func(ctx context.Context, p *process, _ int) (bool, error) {
+		agentID := w.scenario.Agent
+		if agentID == "" {
+			agentID = p.runtime.DefaultAgent()
+		}
+		_, err := p.runtime.Submit(ctx, mailbox.Submission{
+			Thread: key, User: identity.User, AgentID: agentID, Mode: mode, Key: name,
+			Messages: []core.Message{core.UserMessage(name, act.text)},
+		})
+		return settled(err)
+	}
+}
+
+// settled reports whether a response is one, and not the host's failure.
+func settled(err error) (bool, error) {
+	switch core.CodeOf(err) {
+	case core.CodeUnavailable, core.CodeThrottled, core.CodeInternal:
+		return err == nil, nil
+	}
+	return true, err
+}
+
+// decision decides about the first ticket that is open when it is first tried.
+func (w *world) decision(name string, act Act) func(ctx context.Context, p *process, try int) (bool, error) {
+	target, run := "", core.ID{}
+	return func(ctx context.Context, p *process, _ int) (bool, error) {
+		if target == "" {
+			head, err := w.store.Head(ctx, key)
+			if err != nil {
+				return false, err
+			}
+			found, err := p.runtime.ReadRun(ctx, identity, head.Run.ID)
+			if err != nil {
+				return settled(err)
+			}
+			for _, ticket := range found.Tickets {
+				if ticket.Decision == nil && target == "" {
+					target, run = ticket.Suspension.ID, head.Run.ID
+				}
+			}
+			if target == "" {
+				return true, core.Errorf(core.CodeNotFound, "no call waits for a decision")
+			}
+		}
+		d := core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload}
+		if act.kind == actDeny {
+			d.Action, d.Reason = core.DecisionCancel, act.text
+		}
+		_, err := p.runtime.Decide(ctx, identity, run, mailbox.Deciding{Target: target, Decision: d})
+		return settled(err)
+	}
+}
