@@ -19,6 +19,8 @@ type Scenario struct {
 	Varies bool
 	// Check returns what is wrong with the end of a world; nil: nothing is asked.
 	Check func(e Ended) error
+
+	poison string // the tool whose calls end the process that runs them
 }
 
 // Ended is what a world came to.

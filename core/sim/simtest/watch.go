@@ -226,6 +226,10 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 		close(began)
 	}
 	w.mu.Unlock()
+	if w.scenario.poison == call.Name {
+		p.die()
+		p.gate()
+	}
 	keyed := func() {
 		w.mu.Lock()
 		e.keyed = true
