@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/reveille-run/reveille/core/agent"
 )
 
 // What a process of its own is told: which scenario to play, and where to write what it
@@ -39,7 +37,7 @@ func fresh(t *testing.T, scenario string) (a, b transcript, ok bool) {
 func rewritten(name string) string { return strings.ReplaceAll(name, " ", "_") }
 
 // told plays the scenario that this process was started for, if it was.
-func told(t *testing.T, parts func() (agent.Parts, error), scenarios []Scenario) bool {
+func told(t *testing.T, c cast, scenarios []Scenario) bool {
 	file := os.Getenv(freshFile)
 	if file == "" {
 		return false
@@ -48,7 +46,7 @@ func told(t *testing.T, parts func() (agent.Parts, error), scenarios []Scenario)
 		if s.Name != os.Getenv(freshScenario) {
 			continue
 		}
-		text, err := json.Marshal(newWorld(s, parts).play(t).transcript)
+		text, err := json.Marshal(newWorld(s, c).play(t).transcript)
 		if err == nil {
 			err = os.WriteFile(file, text, 0o600)
 		}

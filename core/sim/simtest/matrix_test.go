@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -239,10 +240,20 @@ func (c cell) check(e Ended) error {
 }
 
 func TestCrashMatrix(t *testing.T) {
-	began, worlds := time.Now(), 0
+	began := time.Now()
+	var worlds atomic.Int64
+	t.Cleanup(func() {
+		took := time.Since(began)
+		t.Logf("%d worlds in %s, %.0f a second", worlds.Load(), took.Round(time.Millisecond), float64(worlds.Load())/took.Seconds())
+	})
 	for _, c := range matrix() {
 		t.Run(c.Name, func(t *testing.T) {
-			clean := newWorld(c.Scenario, matrixParts).play(t)
+			t.Parallel()
+			made, err := newCast(matrixParts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clean := newWorld(c.Scenario, made).play(t)
 			if diff := cmp.Diff(c.log, clean.ended.Lines()); diff != "" {
 				t.Errorf("log without faults (-want +got):\n%s", diff)
 			}
@@ -254,11 +265,9 @@ func TestCrashMatrix(t *testing.T) {
 				return
 			}
 			c.Check = c.check
-			u := suite{Options: Options{Passings: defaultPassings, Pairs: *pairs}, parts: matrixParts, known: map[string]bool{}}
+			u := suite{Options: Options{Passings: defaultPassings, Pairs: *pairs}, cast: made, told: map[string]bool{}}
 			u.play(t, c.Scenario)
-			worlds += u.worlds
+			worlds.Add(int64(u.worlds))
 		})
 	}
-	took := time.Since(began)
-	t.Logf("%d worlds in %s, %.0f a second", worlds, took.Round(time.Millisecond), float64(worlds)/took.Seconds())
 }

@@ -30,18 +30,29 @@ type process struct {
 	random uint64
 }
 
-// newProcess starts a process, with parts of its own.
+// What processes do. Only workers run anything of the parts.
+const (
+	roleWorker = "worker"
+	roleClient = "api"
+)
+
+// newProcess starts a process, a worker with parts of its own.
 func (w *world) newProcess(role string) *process {
 	w.mu.Lock()
 	w.processes++
 	p := &process{world: w, name: fmt.Sprint(role, w.processes), dead: make(chan struct{}), random: w.seed ^ uint64(w.processes)<<32}
 	w.mu.Unlock()
-	parts, err := w.cast(p)
+	c := engine.Config{
+		Env: p.env(), Store: &storetest.Faulty{Backend: w.store, Around: p.around}, Waker: waker{p}, Registry: w.known,
+		Worker: p.name, Lease: lease, Logger: slog.New(slog.DiscardHandler),
+	}
+	var err error
+	if role == roleWorker {
+		c.Registry = nil
+		c.Agents, err = w.cast(p)
+	}
 	if err == nil {
-		p.runtime, err = engine.Build(engine.Config{
-			Env: p.env(), Store: &storetest.Faulty{Backend: w.store, Around: p.around}, Waker: waker{p}, Agents: parts,
-			Worker: p.name, Lease: lease, Logger: slog.New(slog.DiscardHandler),
-		})
+		p.runtime, err = engine.Build(c)
 	}
 	if err != nil {
 		w.problem("build a runtime of the parts: %v", err)

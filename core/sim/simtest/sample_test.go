@@ -132,10 +132,14 @@ var sale = Scenario{Name: "sale", Person: []Act{Say(`call: look {"seat":"4A"}`),
 // found plays scenarios and returns what was found, as kind and name.
 func found(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) (names []string) {
 	t.Helper()
-	if told(t, parts, scenarios) {
+	c, err := newCast(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told(t, c, scenarios) {
 		t.SkipNow()
 	}
-	u := suite{Options: Options{Passings: defaultPassings}, parts: parts, known: map[string]bool{}}
+	u := suite{Options: Options{Passings: defaultPassings}, cast: c, told: map[string]bool{}}
 	u.report = func(_ *testing.T, m mistake, world string) {
 		names = append(names, fmt.Sprintf("%s: %s", m.kind, m.name))
 		t.Logf("%s: %s (%s)", m.kind, m.text, world)

@@ -42,11 +42,15 @@ func (o Options) Run(t *testing.T, parts func() (agent.Parts, error), scenarios 
 	if o.Passings == 0 {
 		o.Passings = defaultPassings
 	}
-	if told(t, parts, scenarios) {
+	cast, err := newCast(parts)
+	if err != nil {
+		t.Fatalf("the parts: %v", err)
+	}
+	if told(t, cast, scenarios) {
 		return
 	}
 	began := time.Now()
-	suite := suite{Options: o, parts: parts, known: map[string]bool{}}
+	suite := suite{Options: o, cast: cast, told: map[string]bool{}}
 	for _, s := range scenarios {
 		t.Run(s.Name, func(t *testing.T) { suite.play(t, s) })
 	}
@@ -57,8 +61,8 @@ func (o Options) Run(t *testing.T, parts func() (agent.Parts, error), scenarios 
 // suite is one Run.
 type suite struct {
 	Options
-	parts  func() (agent.Parts, error)
-	known  map[string]bool // mistakes that were told
+	cast   cast
+	told   map[string]bool // mistakes, by kind and name
 	worlds int
 	report func(t *testing.T, m mistake, world string) // nil: the test fails
 }
@@ -124,7 +128,7 @@ func (s strike) behind(first strike) bool {
 // world plays one world.
 func (u *suite) world(t *testing.T, s Scenario, strikes ...strike) outcome {
 	u.worlds++
-	return newWorld(s, u.parts, strikes...).play(t)
+	return newWorld(s, u.cast, strikes...).play(t)
 }
 
 // pure plays the scenario again, and under another clock. It reports whether all three
@@ -132,7 +136,7 @@ func (u *suite) world(t *testing.T, s Scenario, strikes ...strike) outcome {
 func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 	second := u.world(t, s)
 	u.worlds++
-	ahead := newWorld(s, u.parts)
+	ahead := newWorld(s, u.cast)
 	ahead.shift = shift
 	found := impure(clean.transcript, second.transcript, ahead.play(t).transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
 	for _, m := range found {
@@ -145,10 +149,10 @@ func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 func (u *suite) tell(t *testing.T, m mistake, world string) {
 	t.Helper()
 	name := string(m.kind) + "\n" + m.name
-	if u.known[name] {
+	if u.told[name] {
 		return
 	}
-	u.known[name] = true
+	u.told[name] = true
 	if u.report != nil {
 		u.report(t, m, world)
 		return

@@ -45,14 +45,24 @@ type execution struct {
 	suspended        bool // it asked for a decision, and did not act
 }
 
-// cast returns the parts of a process: fresh ones of the user's, with the scripted model
-// in the place of every other, and all of them watched.
-func (w *world) cast(p *process) (agent.Parts, error) {
-	parts, err := w.parts()
+// cast is whom scenarios are played by.
+type cast struct {
+	parts func() (agent.Parts, error)
+	known *agent.Registry
+}
+
+// newCast makes the parts once, to see that they can be.
+func newCast(parts func() (agent.Parts, error)) (cast, error) {
+	made, err := parts()
 	if err != nil {
-		return parts, err
+		return cast{}, err
 	}
-	said := counted{scripted.New(p.env()), w}
+	known, err := agent.NewRegistry(bind(made, model.None{}))
+	return cast{parts, known}, err
+}
+
+// bind returns the parts with one model in the place of every other.
+func bind(parts agent.Parts, said model.Model) agent.Parts {
 	models := make(map[string]agent.ModelBinding, len(parts.Models))
 	for id, bound := range parts.Models {
 		bound.Model = said
@@ -63,6 +73,17 @@ func (w *world) cast(p *process) (agent.Parts, error) {
 		adapters[name] = func(agent.ProviderSpec) (model.Model, error) { return said, nil }
 	}
 	parts.Models, parts.Adapters = models, adapters
+	return parts
+}
+
+// cast returns the parts of a process: fresh ones of the user's, with the scripted model,
+// and all of them watched.
+func (w *world) cast(p *process) (agent.Parts, error) {
+	parts, err := w.parts()
+	if err != nil {
+		return parts, err
+	}
+	parts = bind(parts, counted{scripted.New(p.env()), w})
 	parts.Tools = slices.Clone(parts.Tools)
 	for i, t := range parts.Tools {
 		if t != nil {

@@ -40,6 +40,7 @@ var (
 type world struct {
 	scenario Scenario
 	parts    func() (agent.Parts, error)
+	known    *agent.Registry // of parts that nobody runs: for those who take requests
 	strikes  []strike
 	shift    time.Duration // of the clock that parts read by themselves
 	seed     uint64
@@ -66,9 +67,9 @@ type world struct {
 	watched
 }
 
-func newWorld(s Scenario, parts func() (agent.Parts, error), strikes ...strike) *world {
+func newWorld(s Scenario, c cast, strikes ...strike) *world {
 	return &world{
-		scenario: s, parts: parts, strikes: strikes, seed: 1, store: memory.New(),
+		scenario: s, parts: c.parts, known: c.known, strikes: strikes, seed: 1, store: memory.New(),
 		counts: map[env.Point][2]int{}, begun: map[string]chan struct{}{}, watched: newWatched(),
 	}
 }
@@ -240,10 +241,10 @@ func (w *world) passed(point env.Point, side env.Side) Fault {
 }
 
 // worker returns the process that takes messages, another one when it is gone.
-func (w *world) worker() *process { return w.one(&w.workers, "worker") }
+func (w *world) worker() *process { return w.one(&w.workers, roleWorker) }
 
 // client returns the process that takes requests.
-func (w *world) client() *process { return w.one(&w.clients, "api") }
+func (w *world) client() *process { return w.one(&w.clients, roleClient) }
 
 func (w *world) one(of **process, role string) *process {
 	w.mu.Lock()
