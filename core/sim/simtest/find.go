@@ -65,7 +65,7 @@ func differ(before, here transcript) (all []difference) {
 		n := counts[at]
 		counts[at]++
 		came := known[at]
-		if len(came) == 0 || named[s.Who] {
+		if len(came) == 0 || named[s.Who] || s.Kept {
 			continue // where it was not asked there: something before it differs
 		}
 		if was := came[min(n, len(came)-1)]; was != s.Came && !slices.Contains(came, s.Came) {
@@ -131,17 +131,26 @@ type mistake struct {
 // same again, and the same under another clock; of each kind the first. fresh plays two
 // in processes of their own, which tells a package variable from randomness.
 func impure(first, second, ahead transcript, shift time.Duration, fresh func() (a, b transcript, ok bool)) (found []mistake) {
-	again := differ(first, second)
+	again := blamed(differ(first, second), first)
 	if len(again) > 0 {
 		found = unsteady(again, fresh)
 	}
-	for _, d := range differ(first, ahead) {
+	for _, d := range blamed(differ(first, ahead), first) {
 		if !slices.ContainsFunc(again, func(o difference) bool { return o.who == d.who }) {
 			return append(found, mistake{kindClock, d.who, fmt.Sprintf("the same world under a clock that is %s ahead: %s\n\t%s", shift, d,
 				"It reads the clock by itself. Take the time from its context or call (Now), which a takeover sees again.")})
 		}
 	}
 	return found
+}
+
+// blamed leaves out differences that no function has made where tools keep parts: what
+// such a part is, is kept, and may be random.
+func blamed(all []difference, of transcript) []difference {
+	if !slices.ContainsFunc(of.Seen, func(s sight) bool { return s.Kept }) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(d difference) bool { return d.who == "" })
 }
 
 // unsteady tells randomness from package variables.

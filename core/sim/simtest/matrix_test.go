@@ -25,7 +25,7 @@ import (
 var pairs = flag.Bool("matrix.pairs", false, "play the crash matrix with two faults in a world")
 
 // matrixParts are agents of the three modes. Calls of echo wait for a person whose text
-// begins with "wait"; linger takes a minute, or until its context ends; each phase
+// begins with "wait"; linger takes so many minutes, or until its context ends; each phase
 // leaves a trace in the state.
 func matrixParts() (agent.Parts, error) {
 	type arguments struct {
@@ -46,12 +46,14 @@ func matrixParts() (agent.Parts, error) {
 	kept := tool.New("kept", "", func(ctx context.Context, call tool.Call, a arguments) (json.RawMessage, error) {
 		return call.Once(ctx, "part", func(context.Context) (json.RawMessage, error) { return json.RawMessage(`"` + a.Text + `"`), nil })
 	})
-	linger := tool.New("linger", "", func(ctx context.Context, call tool.Call, _ struct{}) (string, error) {
+	linger := tool.New("linger", "", func(ctx context.Context, call tool.Call, a struct {
+		Minutes int `json:"minutes"`
+	}) (string, error) {
 		_ = call.Key()
 		select {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
-		case <-time.After(time.Minute):
+		case <-time.After(time.Duration(a.Minutes) * time.Minute):
 			return "lingered", nil
 		}
 	})
@@ -166,22 +168,22 @@ func matrix() (cells []cell) {
 			log:      []string{"user: fail"}, ends: "error model", inferences: 1,
 		},
 		{
-			Scenario: Scenario{Name: "cancel", Person: []Act{Say("call: linger"), Cancel().While("linger")}, Varies: true},
-			log:      []string{"user: call: linger", "assistant: [linger {}]", unsure},
+			Scenario: Scenario{Name: "cancel", Person: []Act{Say(`call: linger {"minutes":60}`), Cancel().While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":60}`, `assistant: [linger {"minutes":60}]`, unsure},
 			ends:     "cancelled", inferences: 1, executions: map[string]int{"linger": 1},
 			// Whoever closes the run does not know that a process that is gone had begun the call.
-			others: []string{"user: call: linger | assistant: [linger {}] | " + unrun + " => cancelled"},
+			others: []string{`user: call: linger {"minutes":60} | assistant: [linger {"minutes":60}] | ` + unrun + " => cancelled"},
 		},
 		{
-			Scenario: Scenario{Name: "interrupt", Person: []Act{Say("call: linger"), Interrupt("hello").While("linger")}, Varies: true},
-			log:      []string{"user: call: linger", "assistant: [linger {}]", unsure, "user: hello", "assistant: You said: hello"},
+			Scenario: Scenario{Name: "interrupt", Person: []Act{Say(`call: linger {"minutes":60}`), Interrupt("hello").While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":60}`, `assistant: [linger {"minutes":60}]`, unsure, "user: hello", "assistant: You said: hello"},
 			ends:     "superseded, natural_end", inferences: 2, executions: map[string]int{"linger": 1},
-			others: []string{"user: call: linger | assistant: [linger {}] | tool: no result: the run was ended first (superseded)" +
+			others: []string{`user: call: linger {"minutes":60} | assistant: [linger {"minutes":60}] | tool: no result: the run was ended first (superseded)` +
 				" | user: hello | assistant: You said: hello => superseded, natural_end"},
 		},
 		{
-			Scenario: Scenario{Name: "steer", Person: []Act{Say("call: linger"), Steer("hello").While("linger")}, Varies: true},
-			log:      []string{"user: call: linger", "assistant: [linger {}]", `tool: "lingered"`, "user: hello", "assistant: You said: hello"},
+			Scenario: Scenario{Name: "steer", Person: []Act{Say(`call: linger {"minutes":5}`), Steer("hello").While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":5}`, `assistant: [linger {"minutes":5}]`, `tool: "lingered"`, "user: hello", "assistant: You said: hello"},
 			ends:     "natural_end", inferences: 2, executions: map[string]int{"linger": 1},
 		},
 		{
@@ -249,7 +251,7 @@ func TestCrashMatrix(t *testing.T) {
 	for _, c := range matrix() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			made, err := newCast(matrixParts)
+			made, err := newCast(func() World { return World{Parts: matrixParts} })
 			if err != nil {
 				t.Fatal(err)
 			}

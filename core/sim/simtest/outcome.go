@@ -23,7 +23,7 @@ type outcome struct {
 	transcript
 	effects  map[string]int
 	said     map[string]bool
-	unknown  bool // the outcome of a call is unknown: what follows is another story
+	unknown  bool // the outcome of a call is unknown, or RunEnd was skipped: what follows is another story
 	struck   bool // all faults have struck
 	taken    bool // a process went on with what another one had begun
 	ended    Ended
@@ -69,8 +69,11 @@ func (w *world) outcome(ctx context.Context) outcome {
 	}
 	out.checkResults(entries, head)
 	out.readRuns(ctx, w, entries, head)
-	if w.scenario.Check != nil && len(out.problems) == 0 {
-		if err := w.scenario.Check(out.ended); err != nil {
+	for _, check := range []func(Ended) error{w.outside.Check, w.scenario.Check} {
+		if check == nil || len(out.problems) > 0 {
+			continue
+		}
+		if err := check(out.ended); err != nil {
 			out.problem("%v", err)
 		}
 	}
@@ -163,6 +166,7 @@ func (o *outcome) readRuns(ctx context.Context, w *world, entries []thread.Entry
 			return
 		}
 		o.ended.Runs = append(o.ended.Runs, *record.Termination)
+		o.unknown = o.unknown || record.Skipped
 	}
 }
 

@@ -143,7 +143,7 @@ func (p *process) env() *env.Env {
 		Random: p.fill,
 		Start: func(f func()) {
 			wait := w.turn()
-			system.Start(func() {
+			w.start(func() {
 				w.pause(wait)
 				p.gate()
 				f()
@@ -151,6 +151,8 @@ func (p *process) env() *env.Env {
 		},
 		After: func(d time.Duration, f func()) func() bool {
 			return system.After(d, func() {
+				w.alive.Add(1)
+				defer w.alive.Add(-1)
 				p.gate()
 				f()
 			})

@@ -132,7 +132,7 @@ var sale = Scenario{Name: "sale", Person: []Act{Say(`call: look {"seat":"4A"}`),
 // found plays scenarios and returns what was found, as kind and name.
 func found(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) (names []string) {
 	t.Helper()
-	c, err := newCast(parts)
+	c, err := newCast(func() World { return World{Parts: parts} })
 	if err != nil {
 		t.Fatal(err)
 	}

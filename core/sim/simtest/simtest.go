@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,25 +25,48 @@ type Options struct {
 
 const defaultPassings = 12
 
-// Run plays the scenarios with agents of the parts: first without faults, then with each
-// fault at each I/O point that was passed, one world each. It fails the test for each
-// mistake that it finds, and names it once: see the package's documentation.
-//
-// parts is called for each process of each world, and has to return fresh values: what
-// two processes share here, they do not share on two machines. Its models are replaced
-// by the scripted one. Scenarios must not be run in parallel.
+// World is what a world begins with.
+type World struct {
+	// Parts is called for each process of the world, and has to return fresh values:
+	// what two processes share here, they do not share on two machines. Its models are
+	// replaced by the scripted one.
+	Parts func() (agent.Parts, error)
+	// Check is asked at the end, before the scenario's Check: what is wrong outside?
+	// nil: nothing is asked.
+	Check func(e Ended) error
+}
+
+// Run plays the scenarios with agents of the parts (see [World].Parts): first without
+// faults, then with each fault at each I/O point that was passed, one world each. It
+// fails the test for each mistake that it finds, and names it once: see the package's
+// documentation. What parts keep in memory lives as long as their process: for what
+// outlives it, see [RunWorlds].
 func Run(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) {
 	t.Helper()
 	Options{}.Run(t, parts, scenarios...)
 }
 
+// RunWorlds is Run for parts that change something outside. world is called for each
+// world, and makes what stands for the outside there: it outlives the world's processes,
+// which share it, and no other world has it.
+func RunWorlds(t *testing.T, world func() World, scenarios ...Scenario) {
+	t.Helper()
+	Options{}.RunWorlds(t, world, scenarios...)
+}
+
 // Run is the function Run with other bounds.
 func (o Options) Run(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) {
+	t.Helper()
+	o.RunWorlds(t, func() World { return World{Parts: parts} }, scenarios...)
+}
+
+// RunWorlds is the function RunWorlds with other bounds.
+func (o Options) RunWorlds(t *testing.T, world func() World, scenarios ...Scenario) {
 	t.Helper()
 	if o.Passings == 0 {
 		o.Passings = defaultPassings
 	}
-	cast, err := newCast(parts)
+	cast, err := newCast(world)
 	if err != nil {
 		t.Fatalf("the parts: %v", err)
 	}
@@ -113,9 +137,11 @@ func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first
 			if at == first.site && !second.behind(first) {
 				continue
 			}
-			for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.MayBeLost, pure) {
-				u.tell(t, m, first.String()+" and "+second.String())
-			}
+			t.Run(second.String(), func(t *testing.T) {
+				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.MayBeLost, pure) {
+					u.tell(t, m, first.String()+" and "+second.String())
+				}
+			})
 		}
 	}
 }
@@ -138,11 +164,12 @@ func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 	u.worlds++
 	ahead := newWorld(s, u.cast)
 	ahead.shift = shift
-	found := impure(clean.transcript, second.transcript, ahead.play(t).transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
+	shifted := ahead.play(t)
+	found := impure(clean.transcript, second.transcript, shifted.transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
 	for _, m := range found {
 		u.tell(t, m, "no fault")
 	}
-	return len(found) == 0
+	return slices.Equal(clean.Log, second.Log) && slices.Equal(clean.Log, shifted.Log)
 }
 
 // tell names a mistake, once.

@@ -35,6 +35,7 @@ type sight struct {
 	Who   string `json:"who"`   // "hook 1 of plugin P at step_end"
 	Where string `json:"where"` // "run 1, step 2, call 0"
 	Came  string `json:"came"`
+	Kept  bool   `json:"kept,omitempty"` // a tool that has kept a part: what it drew once is drawn
 }
 
 // execution is one run of a tool.
@@ -42,23 +43,24 @@ type execution struct {
 	tool, key, where string
 	spec             tool.Spec
 	keyed            bool // it asked for its key, or kept parts
+	kept             bool // the latter
 	suspended        bool // it asked for a decision, and did not act
 }
 
 // cast is whom scenarios are played by.
 type cast struct {
-	parts func() (agent.Parts, error)
-	known *agent.Registry
+	world func() World
+	known *agent.Registry // of parts that nobody runs
 }
 
 // newCast makes the parts once, to see that they can be.
-func newCast(parts func() (agent.Parts, error)) (cast, error) {
-	made, err := parts()
+func newCast(world func() World) (cast, error) {
+	made, err := world().Parts()
 	if err != nil {
 		return cast{}, err
 	}
 	known, err := agent.NewRegistry(bind(made, model.None{}))
-	return cast{parts, known}, err
+	return cast{world, known}, err
 }
 
 // bind returns the parts with one model in the place of every other.
@@ -79,7 +81,7 @@ func bind(parts agent.Parts, said model.Model) agent.Parts {
 // cast returns the parts of a process: fresh ones of the user's, with the scripted model,
 // and all of them watched.
 func (w *world) cast(p *process) (agent.Parts, error) {
-	parts, err := w.parts()
+	parts, err := w.outside.Parts()
 	if err != nil {
 		return parts, err
 	}
@@ -183,7 +185,7 @@ func (w *world) saw(s plugin.Seen) {
 	if s.Err != nil {
 		came = s.Err.Error()
 	}
-	w.seen = append(w.seen, sight{who, where, encode(came)})
+	w.seen = append(w.seen, sight{Who: who, Where: where, Came: encode(came)})
 }
 
 // asked notes which effects came with a change of the state; the caller holds mu.
@@ -258,7 +260,12 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	}
 	call.KeyRead = keyed
 	if call.Parts != nil {
-		call.Parts = notedParts{call.Parts, keyed}
+		call.Parts = notedParts{call.Parts, func() {
+			keyed()
+			w.mu.Lock()
+			e.kept = true
+			w.mu.Unlock()
+		}}
 	}
 	result, err := t.Tool.Run(ctx, call)
 	came := encode(result)
@@ -268,7 +275,7 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	w.mu.Lock()
 	e.suspended = result.Suspend != nil
 	w.asked(result.Command)
-	w.seen = append(w.seen, sight{"tool " + call.Name, where, came})
+	w.seen = append(w.seen, sight{"tool " + call.Name, where, came, e.kept})
 	w.mu.Unlock()
 	p.gate()
 	return result, err
@@ -277,11 +284,11 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 // notedParts notes that a tool keeps parts.
 type notedParts struct {
 	tool.PartStore
-	keyed func()
+	asked func()
 }
 
 // Part implements tool.PartStore.
 func (n notedParts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
-	n.keyed()
+	n.asked()
 	return n.PartStore.Part(ctx, name)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,14 +40,16 @@ var (
 // world is one simulated world: one scenario with at most a few faults.
 type world struct {
 	scenario Scenario
-	parts    func() (agent.Parts, error)
-	known    *agent.Registry // of parts that nobody runs: for those who take requests
+	outside  World
+	known    *agent.Registry // for those who take requests, and run no parts
 	strikes  []strike
 	shift    time.Duration // of the clock that parts read by themselves
 	seed     uint64
 
 	store *memory.Store
-	over  chan struct{} // closed at the end
+	over  chan struct{}   // closed at the end
+	ctx   context.Context // ends then
+	alive atomic.Int64    // goroutines
 
 	mu        sync.Mutex // guards what follows
 	begin     time.Time
@@ -69,7 +72,7 @@ type world struct {
 
 func newWorld(s Scenario, c cast, strikes ...strike) *world {
 	return &world{
-		scenario: s, parts: c.parts, known: c.known, strikes: strikes, seed: 1, store: memory.New(),
+		scenario: s, outside: c.world(), known: c.known, strikes: strikes, seed: 1, store: memory.New(),
 		counts: map[env.Point][2]int{}, begun: map[string]chan struct{}{}, watched: newWatched(),
 	}
 }
@@ -80,16 +83,33 @@ func (w *world) play(t *testing.T) outcome {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(w.shift) // nobody is there: it takes no time
 		w.over, w.moved, w.begin = make(chan struct{}), make(chan struct{}), time.Now()
-		ctx := context.WithoutCancel(t.Context())
-		system := env.System()
-		system.Start(w.sweeps)
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		w.ctx = ctx
+		w.start(w.sweeps)
 		w.live(ctx)
 		out = w.outcome(ctx)
-		w.mu.Lock()
 		close(w.over)
-		w.mu.Unlock()
+		cancel()
+		w.unwind()
 	})
 	return out
+}
+
+// start starts a goroutine of the world.
+func (w *world) start(f func()) {
+	w.alive.Add(1)
+	env.System().Start(func() {
+		defer w.alive.Add(-1)
+		f()
+	})
+}
+
+// unwind gives the time to end to what still runs when the world is over: a tool that
+// sleeps, of a process that is gone. The clock of a bubble stops with its first goroutine.
+func (w *world) unwind() {
+	for wait := time.Millisecond; w.alive.Load() > 0 && wait < 100*time.Hour; wait *= 2 {
+		time.Sleep(wait)
+	}
 }
 
 // live lets the person act, and waits until nothing moves any more.
@@ -266,7 +286,7 @@ func (w *world) one(of **process, role string) *process {
 // send puts a message into the queue.
 func (w *world) send(hint core.WakeUp, delay time.Duration) {
 	delay += w.turn()
-	env.System().Start(func() {
+	w.start(func() {
 		w.pause(delay)
 		for try := 1; try <= 5 && !w.ended() && !w.deliver(hint); try++ {
 		}
@@ -278,21 +298,20 @@ func (w *world) send(hint core.WakeUp, delay time.Duration) {
 func (w *world) deliver(hint core.WakeUp) (deleted bool) {
 	w.working(1)
 	p, done, came, gone := w.worker(), make(chan bool, 1), time.Now(), make(chan struct{})
-	system := env.System()
-	system.Start(func() {
+	w.start(func() {
 		defer close(gone)
 		p.reach(env.PointReceive, env.Before)
 		if p.disarm() == Duplicate {
 			w.send(hint, 0)
 		}
 		p.reach(env.PointReceive, env.After)
-		err := p.runtime.WorkLocal(context.Background(), hint)
+		err := p.runtime.WorkLocal(w.ctx, hint)
 		p.gate()
 		p.reach(env.PointDeleteMessage, env.Before)
 		done <- err == nil
 		p.reach(env.PointDeleteMessage, env.After)
 	})
-	system.Start(func() { // whether the message is deleted or not: somebody is at it until then
+	w.start(func() { // whether the message is deleted or not: somebody is at it until then
 		select {
 		case <-gone:
 		case <-p.dead:
@@ -334,10 +353,10 @@ func (w *world) sweeps() {
 	for w.pause(sweepEvery); !w.ended(); w.pause(sweepEvery) {
 		p, done := w.worker(), make(chan struct{})
 		wait := w.turn()
-		env.System().Start(func() {
+		w.start(func() {
 			w.pause(wait)
 			p.gate()
-			_, _ = p.runtime.Sweep(context.Background()) // the next one comes in a minute
+			_, _ = p.runtime.Sweep(w.ctx) // the next one comes in a minute
 			close(done)
 		})
 		select {
@@ -399,7 +418,7 @@ func (w *world) ask(ctx context.Context, try int, request func(context.Context, 
 	}
 	p, done := w.client(), make(chan response, 1)
 	wait := w.turn()
-	env.System().Start(func() {
+	w.start(func() {
 		w.pause(wait)
 		p.gate()
 		over, err := request(ctx, p, try)
