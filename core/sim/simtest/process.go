@@ -74,7 +74,7 @@ func (p *process) gate() {
 		case killed:
 			<-p.world.over
 		case wait > 0:
-			p.world.pause(wait)
+			p.world.pause(wait + p.world.apart())
 		default:
 			return
 		}
@@ -106,13 +106,13 @@ func (p *process) works() bool {
 }
 
 // env is the process's way to the world: the bubble's clock and goroutines, of which
-// each begins when the others wait, so that their order is always the same.
+// each begins, and wakes, when the others wait, so that their order is always the same.
 func (p *process) env() *env.Env {
 	w, system := p.world, env.System()
 	return &env.Env{
 		Now: w.now,
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			if err := w.sleep(ctx, d); err != nil {
+			if err := w.sleep(ctx, d+w.apart()); err != nil {
 				return err
 			}
 			p.gate()
@@ -150,7 +150,7 @@ func (p *process) env() *env.Env {
 			})
 		},
 		After: func(d time.Duration, f func()) func() bool {
-			return system.After(d, func() {
+			return system.After(d+w.apart(), func() {
 				w.alive.Add(1)
 				defer w.alive.Add(-1)
 				p.gate()

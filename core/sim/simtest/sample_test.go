@@ -130,16 +130,21 @@ func (l letters) Register(r *plugin.Registrar) error {
 var sale = Scenario{Name: "sale", Person: []Act{Say(`call: look {"seat":"4A"}`), Say(`call: charge {"seat":"4A"}`)}}
 
 // found plays scenarios and returns what was found, as kind and name.
-func found(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) (names []string) {
+func found(t *testing.T, parts func() (agent.Parts, error), scenarios ...Scenario) []string {
 	t.Helper()
-	c, err := newCast(func() World { return World{Parts: parts} })
+	return foundIn(t, func() World { return World{Parts: parts} }, scenarios...)
+}
+
+func foundIn(t *testing.T, world func() World, scenarios ...Scenario) (names []string) {
+	t.Helper()
+	c, err := newCast(world)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if told(t, c, scenarios) {
 		t.SkipNow()
 	}
-	u := suite{Options: Options{Passings: defaultPassings}, cast: c, told: map[string]bool{}}
+	u := suite{Options: Options{Passings: passings, Seed: 1}, cast: c, told: map[string]bool{}}
 	u.report = func(_ *testing.T, m mistake, world string) {
 		names = append(names, fmt.Sprintf("%s: %s", m.kind, m.name))
 		t.Logf("%s: %s (%s)", m.kind, m.text, world)

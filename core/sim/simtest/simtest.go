@@ -18,6 +18,8 @@ type Options struct {
 	// MayBeLost names effects that may get lost although the state says that they
 	// happened: nobody relies on them.
 	MayBeLost []string
+	// Seed is that of ids and of the pauses that the runtime draws; 0: 1.
+	Seed uint64
 	// Pairs plays each world again with each second fault behind the first, at the
 	// points that it passes then: some hundred times as many worlds.
 	Pairs bool
@@ -66,6 +68,7 @@ func (o Options) RunWorlds(t *testing.T, world func() World, scenarios ...Scenar
 	if o.Passings == 0 {
 		o.Passings = defaultPassings
 	}
+	o.Seed = max(o.Seed, 1)
 	cast, err := newCast(world)
 	if err != nil {
 		t.Fatalf("the parts: %v", err)
@@ -154,7 +157,9 @@ func (s strike) behind(first strike) bool {
 // world plays one world.
 func (u *suite) world(t *testing.T, s Scenario, strikes ...strike) outcome {
 	u.worlds++
-	return newWorld(s, u.cast, strikes...).play(t)
+	w := newWorld(s, u.cast, strikes...)
+	w.seed = u.Seed
+	return w.play(t)
 }
 
 // pure plays the scenario again, and under another clock. It reports whether all three
@@ -163,7 +168,7 @@ func (u *suite) pure(t *testing.T, s Scenario, clean outcome) bool {
 	second := u.world(t, s)
 	u.worlds++
 	ahead := newWorld(s, u.cast)
-	ahead.shift = shift
+	ahead.seed, ahead.shift = u.Seed, shift
 	shifted := ahead.play(t)
 	found := impure(clean.transcript, second.transcript, shifted.transcript, shift, func() (a, b transcript, ok bool) { return fresh(t, s.Name) })
 	for _, m := range found {
@@ -184,7 +189,7 @@ func (u *suite) tell(t *testing.T, m mistake, world string) {
 		u.report(t, m, world)
 		return
 	}
-	t.Errorf("%s: %s\n\tseen with: %s\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, pattern(t.Name()))
+	t.Errorf("%s: %s\n\tseen with: %s, seed %d\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, u.Seed, pattern(t.Name()))
 }
 
 // pattern is the -run of one subtest.

@@ -50,6 +50,7 @@ type world struct {
 	over  chan struct{}   // closed at the end
 	ctx   context.Context // ends then
 	alive atomic.Int64    // goroutines
+	waits atomic.Int64
 
 	mu        sync.Mutex // guards what follows
 	begin     time.Time
@@ -226,6 +227,10 @@ func (w *world) turn() time.Duration {
 	return w.turns.Sub(now)
 }
 
+// apart is a moment that is added to a wait, so that no two goroutines wake at one
+// instant, nor at that of a new one.
+func (w *world) apart() time.Duration { return time.Duration(w.waits.Add(1)) * time.Microsecond }
+
 func (w *world) stopped(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,11 +288,20 @@ func (w *world) one(of **process, role string) *process {
 	return next
 }
 
+// soon is how far ahead a message keeps the world from being at rest.
+const soon = 5 * time.Second
+
 // send puts a message into the queue.
 func (w *world) send(hint core.WakeUp, delay time.Duration) {
-	delay += w.turn()
+	if delay < soon {
+		w.working(1)
+	}
+	wait := delay + w.turn()
 	w.start(func() {
-		w.pause(delay)
+		if delay < soon {
+			defer w.working(-1)
+		}
+		w.pause(wait)
 		for try := 1; try <= 5 && !w.ended() && !w.deliver(hint); try++ {
 		}
 	})
