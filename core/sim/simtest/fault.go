@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core/env"
 )
@@ -64,6 +65,19 @@ type strike struct {
 
 // String returns the name of its subtest, such as "W7.2/crash_after".
 func (s strike) String() string { return s.site.String() + "/" + string(s.fault) }
+
+// costs is how much longer a world may take for the fault, if nothing has to be done
+// again: a response that is lost is noticed at once, a lost hint by the sweep, and a
+// process that is gone when its lease is over and its message has come again.
+func (s strike) costs() time.Duration {
+	switch s.fault {
+	case Ambiguous, Duplicate:
+		return 15 * time.Second
+	case PauseBefore, PauseAfter:
+		return pauseFor + lease + 2*sweepEvery
+	}
+	return visibility + lease + 2*sweepEvery
+}
 
 // at reports whether the fault happens on that side of the point.
 func (s strike) at(side env.Side) bool {

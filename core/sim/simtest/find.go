@@ -174,15 +174,31 @@ func unsteady(again []difference, fresh func() (a, b transcript, ok bool)) (foun
 	return found
 }
 
+// late says that a world took too long to get over its faults; empty: it did not. What
+// takes time by itself may have been done again.
+func (o outcome) late(clean outcome, strikes []strike) string {
+	limit := clean.took
+	for _, s := range strikes {
+		limit += clean.took + s.costs()
+	}
+	if o.took <= limit {
+		return ""
+	}
+	return fmt.Sprintf("it was over after %s; without faults after %s, and at most %s is allowed", o.took, clean.took, limit)
+}
+
 // mistakes are what a world with faults shows. pure says that worlds without faults are
 // all the same, so that others can be compared with them.
-func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool) (found []mistake) {
+func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool, strikes ...strike) (found []mistake) {
 	for _, p := range o.problems {
 		found = append(found, mistake{kindWorld, p, p})
 	}
 	for _, e := range o.twice {
 		found = append(found, mistake{kindTwice, e.tool, fmt.Sprintf("tool %s ran twice for one call (%s), and has not asked for its key\n\t%s", e.tool, e.where,
 			"Give call.Key() to whatever it changes, keep finished parts by call.Once, or declare it AtMostOnce; or ReadOnly, if it changes nothing outside of the run.")})
+	}
+	if late := o.late(clean, strikes); late != "" && len(o.problems) == 0 {
+		found = append(found, mistake{kindWorld, "late", late})
 	}
 	if s.Varies || o.unknown != clean.unknown || len(o.problems) > 0 {
 		return found

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -25,6 +26,7 @@ type outcome struct {
 	said     map[string]bool
 	unknown  bool // the outcome of a call is unknown, or RunEnd was skipped: what follows is another story
 	struck   bool // all faults have struck
+	took     time.Duration
 	taken    bool // a process went on with what another one had begun
 	ended    Ended
 	sites    []site
@@ -37,6 +39,7 @@ func (w *world) outcome(ctx context.Context) outcome {
 	w.mu.Lock()
 	out := outcome{
 		transcript: transcript{Seen: slices.Clone(w.seen)}, effects: maps.Clone(w.effects), said: maps.Clone(w.said), sites: slices.Clone(w.sites),
+		took:   w.took,
 		struck: w.struck == len(w.strikes), taken: w.takeovers > 0, problems: slices.Clone(w.problems),
 		ended: Ended{Inferences: w.inferences, Executions: map[string]int{}},
 	}

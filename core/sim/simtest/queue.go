@@ -99,4 +99,3 @@ func (w *world) sweeps() {
 		}
 	}
 }
-

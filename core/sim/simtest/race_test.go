@@ -3,4 +3,4 @@
 package simtest
 
 // passings is how many passings of a point are struck: a world takes eight times as long.
-const passings = 2
+const passings = 1

@@ -121,7 +121,7 @@ func (u *suite) play(t *testing.T, s Scenario) {
 // strike plays a world with a fault, and, for pairs, those with another one behind it.
 func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first strike) {
 	out := u.world(t, s, first)
-	for _, m := range out.mistakes(clean, s, u.MayBeLost, pure) {
+	for _, m := range out.mistakes(clean, s, u.MayBeLost, pure, first) {
 		u.tell(t, m, first.String())
 	}
 	if !u.Pairs {
@@ -141,7 +141,7 @@ func (u *suite) strike(t *testing.T, s Scenario, clean outcome, pure bool, first
 				continue
 			}
 			t.Run(second.String(), func(t *testing.T) {
-				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.MayBeLost, pure) {
+				for _, m := range u.world(t, s, first, second).mistakes(clean, s, u.MayBeLost, pure, first, second) {
 					u.tell(t, m, first.String()+" and "+second.String())
 				}
 			})

@@ -50,6 +50,7 @@ type world struct {
 	ctx   context.Context // ends then
 	alive atomic.Int64    // goroutines
 	waits atomic.Int64
+	took  time.Duration // until nothing was to be done any more; 0: that never came
 
 	mu        sync.Mutex // guards what follows
 	begin     time.Time
@@ -122,6 +123,7 @@ func (w *world) live(ctx context.Context) {
 	if !w.await("the end of everything", w.rests) {
 		return
 	}
+	w.took = time.Since(w.begin)
 	w.mu.Lock()
 	late := time.Until(w.thaws)
 	w.mu.Unlock()
@@ -286,4 +288,3 @@ func (w *world) one(of **process, role string) *process {
 	*of = next
 	return next
 }
-
