@@ -127,31 +127,40 @@ func settled(err error) (bool, error) {
 
 // decision decides about the first ticket that is open when it is first tried.
 func (w *world) decision(name string, act Act) func(ctx context.Context, p *process, try int) (bool, error) {
-	target, run := "", core.ID{}
+	d := mailbox.Deciding{Decision: core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload}}
+	if act.kind == actDeny {
+		d.Decision.Action, d.Decision.Reason = core.DecisionCancel, act.text
+	}
 	return func(ctx context.Context, p *process, _ int) (bool, error) {
-		if target == "" {
-			head, err := w.store.Head(ctx, key)
-			if err != nil {
-				return false, err
-			}
-			found, err := p.runtime.ReadRun(ctx, identity, head.Run.ID)
-			if err != nil {
+		if d.Target == "" {
+			var err error
+			if d.Run, d.Target, err = w.waiting(ctx, p); err != nil {
 				return settled(err)
 			}
-			for _, ticket := range found.Tickets {
-				if ticket.Decision == nil && target == "" {
-					target, run = ticket.Suspension.ID, head.Run.ID
-				}
-			}
-			if target == "" {
-				return true, core.Errorf(core.CodeNotFound, "no call waits for a decision")
-			}
 		}
-		d := core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload}
-		if act.kind == actDeny {
-			d.Action, d.Reason = core.DecisionCancel, act.text
-		}
-		_, err := p.runtime.Decide(ctx, identity, run, mailbox.Deciding{Target: target, Decision: d})
+		_, err := p.runtime.Decide(ctx, identity, d.Run, d)
 		return settled(err)
 	}
+}
+
+// waiting returns the first suspension that nobody has decided about.
+func (w *world) waiting(ctx context.Context, p *process) (run core.ID, suspension string, err error) {
+	nothing := core.Errorf(core.CodeNotFound, "no call waits for a decision")
+	head, err := w.store.Head(ctx, key)
+	if err == nil && head.Run.ID.IsZero() {
+		err = nothing
+	}
+	if err != nil {
+		return run, "", err
+	}
+	found, err := p.runtime.ReadRun(ctx, identity, head.Run.ID)
+	if err != nil {
+		return run, "", err
+	}
+	for _, ticket := range found.Tickets {
+		if ticket.Decision == nil {
+			return head.Run.ID, ticket.Suspension.ID, nil
+		}
+	}
+	return run, "", nothing
 }

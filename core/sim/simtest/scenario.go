@@ -23,6 +23,24 @@ type Scenario struct {
 	poison string // the tool whose calls end the process that runs them
 }
 
+// check returns what is wrong with scenarios: a name that is missing or given twice, or
+// nobody who does anything.
+func check(scenarios []Scenario) error {
+	known := map[string]bool{}
+	for i, s := range scenarios {
+		switch {
+		case s.Name == "":
+			return core.Errorf(core.CodeInvalid, "scenario %d has no name", i+1)
+		case known[s.Name]:
+			return core.Errorf(core.CodeInvalid, "scenario %q is given twice", s.Name)
+		case len(s.Person) == 0:
+			return core.Errorf(core.CodeInvalid, "scenario %q: the person does nothing", s.Name)
+		}
+		known[s.Name] = true
+	}
+	return nil
+}
+
 // Ended is what a world came to.
 type Ended struct {
 	Messages []core.Message     // of the thread, oldest first

@@ -69,6 +69,9 @@ func (o Options) RunWorlds(t *testing.T, world func() World, scenarios ...Scenar
 		o.Passings = defaultPassings
 	}
 	o.Seed = max(o.Seed, 1)
+	if err := check(scenarios); err != nil {
+		t.Fatal(err)
+	}
 	cast, err := newCast(world)
 	if err != nil {
 		t.Fatalf("the parts: %v", err)
@@ -189,7 +192,13 @@ func (u *suite) tell(t *testing.T, m mistake, world string) {
 		u.report(t, m, world)
 		return
 	}
-	t.Errorf("%s: %s\n\tseen with: %s, seed %d\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, u.Seed, pattern(t.Name()))
+	t.Error(m.line(world, u.Seed, t.Name()))
+}
+
+// line says everything about a mistake: what it is, where it shows, and how to look at
+// that world alone.
+func (m mistake) line(world string, seed uint64, test string) string {
+	return fmt.Sprintf("%s: %s\n\tseen with: %s, seed %d\n\tthis world alone: go test -run '%s'", m.kind, m.text, world, seed, pattern(test))
 }
 
 // pattern is the -run of one subtest.
