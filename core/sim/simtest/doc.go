@@ -20,7 +20,7 @@
 // A scenario is played without faults first. Then each I/O point that was passed (package
 // env has their names) is struck in a world of its own, by each fault that can happen
 // there: the process dies before or after it; the operation fails, or is done and its
-// response lost; the process stands still for longer than its lease, while another one
+// response lost; a message gets lost; the process stands still for longer than its lease, while another one
 // takes over, and then goes on; a message or request comes twice. Some hundred worlds
 // are a second's work.
 //

@@ -24,6 +24,8 @@ const (
 	// another one takes over; then it goes on.
 	PauseBefore Fault = "pause_before"
 	PauseAfter  Fault = "pause_after"
+	// Lost is a message that is never delivered; its sender is told that it was sent.
+	Lost Fault = "lost"
 	// Duplicate delivers a message, or a person's request, twice.
 	Duplicate Fault = "duplicate"
 )
@@ -36,7 +38,7 @@ func faults(p env.Point) []Fault {
 		all = append(all, Refused, Ambiguous)
 	}
 	if isHint(p) {
-		all = append(all, Refused, Ambiguous, Duplicate)
+		all = append(all, Refused, Ambiguous, Lost, Duplicate)
 	}
 	if p == env.PointReceive || p == env.PointRespond {
 		all = append(all, Duplicate)

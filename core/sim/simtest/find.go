@@ -193,6 +193,9 @@ func (o outcome) mistakes(clean outcome, s Scenario, allowed []string, pure bool
 	for _, p := range o.problems {
 		found = append(found, mistake{kindWorld, p, p})
 	}
+	if pure && !o.struck {
+		found = append(found, mistake{kindWorld, "not passed", "the point was not passed: what comes before it is another thing each time"})
+	}
 	for _, e := range o.twice {
 		found = append(found, mistake{kindTwice, e.tool, fmt.Sprintf("tool %s ran twice for one call (%s), and has not asked for its key\n\t%s", e.tool, e.where,
 			"Give call.Key() to whatever it changes, keep finished parts by call.Once, or declare it AtMostOnce; or ReadOnly, if it changes nothing outside of the run.")})

@@ -184,7 +184,7 @@ func (p *process) reach(point env.Point, side env.Side) {
 		p.die()
 	case PauseBefore, PauseAfter:
 		p.freeze(pauseFor)
-	case Refused, Ambiguous, Duplicate:
+	case Refused, Ambiguous, Lost, Duplicate:
 		p.arm(fault)
 	default:
 		if side == env.After {
@@ -241,8 +241,11 @@ func (k waker) Wake(_ context.Context, hint core.WakeUp, delay time.Duration) er
 	p := k.process
 	p.gate()
 	fault := p.disarm()
-	if fault == Refused {
+	switch fault {
+	case Refused:
 		return errLost
+	case Lost:
+		return nil
 	}
 	p.world.send(hint, delay)
 	switch fault {

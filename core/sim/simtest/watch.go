@@ -154,6 +154,13 @@ func number(shown core.ID) int { return int(shown[len(shown)-1]) }
 
 func (w *world) show(c plugin.Context) plugin.Context {
 	c.Run, c.Now = w.as(c.Run, c.Step)
+	c.Messages = slices.Clone(c.Messages)
+	for i, m := range c.Messages {
+		if m.CreatedAt != 0 {
+			_, at := w.as(m.RunID, m.Step)
+			c.Messages[i].CreatedAt = at.UnixMilli()
+		}
+	}
 	return c
 }
 

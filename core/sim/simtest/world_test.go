@@ -75,6 +75,8 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 		{strike{site{env.PointEnqueue, 1}, CrashAfter}, 3, 2, 1},
 		{strike{site{env.PointCommitTurn, 1}, Ambiguous}, 2, 2, 1},
 		{strike{site{env.PointCommitTurn, 1}, Refused}, 2, 2, 1},
+		{strike{site{env.PointHint, 1}, Lost}, 2, 2, 1},
+		{strike{site{env.PointHint, 1}, Duplicate}, 2, 2, 1},
 		{strike{site{env.PointReceive, 1}, Duplicate}, 2, 2, 1},
 		{strike{site{env.PointRespond, 1}, Duplicate}, 2, 2, 1},
 	}
