@@ -2,5 +2,6 @@
 
 package simtest
 
-// passings is how many passings of a point are struck.
-const passings = defaultPassings
+// passings is how many passings of a point are struck, in the matrix and in the search
+// for mistakes.
+const passings, searched = defaultPassings, defaultPassings

@@ -21,9 +21,9 @@ const (
 	lease      = 30 * time.Second
 	visibility = 40 * time.Second // until a message whose worker is gone comes again
 	pauseFor   = 90 * time.Second
-	sweepEvery = time.Minute
-	patience   = 30 * time.Minute // for everything to be over
-	answer     = 29 * time.Second // a person waits for, before trying again
+	sweepEvery = time.Minute + 137*time.Millisecond // at no instant at which a tool is likely to wake
+	patience   = 30 * time.Minute                   // for everything to be over
+	answer     = 29 * time.Second                   // a person waits for, before trying again
 	again      = 5 * time.Second
 )
 

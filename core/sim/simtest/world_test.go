@@ -27,6 +27,9 @@ func TestTheSameFaultIsTheSameWorld(t *testing.T) {
 	s := people(agent.ParallelStreaming, "approved", Approve(), Approve())
 	clean := newWorld(s, made).play(t)
 	for _, at := range clean.sites {
+		if at.n > passings {
+			continue
+		}
 		for _, fault := range faults(at.point) {
 			a, b := newWorld(s, made, strike{at, fault}).play(t), newWorld(s, made, strike{at, fault}).play(t)
 			if diff := cmp.Diff(fmt.Sprint(a.sites), fmt.Sprint(b.sites)); diff != "" || !a.struck || !b.struck {
