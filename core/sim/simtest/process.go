@@ -23,6 +23,8 @@ type process struct {
 	runtime *engine.Runtime
 	dead    chan struct{} // closed when it dies
 
+	open map[env.Point][]int // passings that have begun; the world's mu guards it
+
 	mu     sync.Mutex // guards what follows
 	killed bool
 	thaws  time.Time // it stands still until then
@@ -40,7 +42,7 @@ const (
 func (w *world) newProcess(role string) *process {
 	w.mu.Lock()
 	w.processes++
-	p := &process{world: w, name: fmt.Sprint(role, w.processes), dead: make(chan struct{}), random: w.seed ^ uint64(w.processes)<<32}
+	p := &process{world: w, name: fmt.Sprint(role, w.processes), dead: make(chan struct{}), open: map[env.Point][]int{}, random: w.seed ^ uint64(w.processes)<<32}
 	w.mu.Unlock()
 	c := engine.Config{
 		Env: p.env(), Store: &storetest.Faulty{Backend: w.store, Around: p.around}, Waker: waker{p}, Registry: w.known,
@@ -179,7 +181,7 @@ func (p *process) fill(b []byte) {
 // reach is env.Env.Reach: here faults strike.
 func (p *process) reach(point env.Point, side env.Side) {
 	p.gate()
-	switch fault := p.world.passed(point, side); fault {
+	switch fault := p.world.passed(p, point, side); fault {
 	case CrashBefore, CrashAfter:
 		p.die()
 	case PauseBefore, PauseAfter:

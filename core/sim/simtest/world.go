@@ -57,11 +57,11 @@ type world struct {
 	processes int
 	workers   *process
 	clients   *process
-	counts    map[env.Point][2]int // passings, by side
-	sites     []site               // in order
-	struck    int                  // of strikes
-	takeovers int                  // processes that came after another one
-	thaws     time.Time            // when the last process that stands still goes on
+	counts    map[env.Point]int // passings
+	sites     []site            // in order
+	struck    int               // of strikes
+	takeovers int               // processes that came after another one
+	thaws     time.Time         // when the last process that stands still goes on
 	turns     time.Time
 	busy      int           // deliveries under way
 	moved     chan struct{} // closed with the next news
@@ -74,7 +74,7 @@ type world struct {
 func newWorld(s Scenario, c cast, strikes ...strike) *world {
 	return &world{
 		scenario: s, outside: c.world(), known: c.known, strikes: strikes, seed: 1, store: memory.New(),
-		counts: map[env.Point][2]int{}, begun: map[string]chan struct{}{}, watched: newWatched(),
+		counts: map[env.Point]int{}, begun: map[string]chan struct{}{}, watched: newWatched(),
 	}
 }
 
@@ -238,20 +238,19 @@ func (w *world) stopped(d time.Duration) {
 	w.thaws = time.Now().Add(d)
 }
 
-// passed counts the passing of a point and returns the fault that strikes there.
-func (w *world) passed(point env.Point, side env.Side) Fault {
+// passed counts the passing of a point and returns the fault that strikes there. What
+// comes behind an operation belongs to the one that its process has begun first.
+func (w *world) passed(p *process, point env.Point, side env.Side) Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	count := w.counts[point]
-	at := 0
-	if side == env.After {
-		at = 1
-	}
-	count[at]++
-	w.counts[point] = count
-	here := site{point, count[at]}
+	here := site{point: point}
 	if side == env.Before {
+		w.counts[point]++
+		here.n = w.counts[point]
 		w.sites = append(w.sites, here)
+		p.open[point] = append(p.open[point], here.n)
+	} else if open := p.open[point]; len(open) > 0 {
+		here.n, p.open[point] = open[0], open[1:]
 	}
 	if w.struck < len(w.strikes) {
 		if s := w.strikes[w.struck]; s.site == here && s.at(side) {
