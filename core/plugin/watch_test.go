@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,7 @@ func (onePlace) Register(r *plugin.Registrar) error {
 }
 
 func TestWatcherIsToldOfEachFunction(t *testing.T) {
+	var mu sync.Mutex // hooks of a phase run side by side
 	var seen []string
 	w := plugin.Watcher{
 		Show: func(c plugin.Context) plugin.Context {
@@ -63,6 +65,8 @@ func TestWatcherIsToldOfEachFunction(t *testing.T) {
 			if s.Request != nil {
 				line += ", system " + s.Request.System
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, fmt.Sprintf("%s, payload %s, error %v", line, s.Payload, s.Err))
 		},
 	}
@@ -93,6 +97,7 @@ func TestWatcherIsToldOfEachFunction(t *testing.T) {
 		"transform 1 of every in run " + run + ", call -1: 0 mutations, 0 actions, system " + run + ", payload , error <nil>",
 		"effect 0send of every in run " + run + ", call -1: 0 mutations, 0 actions, payload \"a\", error not sent",
 	}
+	slices.Sort(seen[:2]) // the hooks
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("seen (-want +got):\n%s", diff)
 	}
