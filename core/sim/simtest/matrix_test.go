@@ -139,8 +139,8 @@ const (
 
 const asked = `assistant: [echo {"text":"a"}][echo {"text":"wait b"}][echo {"text":"wait c"}]`
 
-// matrix is every scenario. Those of children, of regenerated turns and of triggers
-// have their place at its end.
+// matrix is every scenario. Those of children and of triggers have their place at its
+// end.
 func matrix() (cells []cell) {
 	cells = []cell{
 		{
@@ -185,6 +185,14 @@ func matrix() (cells []cell) {
 			Scenario: Scenario{Name: "steer", Person: []Act{Say(`call: linger {"minutes":5}`), Steer("hello").While("linger")}, Varies: true},
 			log:      []string{`user: call: linger {"minutes":5}`, `assistant: [linger {"minutes":5}]`, `tool: "lingered"`, "user: hello", "assistant: You said: hello"},
 			ends:     "natural_end", inferences: 2, executions: map[string]int{"linger": 1},
+		},
+		{
+			Scenario: Scenario{Name: "regenerate", Person: []Act{Say(`call: echo {"text":"a"}`), {kind: actSay, text: "hello", from: 1}}},
+			log: []string{ // what was taken back stays in the log
+				`user: call: echo {"text":"a"}`, `assistant: [echo {"text":"a"}]`, `tool: "a"`, "assistant: The result of echo: a",
+				"user: hello", "assistant: You said: hello",
+			},
+			ends: "natural_end, natural_end", inferences: 3, executions: map[string]int{"echo": 1},
 		},
 		{
 			Scenario: Scenario{Name: "dead letter", Person: []Act{Say(`call: echo {"text":"a"}`)}, poison: "echo"},

@@ -109,7 +109,7 @@ func (w *world) request(i int, act Act) func(ctx context.Context, p *process, tr
 			agentID = p.runtime.DefaultAgent()
 		}
 		_, err := p.runtime.Submit(ctx, mailbox.Submission{
-			Thread: key, User: identity.User, AgentID: agentID, Mode: mode, Key: name,
+			Thread: key, User: identity.User, AgentID: agentID, Mode: mode, Key: name, Supersede: act.from,
 			Messages: []core.Message{core.UserMessage(name, act.text)},
 		})
 		return settled(err)

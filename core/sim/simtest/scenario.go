@@ -70,6 +70,7 @@ type Act struct {
 	text    string
 	payload json.RawMessage
 	while   string // the tool whose call must have begun
+	from    uint64 // of what is said: sequence from which on the log is taken back; 0: nothing is
 }
 
 type actKind uint8
