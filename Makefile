@@ -48,6 +48,7 @@ unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 $(RACE) ./... # more at a time than there are processors: some wait for the disk
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
+	$(GO) test -run CrashMatrix ./core/sim/simtest # all of it: a part under the race detector, which makes a world take eight times as long
 	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
@@ -110,6 +111,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(MAKE) fuzz FUZZTIME=60s
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
+	$(GO) test -timeout 60m -run CrashMatrix ./core/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants
 	$(MAKE) kill ROUNDS=25
 	$(MAKE) soak KILLS=1000

@@ -22,13 +22,17 @@ type Registrar struct {
 	active   bool // passes the hook filter
 	builtin  bool // it is the runtime itself that registers
 	sections map[string]json.RawMessage
+	watcher  *Watcher // nil: nobody watches
 	errs     []error
 }
+
+// hookFunc is a hook of whatever phase, as the engine calls it.
+type hookFunc func(ctx context.Context, m *Moment) (state.Command, error)
 
 type (
 	hook struct {
 		plugin string
-		run    func(ctx context.Context, m *Moment) (state.Command, error)
+		run    hookFunc
 	}
 	gate struct {
 		plugin string
@@ -147,7 +151,10 @@ func (r *Registrar) OnRunEnd(h Hook[RunEnd]) {
 // on adds a hook that makes of the moment what its phase shows. It does so by itself,
 // and not by a function that returns it: hooks run side by side on new goroutines,
 // and each copy of what they are shown would make their stacks grow.
-func (r *Registrar) on(phase core.Phase, missing bool, run func(ctx context.Context, m *Moment) (state.Command, error)) {
+func (r *Registrar) on(phase core.Phase, missing bool, run hookFunc) {
+	if r.watcher != nil {
+		run = r.watcher.hook(r.plugin, r.nth(phase), run)
+	}
 	switch {
 	case missing:
 		r.refuse("hook of phase %q is nil", phase)
@@ -158,12 +165,26 @@ func (r *Registrar) on(phase core.Phase, missing bool, run func(ctx context.Cont
 	}
 }
 
+// nth is the number of the hook that the plugin is about to add to a phase.
+func (r *Registrar) nth(phase core.Phase) int {
+	n := 1
+	for _, h := range r.engine.hooks[phase] {
+		if h.plugin == r.plugin {
+			n++
+		}
+	}
+	return n
+}
+
 // Transform adds a change of the model's request.
 func (r *Registrar) Transform(t Transform) {
 	switch {
 	case t == nil:
 		r.refuse("transform is nil")
 	case r.active:
+		if r.watcher != nil {
+			t = r.watcher.transform(r.plugin, len(r.engine.transforms)+1, t)
+		}
 		r.engine.transforms = append(r.engine.transforms, transform{r.plugin, t})
 	}
 }
@@ -174,6 +195,9 @@ func (r *Registrar) Gate(g Gate) {
 	case g == nil:
 		r.refuse("gate is nil")
 	case r.active:
+		if r.watcher != nil {
+			g = r.watcher.gate(r.plugin, len(r.engine.gates)+1, g)
+		}
 		r.engine.gates = append(r.engine.gates, gate{r.plugin, g})
 	}
 }
@@ -206,6 +230,9 @@ func (r *Registrar) ToolPattern(path, text string, matches func(name string) boo
 
 // Tool adds a tool.
 func (r *Registrar) Tool(t tool.Tool) {
+	if r.watcher != nil && r.watcher.Tool != nil && t != nil {
+		t = r.watcher.Tool(t)
+	}
 	admitted, err := tool.Admit(t)
 	if err != nil {
 		r.refuse("%w", err)
@@ -239,6 +266,9 @@ func (r *Registrar) Action(phase core.Phase, key string, h ActionHandler) {
 	case exists:
 		r.refuse("action %q of phase %q is already handled by plugin %q", key, phase, owner.plugin)
 	default:
+		if r.watcher != nil {
+			h = r.watcher.action(r.plugin, key, h)
+		}
 		r.engine.actions[at] = actionHandler{r.plugin, h}
 		r.engine.actionPhases[phase] = true
 	}
@@ -257,6 +287,9 @@ func (r *Registrar) Effect(key string, h EffectHandler) {
 	case exists:
 		r.refuse("effect %q is already handled by plugin %q", key, owner.plugin)
 	default:
+		if r.watcher != nil {
+			h = r.watcher.effect(r.plugin, key, h)
+		}
 		r.engine.effects[key] = effectHandler{r.plugin, h}
 	}
 }

@@ -72,7 +72,7 @@ func TestABatchForOneRevisionInARound(t *testing.T) {
 				}
 				adds := toolFunc{name: "adds", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
 					result := tool.Text("ok")
-					result.Command = change("tool", int(c.Key[len(c.Key)-1]-'0'), c.Snapshot)
+					result.Command = change("tool", int(c.Key()[len(c.Key())-1]-'0'), c.Snapshot)
 					return result, nil
 				}}
 				var log bytes.Buffer
@@ -138,7 +138,7 @@ func TestExclusiveConflictsWithASiblingsTool(t *testing.T) {
 						defer mu.Unlock()
 						ran++
 						result = tool.Text("ok")
-						result.Command, err = adds(c.Snapshot, "tool"+c.Key[len(c.Key)-1:])
+						result.Command, err = adds(c.Snapshot, "tool"+c.Key()[len(c.Key())-1:])
 						return result, err
 					}}
 					var turn []string

@@ -218,7 +218,7 @@ func (r *round) phaseError(ctx context.Context, where string, call core.ToolCall
 // step is over, and must reach nothing of it.
 func (r *round) toolCall(t *task) tool.Call {
 	return tool.Call{
-		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Key: r.key(t.index), Index: t.index,
+		ID: t.call.ID, Name: t.call.Name, Arguments: t.call.Arguments, Idempotency: r.key(t.index), Index: t.index,
 		Thread: r.Key, Run: r.id, Step: r.events.step, Snapshot: t.snapshot.For(r.agent.Engine.Registry()).ForCall(t.index), Resume: t.resume,
 		User: r.head.Owner, Now: clock(t.at), Request: r.record.Request, Profiles: r.profiles,
 	}

@@ -144,7 +144,7 @@ func TestScheduledActionsOfARoundThatIsTakenOver(t *testing.T) {
 				tell := plugin.Effect[string]{Name: "tell"}
 				list := state.Appending(state.Key[[]string, string]{Name: "list", Scope: state.ScopeThread, Merge: state.Commutative})
 				work := toolFunc{name: "work", run: func(ctx context.Context, c tool.Call) (tool.Result, error) {
-					if !died && int(c.Key[len(c.Key)-1]-'0') == tt.slow {
+					if !died && int(c.Key()[len(c.Key())-1]-'0') == tt.slow {
 						<-ctx.Done()
 						return tool.Result{}, ctx.Err()
 					}

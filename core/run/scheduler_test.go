@@ -183,7 +183,7 @@ func TestWhatACallSeesOfTheCallBefore(t *testing.T) {
 					saw = append(saw, fmt.Sprintf("%s: %v", who, now))
 				}
 				adds := toolFunc{name: "adds", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-					index := c.Key[len(c.Key)-1:]
+					index := c.Key()[len(c.Key())-1:]
 					time.Sleep(time.Second * time.Duration(index[0]-'0'+1))
 					sees("tool", c.Snapshot)
 					result := tool.Text("ok")

@@ -140,7 +140,7 @@ func TestWhatAToolIsToldOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
 		ask := toolFunc{name: "ask", run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-			told = append(told, fmt.Sprintf("%s of step %d: %s %s %s in run %s of %s", c.Key, c.Step, c.ID, c.Name, c.Arguments, c.Run, c.Thread))
+			told = append(told, fmt.Sprintf("%s of step %d: %s %s %s in run %s of %s", c.Key(), c.Step, c.ID, c.Name, c.Arguments, c.Run, c.Thread))
 			return tool.Text("ok"), nil
 		}}
 		o := options{model: replies(calls("ask", `{"a":1}`), calls("echo", `{"text":"a"}`, "ask", "{}"), text("ok")), tools: []tool.Tool{ask}}

@@ -94,7 +94,7 @@ func suspends(id string) plugin.Verdict {
 func noted(name string, did *[]string, runs func(c tool.Call) (tool.Result, error)) tool.Tool {
 	var mu sync.Mutex
 	return toolFunc{name: name, run: func(_ context.Context, c tool.Call) (tool.Result, error) {
-		time.Sleep(time.Second * time.Duration(c.Key[len(c.Key)-1]-'0'+1))
+		time.Sleep(time.Second * time.Duration(c.Key()[len(c.Key())-1]-'0'+1))
 		line := name + " " + string(c.Arguments)
 		if c.Resume != nil {
 			line += " after " + c.Resume.Decision.ID

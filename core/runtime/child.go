@@ -16,7 +16,7 @@ type children struct{ runtime *Runtime }
 // StartChild implements tool.Children. The submission's key is the call's, so that a
 // call which runs again, in whatever process, meets the run that it has started.
 func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Child) (core.ID, error) {
-	name := call.Key
+	name := call.Key()
 	if child.Name != "" {
 		name += "/" + child.Name
 	}

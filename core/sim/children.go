@@ -54,7 +54,7 @@ func (th *threadState) leave(ctx context.Context, name string, call tool.Call, k
 	}
 	w := th.w
 	if end, over := call.ChildEnd(); over {
-		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key != call.Key {
+		if c := w.family.byRun[end.RunID]; c == nil || c.call.Key() != call.Key() {
 			th.fail("call %s goes on with the end of run %s, which is not its child", key, end.RunID)
 		}
 		return tool.Text(key + " " + end.Response), true, nil
@@ -77,7 +77,7 @@ func (th *threadState) leave(ctx context.Context, name string, call tool.Call, k
 
 // childOf is the child of a call, with a thread of its own.
 func (w *World) childOf(call tool.Call) *child {
-	if c := w.family.byCall[call.Key]; c != nil {
+	if c := w.family.byCall[call.Key()]; c != nil {
 		return c
 	}
 	i := len(w.threads)
@@ -87,7 +87,7 @@ func (w *World) childOf(call tool.Call) *child {
 	p.state.child = true
 	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
 	c := &child{th: p.state, in: p.state.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
-	w.family.byCall[call.Key] = c
+	w.family.byCall[call.Key()] = c
 	w.Stats.Children++
 	return c
 }

@@ -42,7 +42,7 @@ func (th *threadState) stored(call tool.Call) bool {
 
 // placeOf is the run of a call and the sequence of its result, from its key.
 func placeOf(call tool.Call) (run core.ID, seq uint64, ok bool) {
-	place := strings.Split(call.Key, "/")
+	place := strings.Split(call.Key(), "/")
 	if len(place) != 3 {
 		return core.ID{}, 0, false
 	}

@@ -222,7 +222,7 @@ func (th *threadState) checkWakes(a, b *thread.Head) {
 
 // placed is where a call stands, from its key.
 func placed(call tool.Call) (at place) {
-	parts := strings.Split(call.Key, "/") // run, turn, index
+	parts := strings.Split(call.Key(), "/") // run, turn, index
 	at.turn, _ = strconv.ParseUint(parts[1], 10, 64)
 	at.index, _ = strconv.Atoi(parts[2])
 	return at

@@ -36,9 +36,10 @@
 //
 // A process may die between the moment when a tool has acted and the one when its
 // result is stored. Such a call runs again with the same [Call.Key], which is an
-// idempotency key for whatever the tool calls; a tool that cannot use it says
-// [AtMostOnce], and the model reads that the outcome is unknown. [Call.Once] keeps what
-// a part of the call came to.
+// idempotency key for whatever the tool calls. A tool that changes nothing outside of its
+// run says ReadOnly; one that cannot use the key says [AtMostOnce], and the model reads
+// that the outcome is unknown. [Call.Once] keeps what a part of the call came to. Whether
+// a tool keeps to it, package core/sim/simtest finds out.
 //
 // # Time
 //

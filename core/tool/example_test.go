@@ -84,17 +84,17 @@ func ExampleClient() {
 // A call of two parts that runs again after its first part was finished. What
 // keeps the parts is the runtime's; here it is a map.
 func ExampleCall_Once() {
-	call := tool.Call{Key: "run/2/0", Parts: parts{kept: map[string]json.RawMessage{}}}
+	call := tool.Call{Idempotency: "run/2/0", Parts: parts{kept: map[string]json.RawMessage{}}}
 	trip := func(worksToday bool) error {
 		_, err := call.Once(context.Background(), "flight", func(context.Context) (json.RawMessage, error) {
-			fmt.Println("books the flight under", call.Key)
+			fmt.Println("books the flight under", call.Key())
 			return json.RawMessage(`{"seat":"12A"}`), nil
 		})
 		if err != nil || !worksToday {
 			return err
 		}
 		_, err = call.Once(context.Background(), "hotel", func(context.Context) (json.RawMessage, error) {
-			fmt.Println("books the hotel under", call.Key)
+			fmt.Println("books the hotel under", call.Key())
 			return json.RawMessage(`{"room":7}`), nil
 		})
 		return err

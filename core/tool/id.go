@@ -11,7 +11,7 @@ import (
 // chooses: the call gets the same id when it runs again, and no other call does.
 func (c Call) NewID(name string) core.ID {
 	h := sha256.New()
-	for _, part := range []string{c.Key, name} {
+	for _, part := range []string{c.Key(), name} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash never fails
 		_, _ = h.Write([]byte(part))
 	}

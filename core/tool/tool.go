@@ -44,6 +44,10 @@ type Spec struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments object
 	Delivery    Delivery        `json:"delivery,omitempty"`
+	// ReadOnly says that the tool changes nothing outside of its run: that it may run
+	// again is of no consequence. Tests that look for tools which do their work twice
+	// leave it alone; nobody else asks.
+	ReadOnly bool `json:"read_only,omitempty"`
 
 	// Timeout ends the call's context; 0: the step's time is the limit. A tool
 	// that does not return within two seconds after is left behind: its call's
@@ -58,15 +62,15 @@ type Spec struct {
 
 // Call is one request to run a tool.
 type Call struct {
-	ID        string // as the model named it; it can repeat within a thread
-	Name      string
-	Arguments json.RawMessage // must not be changed: the turn has the same bytes
-	Key       string          // idempotency key, "run/sequence/index": the same when the call runs again
-	Index     int             // of the call in its turn
-	Thread    core.ThreadKey
-	Run       core.ID
-	Step      int            // from 1
-	Snapshot  state.Snapshot // the state before the call
+	ID          string // as the model named it; it can repeat within a thread
+	Name        string
+	Arguments   json.RawMessage // must not be changed: the turn has the same bytes
+	Idempotency string          // what [Call.Key] returns, "run/sequence/index"
+	Index       int             // of the call in its turn
+	Thread      core.ThreadKey
+	Run         core.ID
+	Step        int            // from 1
+	Snapshot    state.Snapshot // the state before the call
 
 	User     string          // on whose behalf; empty: any user of the tenant
 	Now      time.Time       // the clock of the call's record, UTC: the same in a replay
@@ -83,6 +87,19 @@ type Call struct {
 	// Live passes on what the tool shows of its work, see [Call.Progress],
 	// [Call.Output] and [Call.Activity]; nil: nobody listens.
 	Live *Live
+	// KeyRead is called when the tool asks for its Key, for tests that want to know
+	// whether it does; nil: nobody does.
+	KeyRead func()
+}
+
+// Key returns the call's idempotency key: the same when the call runs again, and no
+// other call's. What the tool changes outside is to bear it, so that it is changed
+// once however often the call runs.
+func (c Call) Key() string {
+	if c.KeyRead != nil {
+		c.KeyRead()
+	}
+	return c.Idempotency
 }
 
 // Tool is something that a model can call. Implementations are safe for

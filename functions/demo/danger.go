@@ -10,7 +10,7 @@ import (
 
 // Danger returns the tool danger, which stands for what nobody may do without
 // being asked: the demo's rules say so. It counts how often it ran with each text in this
-// process, so that a second execution shows.
+// process, so that a second execution shows; outside of it nothing happens.
 func Danger() (tool.Tool, error) {
 	type arguments struct {
 		Text string `json:"text" jsonschema:"what to do"`
@@ -21,7 +21,7 @@ func Danger() (tool.Tool, error) {
 	}
 	var mu sync.Mutex
 	executions := map[string]int{}
-	return tool.Typed(tool.Spec{Name: "danger", Description: "Does something that a person must approve first."},
+	return tool.Typed(tool.Spec{Name: "danger", Description: "Does something that a person must approve first.", ReadOnly: true},
 		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -65,7 +65,7 @@ func Echo() (tool.Tool, error) {
 	type reply struct {
 		Text string `json:"text"`
 	}
-	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back."},
+	return tool.Typed(tool.Spec{Name: "echo", Description: "Says a text back.", ReadOnly: true},
 		func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
 			return tool.JSON(reply(a))
 		})

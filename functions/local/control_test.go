@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// person sends requests to a host, and remembers what it got.
-type person struct {
+// controller sends requests to a host, and remembers what it got.
+type controller struct {
 	t   *testing.T
 	url string
 }
 
 // sends returns the status and the JSON of a response.
-func (p person) sends(method, path, body string) (int, map[string]any) {
+func (p controller) sends(method, path, body string) (int, map[string]any) {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, strings.NewReader(body))
 	if err != nil {
@@ -40,7 +40,7 @@ func (p person) sends(method, path, body string) (int, map[string]any) {
 }
 
 // must is sends for a request that comes to a status.
-func (p person) must(status int, method, path, body string) map[string]any {
+func (p controller) must(status int, method, path, body string) map[string]any {
 	p.t.Helper()
 	got, response := p.sends(method, path, body)
 	if got != status {
@@ -50,14 +50,14 @@ func (p person) must(status int, method, path, body string) map[string]any {
 }
 
 // says submits input.
-func (p person) says(path, text, more string) (run, dispatch string) {
+func (p controller) says(path, text, more string) (run, dispatch string) {
 	p.t.Helper()
 	got := p.must(http.StatusAccepted, "POST", path, fmt.Sprintf(`{"messages":[{"role":"user","content":%q}]%s}`, text, more))
 	return got["run_id"].(string), got["dispatch_id"].(string)
 }
 
 // until waits for a run to come to a status, and returns it.
-func (p person) until(run, status string) map[string]any {
+func (p controller) until(run, status string) map[string]any {
 	p.t.Helper()
 	for range 500 {
 		if got := p.must(http.StatusOK, "GET", "/v1/runs/"+run, ""); got["status"] == status {
@@ -70,7 +70,7 @@ func (p person) until(run, status string) map[string]any {
 }
 
 // listed says of each item of a thread's mailbox what it is and how it stands.
-func (p person) listed(thread, query string) (lines []string) {
+func (p controller) listed(thread, query string) (lines []string) {
 	p.t.Helper()
 	for _, item := range p.must(http.StatusOK, "GET", "/v1/threads/"+thread+"/mailbox"+query, "")["items"].([]any) {
 		i := item.(map[string]any)
@@ -82,7 +82,7 @@ func (p person) listed(thread, query string) (lines []string) {
 // TestAPersonIsInControl walks through run control on the real host, over its file.
 func TestAPersonIsInControl(t *testing.T) {
 	url, h := serveOpenHost(t, filepath.Join(t.TempDir(), "data.db"))
-	p := person{t, url}
+	p := controller{t, url}
 	const thread = "/v1/threads/c1"
 
 	// A run that waits is the active one; input that is for it answers it.

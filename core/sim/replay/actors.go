@@ -152,7 +152,7 @@ type recordedTool struct {
 // Run implements tool.Tool.
 func (t recordedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	d := t.director
-	i, _ := strconv.Atoi(call.Key[strings.LastIndexByte(call.Key, '/')+1:])
+	i, _ := strconv.Atoi(call.Key()[strings.LastIndexByte(call.Key(), '/')+1:])
 	s := d.steps[call.Step]
 	decided := 0
 	if call.Resume != nil {

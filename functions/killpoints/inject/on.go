@@ -40,7 +40,7 @@ type recorded struct{ tool.Tool }
 // Run implements tool.Tool.
 func (r recorded) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if path := os.Getenv(killpoints.KeyFile); path != "" {
-		if err := appendLine(path, call.Key); err != nil {
+		if err := appendLine(path, call.Key()); err != nil {
 			return tool.Result{}, err
 		}
 	}

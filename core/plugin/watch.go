@@ -1,0 +1,132 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// Watcher is told what the functions of a plugin come to, for tests of plugins: see
+// [Watched]. Each of its fields may be nil. They are called from where the functions
+// are, side by side.
+type Watcher struct {
+	// Show returns what a function is shown in the place of its context: with another
+	// clock or run, of which NewID makes other ids.
+	Show func(c Context) Context
+	// Tool returns what runs in the place of a tool that the plugin adds.
+	Tool func(t tool.Tool) tool.Tool
+	// Saw is told of each function that has returned.
+	Saw func(s Seen)
+}
+
+// Place says what kind of function it was that a [Watcher] saw.
+type Place string
+
+// The places.
+const (
+	PlaceHook      Place = "hook"
+	PlaceGate      Place = "gate"
+	PlaceTransform Place = "transform"
+	PlaceAction    Place = "action"
+	PlaceEffect    Place = "effect"
+)
+
+// Seen is one function that was called, and what it came to.
+type Seen struct {
+	Place   Place
+	Plugin  string
+	Number  int    // of the plugin's hooks of the phase, or of the agent's gates or transforms, from 1
+	Name    string // of the action or effect
+	Context Context
+	Call    int // index of the call that it is about, from 0; -1: none
+
+	Command state.Command   // hooks, gates and actions
+	Verdict *Verdict        // gates
+	Request *model.Request  // transforms: what they made; it must not be changed
+	Payload json.RawMessage // actions and effects: what they were given
+	Err     error
+}
+
+// Watched returns the plugin as it is, and has w told what its hooks, gates,
+// transforms and handlers come to.
+func Watched(p Plugin, w Watcher) Plugin { return watched{p, w} }
+
+type watched struct {
+	Plugin
+	watcher Watcher
+}
+
+// Register implements Plugin.
+func (p watched) Register(r *Registrar) error {
+	r.watcher = &p.watcher
+	return p.Plugin.Register(r)
+}
+
+// moment is m as the watcher shows it. Hooks share m.
+func (w *Watcher) moment(m *Moment) *Moment {
+	shown := *m
+	shown.Context = w.context(m.Context)
+	return &shown
+}
+
+func (w *Watcher) context(c Context) Context {
+	if w.Show != nil {
+		return w.Show(c)
+	}
+	return c
+}
+
+func (w *Watcher) saw(s Seen) {
+	s.Call = s.Context.call - 1
+	if w.Saw != nil {
+		w.Saw(s)
+	}
+}
+
+func (w *Watcher) hook(plugin string, number int, run hookFunc) hookFunc {
+	return func(ctx context.Context, m *Moment) (state.Command, error) {
+		m = w.moment(m)
+		command, err := run(ctx, m)
+		w.saw(Seen{Place: PlaceHook, Plugin: plugin, Number: number, Context: m.Context, Command: command, Err: err})
+		return command, err
+	}
+}
+
+func (w *Watcher) gate(plugin string, number int, run Gate) Gate {
+	return func(ctx context.Context, c GateCall) (Verdict, error) {
+		c.Context = w.context(c.Context)
+		v, err := run(ctx, c)
+		w.saw(Seen{Place: PlaceGate, Plugin: plugin, Number: number, Context: c.Context, Command: v.Command, Verdict: &v, Err: err})
+		return v, err
+	}
+}
+
+func (w *Watcher) transform(plugin string, number int, run Transform) Transform {
+	return func(ctx context.Context, c BeforeInference, request *model.Request) error {
+		c.Context = w.context(c.Context)
+		err := run(ctx, c, request)
+		w.saw(Seen{Place: PlaceTransform, Plugin: plugin, Number: number, Context: c.Context, Request: request, Err: err})
+		return err
+	}
+}
+
+func (w *Watcher) action(plugin, name string, run ActionHandler) ActionHandler {
+	return func(ctx context.Context, c HandlerContext, payload json.RawMessage) (state.Command, error) {
+		c.Context = w.context(c.Context)
+		command, err := run(ctx, c, payload)
+		w.saw(Seen{Place: PlaceAction, Plugin: plugin, Name: name, Context: c.Context, Command: command, Payload: payload, Err: err})
+		return command, err
+	}
+}
+
+func (w *Watcher) effect(plugin, name string, run EffectHandler) EffectHandler {
+	return func(ctx context.Context, c HandlerContext, payload json.RawMessage) error {
+		c.Context = w.context(c.Context)
+		err := run(ctx, c, payload)
+		w.saw(Seen{Place: PlaceEffect, Plugin: plugin, Name: name, Context: c.Context, Payload: payload, Err: err})
+		return err
+	}
+}

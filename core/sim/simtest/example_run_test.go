@@ -1,0 +1,9 @@
+package simtest_test
+
+import (
+	"testing"
+
+	"github.com/reveille-run/reveille/core/sim/simtest"
+)
+
+func TestTheExampleSurvivesCrashes(t *testing.T) { simtest.RunWorlds(t, world, payments) }

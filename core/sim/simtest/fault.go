@@ -1,0 +1,91 @@
+package simtest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core/env"
+)
+
+// Fault is what goes wrong at an I/O point.
+type Fault string
+
+// The faults.
+const (
+	// CrashBefore ends the process before the operation, CrashAfter behind it.
+	CrashBefore Fault = "crash_before"
+	CrashAfter  Fault = "crash_after"
+	// Refused is an operation that fails, Ambiguous one that has been done and whose
+	// response is lost.
+	Refused   Fault = "refused"
+	Ambiguous Fault = "ambiguous"
+	// PauseBefore and PauseAfter stop the process for longer than its lease, while
+	// another one takes over; then it goes on.
+	PauseBefore Fault = "pause_before"
+	PauseAfter  Fault = "pause_after"
+	// Lost is a message that is never delivered; its sender is told that it was sent.
+	Lost Fault = "lost"
+	// Duplicate delivers a message, or a person's request, twice.
+	Duplicate Fault = "duplicate"
+)
+
+// faults are those that can happen at a point. What ends or stops a process can
+// happen anywhere.
+func faults(p env.Point) []Fault {
+	all := []Fault{CrashBefore, CrashAfter, PauseBefore, PauseAfter}
+	if slices.Contains([]env.Point{env.PointEnqueue, env.PointClaim, env.PointCommitTurn, env.PointPutResult, env.PointCommitStep, env.PointDecide}, p) {
+		all = append(all, Refused, Ambiguous)
+	}
+	if isHint(p) {
+		all = append(all, Refused, Ambiguous, Lost, Duplicate)
+	}
+	if p == env.PointReceive || p == env.PointRespond {
+		all = append(all, Duplicate)
+	}
+	return all
+}
+
+func isHint(p env.Point) bool {
+	return slices.Contains([]env.Point{env.PointHint, env.PointContinue, env.PointDecisionHint, env.PointSweepHint}, p)
+}
+
+// site is one passing of an I/O point, the n-th of a world, from 1.
+type site struct {
+	point env.Point
+	n     int
+}
+
+// String returns the name of its subtest, such as "W7.2".
+func (s site) String() string { return fmt.Sprintf("%s.%d", s.point, s.n) }
+
+// strike is one fault at one site.
+type strike struct {
+	site
+	fault Fault
+}
+
+// String returns the name of its subtest, such as "W7.2/crash_after".
+func (s strike) String() string { return s.site.String() + "/" + string(s.fault) }
+
+// costs is how much longer a world may take for the fault, if nothing has to be done
+// again: a response that is lost is noticed at once, a lost hint by the sweep, and a
+// process that is gone when its lease is over and its message has come again.
+func (s strike) costs() time.Duration {
+	switch s.fault {
+	case Ambiguous, Duplicate:
+		return 15 * time.Second
+	case PauseBefore, PauseAfter:
+		return pauseFor + lease + 2*sweepEvery
+	}
+	return visibility + lease + 2*sweepEvery
+}
+
+// at reports whether the fault happens on that side of the point.
+func (s strike) at(side env.Side) bool {
+	switch s.fault {
+	case CrashAfter, PauseAfter:
+		return side == env.After
+	}
+	return side == env.Before
+}

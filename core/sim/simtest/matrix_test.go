@@ -1,0 +1,286 @@
+package simtest
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+var pairs = flag.Bool("matrix.pairs", false, "play the crash matrix with two faults in a world")
+
+// matrixParts are agents of the three modes. Calls of echo wait for a person whose text
+// begins with "wait"; linger takes so many minutes, or until its context ends; each phase
+// leaves a trace in the state.
+func matrixParts() (agent.Parts, error) {
+	type arguments struct {
+		Text string `json:"text"`
+	}
+	echo, err := tool.Typed(tool.Spec{Name: "echo", ReadOnly: true}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+		return tool.Text(a.Text).With(trace.Update("echo " + a.Text)), nil
+	})
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	once, err := tool.Typed(tool.Spec{Name: "once", Delivery: tool.AtMostOnce}, func(_ context.Context, _ tool.Call, a arguments) (tool.Result, error) {
+		return tool.Text(a.Text), nil
+	})
+	if err != nil {
+		return agent.Parts{}, err
+	}
+	kept := tool.New("kept", "", func(ctx context.Context, call tool.Call, a arguments) (json.RawMessage, error) {
+		return call.Once(ctx, "part", func(context.Context) (json.RawMessage, error) { return json.RawMessage(`"` + a.Text + `"`), nil })
+	})
+	linger := tool.New("linger", "", func(ctx context.Context, call tool.Call, a struct {
+		Minutes int `json:"minutes"`
+	}) (string, error) {
+		_ = call.Key()
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(time.Duration(a.Minutes) * time.Minute):
+			return "lingered", nil
+		}
+	})
+	parts := agent.Parts{
+		Models:  map[string]agent.ModelBinding{"m": {Model: model.None{}}},
+		Tools:   []tool.Tool{echo, once, kept, linger},
+		Plugins: []plugin.Plugin{tracer{}},
+	}
+	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		parts.Specs = append(parts.Specs, agent.Spec{ID: string(mode), Model: "m", ExecutionMode: mode, Plugins: []string{"tracer"}})
+	}
+	parts.Default = string(agent.Sequential)
+	return parts, nil
+}
+
+var trace = state.Appending(state.Key[[]string, string]{Name: "trace", Scope: state.ScopeThread, Merge: state.Commutative})
+
+// tracer notes each phase that it is asked at.
+type tracer struct{}
+
+// ID implements plugin.Plugin.
+func (tracer) ID() string { return "tracer" }
+
+// Register implements plugin.Plugin.
+func (tracer) Register(r *plugin.Registrar) error {
+	r.Key(trace)
+	for _, phase := range []core.Phase{core.PhaseRunStart, core.PhaseStepStart, core.PhaseBeforeInference, core.PhaseAfterInference,
+		core.PhaseBeforeToolExecute, core.PhaseAfterToolExecute, core.PhaseStepEnd, core.PhaseRunEnd} {
+		r.Hook(phase, func(_ context.Context, c plugin.Context) (state.Command, error) {
+			return trace.Update(fmt.Sprint(c.Phase, " ", c.Step)), nil
+		})
+	}
+	r.Gate(func(_ context.Context, c plugin.GateCall) (plugin.Verdict, error) {
+		var a struct{ Text string }
+		if c.Call.Name != "echo" || json.Unmarshal(c.Call.Arguments, &a) != nil || !strings.HasPrefix(a.Text, "wait") {
+			return plugin.Allow, nil
+		}
+		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:echo"}}), nil
+	})
+	return nil
+}
+
+// cell is a scenario of the matrix and what it comes to.
+type cell struct {
+	Scenario
+	log        []string // in a world without faults
+	ends       string   // of its runs
+	inferences int
+	executions map[string]int
+	// others are logs and ends that a fault may bring about besides; one a line, see
+	// story. Of a scenario that does not vary there is none.
+	others []string
+	// more is how many inferences, and runs of a tool, a fault may cost; 0: 1.
+	more int
+}
+
+// story is the end of a world in one line.
+func story(e Ended) string { return strings.Join(e.Lines(), " | ") + " => " + ends(e) }
+
+func ends(e Ended) string {
+	var all []string
+	for _, end := range e.Runs {
+		text := string(end.Type)
+		if end.Code != "" {
+			text += " " + end.Code
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func people(mode agent.ExecutionMode, name string, acts ...Act) Scenario {
+	return Scenario{Name: string(mode) + " " + name, Agent: string(mode), Person: append([]Act{Say("parallel: a, wait b, wait c")}, acts...)}
+}
+
+// What the runtime says of calls whose run was ended.
+const (
+	unsure = "tool: outcome unknown: the run was ended while the tool may have run"
+	unrun  = "tool: no result: the run was ended first (cancelled)"
+	// ... and of one whose process was gone.
+	twiceNever = "tool: outcome unknown: the tool may have run, and it must not run twice"
+)
+
+const asked = `assistant: [echo {"text":"a"}][echo {"text":"wait b"}][echo {"text":"wait c"}]`
+
+// matrix is every scenario. Those of children and of triggers have their place at its
+// end.
+func matrix() (cells []cell) {
+	cells = []cell{
+		{
+			Scenario: Scenario{Name: "text", Person: []Act{Say("hello")}},
+			log:      []string{"user: hello", "assistant: You said: hello"}, ends: "natural_end", inferences: 1,
+		},
+		{
+			Scenario: Scenario{Name: "two tools", Person: []Act{Say(`call: kept {"text":"a"}`), Say(`call: echo {"text":"b"}`)}},
+			log: []string{
+				`user: call: kept {"text":"a"}`, `assistant: [kept {"text":"a"}]`, `tool: "a"`, "assistant: The result of kept: a",
+				`user: call: echo {"text":"b"}`, `assistant: [echo {"text":"b"}]`, `tool: "b"`, "assistant: The result of echo: b",
+			},
+			ends: "natural_end, natural_end", inferences: 4, executions: map[string]int{"kept": 1, "echo": 1},
+		},
+		{
+			Scenario: Scenario{Name: "at most once", Person: []Act{Say(`call: once {"text":"a"}`)}, Varies: true},
+			log:      []string{`user: call: once {"text":"a"}`, `assistant: [once {"text":"a"}]`, `tool: "a"`, "assistant: The result of once: a"},
+			ends:     "natural_end", inferences: 2, executions: map[string]int{"once": 1},
+			others: []string{ // the process was gone between the mark and the result
+				`user: call: once {"text":"a"} | assistant: [once {"text":"a"}] | ` + twiceNever + ` | assistant: The result of once: ` + twiceNever[len("tool: "):] + ` => natural_end`,
+			},
+		},
+		{
+			Scenario: Scenario{Name: "failure", Person: []Act{Say("fail")}},
+			log:      []string{"user: fail"}, ends: "error model", inferences: 1,
+		},
+		{
+			Scenario: Scenario{Name: "cancel", Person: []Act{Say(`call: linger {"minutes":60}`), Cancel().While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":60}`, `assistant: [linger {"minutes":60}]`, unsure},
+			ends:     "cancelled", inferences: 1, executions: map[string]int{"linger": 1},
+			// Whoever closes the run does not know that a process that is gone had begun the call.
+			others: []string{`user: call: linger {"minutes":60} | assistant: [linger {"minutes":60}] | ` + unrun + " => cancelled"},
+		},
+		{
+			Scenario: Scenario{Name: "interrupt", Person: []Act{Say(`call: linger {"minutes":60}`), Interrupt("hello").While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":60}`, `assistant: [linger {"minutes":60}]`, unsure, "user: hello", "assistant: You said: hello"},
+			ends:     "superseded, natural_end", inferences: 2, executions: map[string]int{"linger": 1},
+			others: []string{`user: call: linger {"minutes":60} | assistant: [linger {"minutes":60}] | tool: no result: the run was ended first (superseded)` +
+				" | user: hello | assistant: You said: hello => superseded, natural_end"},
+		},
+		{
+			Scenario: Scenario{Name: "steer", Person: []Act{Say(`call: linger {"minutes":5}`), Steer("hello").While("linger")}, Varies: true},
+			log:      []string{`user: call: linger {"minutes":5}`, `assistant: [linger {"minutes":5}]`, `tool: "lingered"`, "user: hello", "assistant: You said: hello"},
+			ends:     "natural_end", inferences: 2, executions: map[string]int{"linger": 1},
+		},
+		{
+			Scenario: Scenario{Name: "regenerate", Person: []Act{Say(`call: echo {"text":"a"}`), {kind: actSay, text: "hello", from: 1}}},
+			log: []string{ // what was taken back stays in the log
+				`user: call: echo {"text":"a"}`, `assistant: [echo {"text":"a"}]`, `tool: "a"`, "assistant: The result of echo: a",
+				"user: hello", "assistant: You said: hello",
+			},
+			ends: "natural_end, natural_end", inferences: 3, executions: map[string]int{"echo": 1},
+		},
+		{
+			Scenario: Scenario{Name: "dead letter", Person: []Act{Say(`call: echo {"text":"a"}`)}, poison: "echo"},
+			log:      []string{`user: call: echo {"text":"a"}`, `assistant: [echo {"text":"a"}]`, "tool: no result: the run was ended first (dead_letter)"},
+			ends:     "error dead_letter", inferences: 1, executions: map[string]int{"echo": 6},
+		},
+	}
+	for _, mode := range []agent.ExecutionMode{agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		cells = append(cells, cell{
+			Scenario: Scenario{Name: string(mode), Agent: string(mode), Person: []Act{Say("parallel: a, b, c")}},
+			log: []string{
+				"user: parallel: a, b, c", `assistant: [echo {"text":"a"}][echo {"text":"b"}][echo {"text":"c"}]`,
+				`tool: "a"`, `tool: "b"`, `tool: "c"`, "assistant: Echo: a, b, c",
+			},
+			ends: "natural_end", inferences: 2, executions: map[string]int{"echo": 3}, more: 3,
+		})
+	}
+	for _, mode := range []agent.ExecutionMode{agent.Sequential, agent.ParallelBatchApproval, agent.ParallelStreaming} {
+		cells = append(cells, cell{
+			Scenario: people(mode, "approved", Approve(), Approve()),
+			log:      []string{"user: parallel: a, wait b, wait c", asked, `tool: "a"`, `tool: "wait b"`, `tool: "wait c"`, "assistant: Echo: a, wait b, wait c"},
+			ends:     "natural_end", inferences: 2, executions: map[string]int{"echo": 3}, more: 2,
+		}, cell{
+			Scenario: people(mode, "denied", Deny("no"), Approve()),
+			log:      []string{"user: parallel: a, wait b, wait c", asked, `tool: "a"`, "tool: denied: no", `tool: "wait c"`, "assistant: Echo: a, wait b, wait c"},
+			ends:     "natural_end", inferences: 2, executions: map[string]int{"echo": 2}, more: 2,
+		}, cell{
+			Scenario: people(mode, "cancelled", Cancel()),
+			log:      []string{"user: parallel: a, wait b, wait c", asked, `tool: "a"`, unrun, unrun},
+			ends:     "cancelled", inferences: 1, executions: map[string]int{"echo": 1},
+		})
+	}
+	return cells
+}
+
+// check holds the end of a world with faults against the cell.
+func (c cell) check(e Ended) error {
+	want := append([]string{strings.Join(c.log, " | ") + " => " + c.ends}, c.others...)
+	if got := story(e); !slices.Contains(want, got) {
+		return fmt.Errorf("the end is\n\t%s\nwant\n\t%s", got, strings.Join(want, "\n\tor "))
+	}
+	more := max(c.more, 1)
+	if *pairs {
+		more *= 2
+	}
+	if e.Inferences > c.inferences+more {
+		return fmt.Errorf("%d inferences, want at most %d", e.Inferences, c.inferences+more)
+	}
+	for name, n := range e.Executions {
+		if n > c.executions[name]+more {
+			return fmt.Errorf("tool %s ran %d times, want at most %d", name, n, c.executions[name]+more)
+		}
+	}
+	return nil
+}
+
+func TestCrashMatrix(t *testing.T) {
+	began := time.Now()
+	var worlds atomic.Int64
+	t.Cleanup(func() {
+		took := time.Since(began)
+		t.Logf("%d worlds in %s, %.0f a second", worlds.Load(), took.Round(time.Millisecond), float64(worlds.Load())/took.Seconds())
+	})
+	for _, c := range matrix() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if raced && !strings.HasPrefix(c.Name, "parallel") {
+				t.Skip("nothing runs side by side")
+			}
+			made, err := newCast(func() World { return World{Parts: matrixParts} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			clean := newWorld(c.Scenario, made).play(t)
+			if diff := cmp.Diff(c.log, clean.ended.Lines()); diff != "" {
+				t.Errorf("log without faults (-want +got):\n%s", diff)
+			}
+			got := fmt.Sprint(ends(clean.ended), clean.ended.Inferences, maps.Clone(clean.ended.Executions))
+			if want := fmt.Sprint(c.ends, c.inferences, maps.Clone(c.executions)); got != want {
+				t.Errorf("without faults: %s, want %s", got, want)
+			}
+			if t.Failed() {
+				return
+			}
+			c.Check = c.check
+			u := suite{Options: Options{Passings: passings, Seed: 1, Pairs: *pairs}, cast: made, told: map[string]bool{}}
+			u.play(t, c.Scenario)
+			worlds.Add(int64(u.worlds))
+		})
+	}
+}

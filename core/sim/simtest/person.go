@@ -1,0 +1,166 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// perform lets the person act, as often as it takes to get a response.
+func (w *world) perform(ctx context.Context, i int, act Act) bool {
+	if !w.due(act) {
+		return false
+	}
+	request := w.request(i, act)
+	for try := 0; try < 10; try++ {
+		over, err := w.ask(ctx, try, request)
+		switch {
+		case err != nil:
+			w.problem("act %d of the person: %v", i+1, err)
+			return false
+		case !over:
+			w.pause(again)
+			continue
+		}
+		w.mu.Lock()
+		repeat := w.repeat
+		w.repeat = false
+		w.mu.Unlock()
+		if !repeat {
+			return true
+		}
+	}
+	w.problem("act %d of the person has no response", i+1)
+	return false
+}
+
+// due waits until the act can be done.
+func (w *world) due(act Act) bool {
+	if act.while == "" {
+		return w.await("the time for the person's next act", w.rests)
+	}
+	select {
+	case <-w.beginning(act.while):
+		return true
+	case <-time.After(patience):
+		w.problem("no call of the tool %q has begun within %s", act.while, patience)
+		return false
+	}
+}
+
+// ask makes a request once. over says that there was a response; the error is one
+// that no other try would be without.
+func (w *world) ask(ctx context.Context, try int, request func(context.Context, *process, int) (bool, error)) (over bool, failure error) {
+	type response struct {
+		over bool
+		err  error
+	}
+	p, done := w.client(), make(chan response, 1)
+	wait := w.turn()
+	w.start(func() {
+		w.pause(wait)
+		p.gate()
+		over, err := request(ctx, p, try)
+		p.gate()
+		p.reach(env.PointRespond, env.Before)
+		done <- response{over, err}
+		p.reach(env.PointRespond, env.After)
+	})
+	timer := time.NewTimer(answer)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.over, r.err
+	case <-p.dead:
+		select {
+		case r := <-done:
+			return r.over, r.err
+		default:
+			return false, nil
+		}
+	case <-timer.C:
+		return false, nil
+	}
+}
+
+// request is what the person asks for, the same with each try.
+func (w *world) request(i int, act Act) func(ctx context.Context, p *process, try int) (over bool, err error) {
+	name := fmt.Sprint("act-", i+1)
+	switch act.kind {
+	case actCancel:
+		return func(ctx context.Context, p *process, try int) (bool, error) {
+			_, err := p.runtime.CancelThread(ctx, identity, key.Thread)
+			if try > 0 && core.CodeOf(err) == core.CodeNotFound { // it has ended by now
+				err = nil
+			}
+			return settled(err)
+		}
+	case actDecide, actDeny:
+		return w.decision(name, act)
+	}
+	mode := map[actKind]mailbox.Mode{actSay: mailbox.ModeQueue, actSteer: mailbox.ModeSteer, actInterrupt: mailbox.ModeInterrupt}[act.kind]
+	return func(ctx context.Context, p *process, _ int) (bool, error) {
+		agentID := w.scenario.Agent
+		if agentID == "" {
+			agentID = p.runtime.DefaultAgent()
+		}
+		_, err := p.runtime.Submit(ctx, mailbox.Submission{
+			Thread: key, User: identity.User, AgentID: agentID, Mode: mode, Key: name, Supersede: act.from,
+			Messages: []core.Message{core.UserMessage(name, act.text)},
+		})
+		return settled(err)
+	}
+}
+
+// settled reports whether a response is one, and not the host's failure.
+func settled(err error) (bool, error) {
+	switch core.CodeOf(err) {
+	case core.CodeUnavailable, core.CodeThrottled, core.CodeInternal:
+		return err == nil, nil
+	}
+	return true, err
+}
+
+// decision decides about the first ticket that is open when it is first tried.
+func (w *world) decision(name string, act Act) func(ctx context.Context, p *process, try int) (bool, error) {
+	d := mailbox.Deciding{Decision: core.Decision{ID: name, Action: core.DecisionResume, Payload: act.payload}}
+	if act.kind == actDeny {
+		d.Decision.Action, d.Decision.Reason = core.DecisionCancel, act.text
+	}
+	return func(ctx context.Context, p *process, _ int) (bool, error) {
+		if d.Target == "" {
+			var err error
+			if d.Run, d.Target, err = w.waiting(ctx, p); err != nil {
+				return settled(err)
+			}
+		}
+		_, err := p.runtime.Decide(ctx, identity, d.Run, d)
+		return settled(err)
+	}
+}
+
+// waiting returns the first suspension that nobody has decided about.
+func (w *world) waiting(ctx context.Context, p *process) (run core.ID, suspension string, err error) {
+	nothing := core.Errorf(core.CodeNotFound, "no call waits for a decision")
+	head, err := w.store.Head(ctx, key)
+	if err == nil && head.Run.ID.IsZero() {
+		err = nothing
+	}
+	if err != nil {
+		return run, "", err
+	}
+	found, err := p.runtime.ReadRun(ctx, identity, head.Run.ID)
+	if err != nil {
+		return run, "", err
+	}
+	for _, ticket := range found.Tickets {
+		if ticket.Decision == nil {
+			return head.Run.ID, ticket.Suspension.ID, nil
+		}
+	}
+	return run, "", nothing
+}

@@ -1,0 +1,118 @@
+package simtest
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Scenario is what people do with an agent, in one thread. The model is the scripted
+// one, see package scripted: what a person says decides which tools it calls.
+type Scenario struct {
+	Name   string // names the subtest
+	Agent  string // empty: the default agent of the parts
+	Person []Act  // in this order
+
+	// Varies says that when a fault strikes may decide how the run goes: that of a run
+	// which somebody cancels or steers while it works. Its worlds are not compared with
+	// the one without faults; Check has to say what must be true of all of them.
+	Varies bool
+	// Check returns what is wrong with the end of a world; nil: nothing is asked.
+	Check func(e Ended) error
+
+	poison string // the tool whose calls end the process that runs them
+}
+
+// check returns what is wrong with scenarios: a name that is missing or given twice, or
+// nobody who does anything.
+func check(scenarios []Scenario) error {
+	known := map[string]bool{}
+	for i, s := range scenarios {
+		switch {
+		case s.Name == "":
+			return core.Errorf(core.CodeInvalid, "scenario %d has no name", i+1)
+		case known[s.Name]:
+			return core.Errorf(core.CodeInvalid, "scenario %q is given twice", s.Name)
+		case len(s.Person) == 0:
+			return core.Errorf(core.CodeInvalid, "scenario %q: the person does nothing", s.Name)
+		}
+		known[s.Name] = true
+	}
+	return nil
+}
+
+// Ended is what a world came to.
+type Ended struct {
+	Messages []core.Message     // of the thread, oldest first
+	Runs     []core.Termination // how its runs ended, oldest first; of a run that waits, the type is suspended
+
+	Inferences int            // calls of the model
+	Executions map[string]int // of each tool, by name
+}
+
+// Lines are the messages as "role: text", with the calls of a turn as
+// "assistant: [tool {arguments}]".
+func (e Ended) Lines() []string {
+	lines := make([]string, 0, len(e.Messages))
+	for _, m := range e.Messages {
+		line := string(m.Role) + ": " + m.Text()
+		for _, call := range m.ToolCalls {
+			line += "[" + call.Name + " " + string(call.Arguments) + "]"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Act is one thing that a person does: see [Say].
+type Act struct {
+	kind    actKind
+	text    string
+	payload json.RawMessage
+	while   string // the tool whose call must have begun
+	from    uint64 // of what is said: sequence from which on the log is taken back; 0: nothing is
+}
+
+type actKind uint8
+
+const (
+	actSay actKind = iota
+	actSteer
+	actInterrupt
+	actCancel
+	actDecide
+	actDeny
+)
+
+// Say sends a message when nothing runs any more. Where a call waits for a decision,
+// it takes the wait back.
+func Say(text string) Act { return Act{kind: actSay, text: text} }
+
+// Steer sends a message to the run that works, for its next step: see [Act.While].
+func Steer(text string) Act { return Act{kind: actSteer, text: text} }
+
+// Interrupt ends the run that works, and sends a message that opens another one: see
+// [Act.While].
+func Interrupt(text string) Act { return Act{kind: actInterrupt, text: text} }
+
+// Cancel ends the run that works, or waits: see [Act.While].
+func Cancel() Act { return Act{kind: actCancel} }
+
+// Approve lets the first call go on that waits for a decision.
+func Approve() Act { return Act{kind: actDecide} }
+
+// Reply lets the first waiting call go on with a payload: what a client's tool came
+// to, or what the ticket asks for. It is JSON.
+func Reply(payload string) Act { return Act{kind: actDecide, payload: json.RawMessage(payload)} }
+
+// Deny refuses the first call that waits for a decision.
+func Deny(reason string) Act { return Act{kind: actDeny, text: reason} }
+
+// While returns the act as one that is done while a call of the tool runs, for the
+// first time: for Cancel, Steer and Interrupt, which the person would else do when
+// nothing runs any more. The call has to take its time: a tool that waits for its
+// context, or that sleeps.
+func (a Act) While(tool string) Act {
+	a.while = tool
+	return a
+}

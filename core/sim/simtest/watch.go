@@ -1,0 +1,301 @@
+package simtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// watched is what a world's parts were seen to do.
+type watched struct {
+	runs       []core.ID // in the order in which they were seen first
+	seen       []sight
+	executions []*execution // of tools, in order
+	effects    map[string]int
+	said       map[string]bool // by effect: the command that asked for it changes the state as well
+	inferences int
+}
+
+func newWatched() watched { return watched{effects: map[string]int{}, said: map[string]bool{}} }
+
+// sight is one function of the parts that was called, and what it came to.
+type sight struct {
+	Who   string `json:"who"`   // "hook 1 of plugin P at step_end"
+	Where string `json:"where"` // "run 1, step 2, call 0"
+	Came  string `json:"came"`
+	Kept  bool   `json:"kept,omitempty"` // a tool that has kept a part: what it drew once is drawn
+}
+
+// execution is one run of a tool.
+type execution struct {
+	tool, key, where string
+	spec             tool.Spec
+	keyed            bool // it asked for its key, or kept parts
+	kept             bool // the latter
+	suspended        bool // it asked for a decision, and did not act
+}
+
+// cast is whom scenarios are played by.
+type cast struct {
+	world func() World
+	known *agent.Registry // of parts that nobody runs
+}
+
+// newCast makes the parts once, to see that they can be.
+func newCast(world func() World) (cast, error) {
+	made, err := world().Parts()
+	if err != nil {
+		return cast{}, err
+	}
+	known, err := agent.NewRegistry(bind(made, model.None{}))
+	return cast{world, known}, err
+}
+
+// bind returns the parts with one model in the place of every other.
+func bind(parts agent.Parts, said model.Model) agent.Parts {
+	models := make(map[string]agent.ModelBinding, len(parts.Models))
+	for id, bound := range parts.Models {
+		bound.Model = said
+		models[id] = bound
+	}
+	adapters := make(map[string]func(agent.ProviderSpec) (model.Model, error), len(parts.Adapters))
+	for name := range parts.Adapters {
+		adapters[name] = func(agent.ProviderSpec) (model.Model, error) { return said, nil }
+	}
+	parts.Models, parts.Adapters = models, adapters
+	return parts
+}
+
+// cast returns the parts of a process: fresh ones of the user's, with the scripted model,
+// and all of them watched.
+func (w *world) cast(p *process) (agent.Parts, error) {
+	parts, err := w.outside.Parts()
+	if err != nil {
+		return parts, err
+	}
+	parts = bind(parts, counted{scripted.New(p.env()), w})
+	parts.Tools = slices.Clone(parts.Tools)
+	for i, t := range parts.Tools {
+		if t != nil {
+			parts.Tools[i] = watchedTool{t, p}
+		}
+	}
+	watcher := plugin.Watcher{
+		Show: w.show,
+		Tool: func(t tool.Tool) tool.Tool { return watchedTool{t, p} },
+		Saw:  w.saw,
+	}
+	parts.Plugins = slices.Clone(parts.Plugins)
+	for i, known := range parts.Plugins {
+		if known != nil {
+			parts.Plugins[i] = plugin.Watched(known, watcher)
+		}
+	}
+	return parts, nil
+}
+
+// counted counts the calls of a model, and names the calls of tools: those that a model
+// leaves without an id are named by the run's.
+type counted struct {
+	model.Model
+	world *world
+}
+
+// Stream implements model.Model.
+func (m counted) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+	m.world.mu.Lock()
+	m.world.inferences++
+	m.world.mu.Unlock()
+	return func(yield func(model.Delta, error) bool) {
+		for delta, err := range m.Model.Stream(ctx, r) {
+			if delta.Type == model.DeltaToolStart && delta.CallID == "" {
+				delta.CallID = fmt.Sprintf("call_%d_%d", len(r.Messages), delta.Index)
+			}
+			if !yield(delta, err) {
+				return
+			}
+		}
+	}
+}
+
+// run is the number of a run in its world, from 1; the caller holds mu.
+func (w *watched) run(id core.ID) int {
+	i := slices.Index(w.runs, id)
+	if i < 0 {
+		i = len(w.runs)
+		w.runs = append(w.runs, id)
+	}
+	return i + 1
+}
+
+// as returns the id and the time of a step as hooks and tools are shown them: the same
+// in every world, whatever had to be submitted again or waited for there.
+func (w *world) as(run core.ID, step int) (core.ID, time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.run(run)
+	return core.ID{len(run) - 1: byte(n)}, base.Add(time.Duration(n)*time.Hour + time.Duration(step)*time.Minute)
+}
+
+// number is that of a run as hooks and tools are shown it.
+func number(shown core.ID) int { return int(shown[len(shown)-1]) }
+
+func (w *world) show(c plugin.Context) plugin.Context {
+	c.Run, c.Now = w.as(c.Run, c.Step)
+	c.Messages = slices.Clone(c.Messages)
+	for i, m := range c.Messages {
+		if m.CreatedAt != 0 {
+			_, at := w.as(m.RunID, m.Step)
+			c.Messages[i].CreatedAt = at.UnixMilli()
+		}
+	}
+	return c
+}
+
+// saw notes what a function of a plugin came to.
+func (w *world) saw(s plugin.Seen) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	run := number(s.Context.Run)
+	where := fmt.Sprintf("run %d, step %d", run, s.Context.Step)
+	if s.Call >= 0 {
+		where += fmt.Sprintf(", call %d", s.Call)
+	}
+	who := fmt.Sprintf("%s %d of plugin %s", s.Place, s.Number, s.Plugin)
+	came := any(s.Command)
+	switch s.Place {
+	case plugin.PlaceEffect:
+		w.effects[fmt.Sprintf("%s of run %d: %s", s.Name, run, s.Payload)]++
+		return
+	case plugin.PlaceHook:
+		who += " at " + string(s.Context.Phase)
+	case plugin.PlaceAction:
+		who = fmt.Sprintf("action %s of plugin %s", s.Name, s.Plugin)
+	case plugin.PlaceGate:
+		came = s.Verdict
+	case plugin.PlaceTransform:
+		came = requested(s.Request)
+	}
+	w.asked(s.Command)
+	if s.Err != nil {
+		came = s.Err.Error()
+	}
+	w.seen = append(w.seen, sight{Who: who, Where: where, Came: encode(came)})
+}
+
+// asked notes which effects came with a change of the state; the caller holds mu.
+func (w *watched) asked(c state.Command) {
+	for _, e := range c.Effects {
+		w.said[e.Key] = w.said[e.Key] || len(c.Batch.Mutations) > 0
+	}
+}
+
+// requested is what a transform made, without what it was given of clocks and fences.
+func requested(r *model.Request) any {
+	shown := *r
+	shown.Messages = slices.Clone(r.Messages)
+	for i := range shown.Messages {
+		shown.Messages[i].CreatedAt = 0
+	}
+	return shown
+}
+
+func encode(v any) string {
+	text, err := core.EncodeJSON(v)
+	if err != nil {
+		return fmt.Sprintf("%+v", v)
+	}
+	return string(text)
+}
+
+// beginning is closed when a call of the tool has begun.
+func (w *world) beginning(name string) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.begun[name]
+	if c == nil {
+		c = make(chan struct{})
+		w.begun[name] = c
+	}
+	return c
+}
+
+// watchedTool is a tool in a process.
+type watchedTool struct {
+	tool.Tool
+	process *process
+}
+
+// Run implements tool.Tool.
+func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	p, w, spec := t.process, t.process.world, t.Spec()
+	p.gate()
+	place, _ := strings.CutPrefix(call.Idempotency, call.Run.String()) // sequence of the turn, and index
+	call.Run, call.Now = w.as(call.Run, call.Step)
+	call.Idempotency = call.Run.String() + place
+	where := fmt.Sprintf("run %d, step %d, call %s", number(call.Run), call.Step, place[strings.LastIndexByte(place, '/')+1:])
+	began := w.beginning(call.Name)
+	w.mu.Lock()
+	e := &execution{tool: call.Name, key: call.Idempotency, where: where, spec: spec}
+	w.executions = append(w.executions, e)
+	select {
+	case <-began:
+	default:
+		close(began)
+	}
+	w.mu.Unlock()
+	if w.scenario.poison == call.Name {
+		p.die()
+		p.gate()
+	}
+	keyed := func() {
+		w.mu.Lock()
+		e.keyed = true
+		w.mu.Unlock()
+	}
+	call.KeyRead = keyed
+	if call.Parts != nil {
+		call.Parts = notedParts{call.Parts, func() {
+			keyed()
+			w.mu.Lock()
+			e.kept = true
+			w.mu.Unlock()
+		}}
+	}
+	result, err := t.Tool.Run(ctx, call)
+	came := encode(result)
+	if err != nil {
+		came = err.Error()
+	}
+	w.mu.Lock()
+	e.suspended = result.Suspend != nil
+	w.asked(result.Command)
+	w.seen = append(w.seen, sight{"tool " + call.Name, where, came, e.kept})
+	w.mu.Unlock()
+	p.gate()
+	return result, err
+}
+
+// notedParts notes that a tool keeps parts.
+type notedParts struct {
+	tool.PartStore
+	asked func()
+}
+
+// Part implements tool.PartStore.
+func (n notedParts) Part(ctx context.Context, name string) (json.RawMessage, bool, error) {
+	n.asked()
+	return n.PartStore.Part(ctx, name)
+}
