@@ -3,6 +3,7 @@ package mailbox_test
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +116,32 @@ func TestDeleteIsAnnounced(t *testing.T) {
 		w.tellAll(t)
 		if diff := cmp.Diff([]string{"run.ended  cancelled deleted"}, *lines); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Of two workers that look after an announcement at once, one publishes it.
+func TestTwoWorkersPublishOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, lines := listening(t)
+		w.submit(t, input("one", ""))
+		w.end(t, w.claim(t))
+		head, err := w.Head(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second) // its holder has had its time
+		var wait sync.WaitGroup
+		for range 2 {
+			wait.Go(func() {
+				if err := w.Tell(t.Context(), key, head, mailbox.Own); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if len(*lines) != 1 {
+			t.Errorf("published %v", *lines)
 		}
 	})
 }

@@ -110,7 +110,7 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 	}
 	id := childInput(child)
 	record, err := s.inputRecord(thread.Queued{
-		Run: id, Dispatch: id, AgentID: run.AgentID,
+		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
 		Messages: []core.Message{core.UserMessage("", "A run that you started is over: "+string(payload))},
 	}, 0)
 	if err != nil {

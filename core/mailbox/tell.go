@@ -48,6 +48,15 @@ func (s *Service) Tell(ctx context.Context, key core.ThreadKey, head thread.Head
 			return errors.Join(failed, ctx.Err())
 		}
 		told := thread.Notified{Child: n.Child, Kind: n.Kind, Version: n.Version}
+		if n.Announces() && n.Version < own {
+			next, mine, err := s.begin(ctx, key, head, n)
+			if err != nil {
+				failed = errors.Join(failed, err)
+			}
+			if head = next; err != nil || !mine {
+				continue
+			}
+		}
 		if again := s.tell(ctx, key, head, n); again > 0 {
 			told.Retry = s.env.Millis() + again.Milliseconds()
 		}
@@ -62,6 +71,16 @@ func (s *Service) Tell(ctx context.Context, key core.ThreadKey, head thread.Head
 		s.WakeToTell(ctx, key, head)
 	}
 	return failed
+}
+
+// begin takes an announcement that another process has left, for as long as a publisher
+// has: the sweep's hint and another may bring two workers at once, and a receiver should
+// not hear of everything twice. A parent knows what it was told before, at no cost.
+func (s *Service) begin(ctx context.Context, key core.ThreadKey, head thread.Head, n thread.Notify) (next thread.Head, mine bool, err error) {
+	next, result, err := s.Commit(ctx, key, head, thread.Notified{
+		Child: n.Child, Kind: n.Kind, Version: n.Version, Retry: s.env.Millis() + announceWithin.Milliseconds(), Was: n.Retry,
+	}, nil)
+	return next, err == nil && !result.Duplicate, err
 }
 
 // tell tells one of them, and returns when it is to be tried again; 0: never.

@@ -29,7 +29,7 @@ func (c children) StartChild(ctx context.Context, call tool.Call, child tool.Chi
 		key.Thread = "child." + strings.ReplaceAll(name, "/", ".")
 	}
 	receipt, err := c.runtime.Submit(ctx, mailbox.Submission{
-		Thread: key, User: call.User, AgentID: child.Agent, Messages: child.Messages, Request: child.Request,
+		Thread: key, User: call.User, AgentID: child.Agent, Origin: core.OriginInternal, Messages: child.Messages, Request: child.Request,
 		Key: "child " + name, Parent: &parent,
 	})
 	return receipt.RunID, err

@@ -118,8 +118,8 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 	return err
 }
 
-// workIn is work in its turn, which it ends. It returns the newest head that it knows, and the version
-// from which on the head's announcements are its own.
+// workIn is work in its turn, which it ends. It returns the newest head that it knows,
+// and the version from which on the head's announcements are its own.
 func (r *Runtime) workIn(ctx context.Context, hint core.WakeUp, known thread.Head, turn *turn) (head thread.Head, own uint64, err error) {
 	defer turn.leave()
 	head, claimed, err := r.mailbox.ClaimFrom(ctx, known, hint, turn.alone)

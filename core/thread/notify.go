@@ -149,6 +149,9 @@ type Notified struct {
 	Kind    NotifyKind
 	Version uint64 // of an announcement
 	Retry   int64  // it was not told: not before then; 0: it was
+	// Was makes the change one of a teller that is about to begin: it stands aside, as a
+	// duplicate, unless the notify's Retry is still this. 0: it has told, or failed to.
+	Was int64
 }
 
 func (c Notified) apply(h *Head, t Transition) (Result, error) {
@@ -157,12 +160,12 @@ func (c Notified) apply(h *Head, t Transition) (Result, error) {
 		return n.Child == c.Child && n.Kind == c.Kind && n.Version == c.Version
 	})
 	switch {
-	case i < 0 || c.Retry != 0 && c.Retry == list[i].Retry:
+	case i < 0 || c.Retry != 0 && c.Retry == list[i].Retry || c.Was != 0 && c.Was != list[i].Retry:
 		return Result{Unchanged: true, Duplicate: true, Hint: h.wake(t.Now)}, nil
 	case c.Retry != 0:
 		list[i].Retry = c.Retry
 		h.keep(list)
-		if c.Retry-t.Now > hintWithin {
+		if c.Was != 0 || c.Retry-t.Now > hintWithin { // a teller hints when it knows more
 			return Result{}, nil
 		}
 		return Result{Hint: &Hint{At: c.Retry}}, nil

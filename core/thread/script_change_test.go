@@ -72,7 +72,7 @@ func (w words) change(h thread.Head, now int64) thread.Change {
 		return c
 	case "notified":
 		kinds := map[string]thread.NotifyKind{"": thread.NotifyParent, "waiting": thread.NotifyWaiting, "ended": thread.NotifyEnded, "dead-lettered": thread.NotifyDeadLettered}
-		return thread.Notified{Child: id(w.word(0)), Kind: kinds[w.value("kind")], Version: uint64(w.number(w.value("version"))), Retry: w.at("retry", now)}
+		return thread.Notified{Child: id(w.word(0)), Kind: kinds[w.value("kind")], Version: uint64(w.number(w.value("version"))), Retry: w.at("retry", now), Was: w.at("was", now)}
 	case "delete":
 		return thread.Delete{Owner: w.value("owner"), Erased: w.has("erased")}
 	}
