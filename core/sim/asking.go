@@ -31,6 +31,7 @@ func (w *World) repeat(th *threadState, in *input) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		r, err := h.engine.Submit(ctx, th.submission(in))
 		switch {
+		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 		case err != nil && refused(err):
 			th.fail("the request of %s is refused when it is made again: %v", in.name, err)
 		case err != nil:
@@ -51,6 +52,8 @@ func (w *World) ask(th *threadState, in *input) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		r, err := h.engine.ReadRun(ctx, identity, run)
 		switch {
+		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
+			return true
 		case core.CodeOf(err) == core.CodeNotFound:
 			th.fail("run %s of input %s is not found", run, in.name)
 			return true

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -26,6 +27,10 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	}
 	if b.CommitID == a.CommitID {
 		w.fail(p, "two writes have the commit id %s", b.CommitID)
+	}
+	if b.Deleted {
+		th.checkDeleted(&a, &b)
+		return
 	}
 	th.checkClaim(a, b)
 	th.checkInterrupt(a, b)
@@ -47,6 +52,7 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	if a.Open() && b.Run.ID != a.Run.ID {
 		th.checkEnd(a, b)
 	}
+	th.checkOpened(&a, &b)
 	th.checkListed(&a, &b)
 	th.look()
 	w.callOff(th, &a, &b)
@@ -260,6 +266,9 @@ func (th *threadState) checkFence(r store.Record, seq uint64) {
 // checkPut is run at every put that changes something.
 func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 	th := p.state
+	if p.head.Deleted { // of a worker that does not know it yet: what it puts is erased
+		return
+	}
 	if strings.HasPrefix(r.Name, store.SnapshotName) {
 		th.checkSnapshot(r)
 	}
@@ -275,6 +284,24 @@ func (w *World) checkPut(p *partition, was *store.Record, r store.Record) {
 	for run, final := range th.ended {
 		if !bytes.Equal(final.payload, r.Payload) && r.Name == store.RunName(run) {
 			w.fail(p, "the final record of run %s changes from %s to %s", run, final.payload, r.Payload)
+		}
+	}
+}
+
+// checkOpened: what opens is what its clients want to be first, and not before they want
+// it. Input that was steered to the run before it has a place of its own.
+func (th *threadState) checkOpened(a, b *thread.Head) {
+	in := th.inputs[b.Run.Dispatch]
+	if !b.Open() || b.Run.ID == a.Run.ID || in == nil || in.mode != string(mailbox.ModeQueue) {
+		return
+	}
+	const skew = time.Second // of two clocks
+	if th.w.now < in.sent+in.delay-skew {
+		th.fail("input %s opens %s after it was sent, it was to wait for %s", in.name, th.w.now-in.sent, in.delay)
+	}
+	for _, d := range a.Pending {
+		if other := th.inputs[d.ID]; other != nil && other.delay == 0 && other.mode == in.mode && other.usual() < in.usual() {
+			th.fail("input %s of priority %d opens before %s of priority %d", in.name, in.usual(), other.name, other.usual())
 		}
 	}
 }
@@ -398,6 +425,9 @@ func (w *World) innocent() bool {
 // look checks that accepted input is there: queued, open, or visibly over.
 func (th *threadState) look() {
 	h := &th.p.head
+	if h.Deleted {
+		return
+	}
 	for id, in := range th.inputs {
 		_, queued := h.Queues(id)
 		listed := queued || h.Open() && h.Run.Dispatch == id

@@ -63,7 +63,7 @@ func (w *World) responseLost() bool { return w.now < w.stop && w.Faults > 0 && w
 // not try again.
 func refused(err error) bool {
 	switch core.CodeOf(err) {
-	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid, core.CodeSuperseded:
+	case core.CodeBusy, core.CodeFull, core.CodeNotFound, core.CodeStale, core.CodeInvalid, core.CodeSuperseded, core.CodeDeleted:
 		return true
 	}
 	return false
@@ -90,6 +90,10 @@ func (th *threadState) submission(in *input) mailbox.Submission {
 	if in.retakes != "" {
 		s.Supersede, s.Retake = 0, &mailbox.Retake{Message: in.retakes}
 	}
+	if in.priority > 0 {
+		s.Priority = new(in.priority)
+	}
+	s.Delay = in.delay
 	if in.event {
 		in.tries++
 		s.Origin, s.KeyAlone = core.OriginInternal, true
@@ -146,6 +150,9 @@ func (w *World) newcomer(th *threadState, k int) {
 	if in.event {
 		w.Stats.Events++
 	}
+	if mode == mailbox.ModeQueue && !inline && in.supersede == 0 && !w.innocent() {
+		in.place(th, k)
+	}
 	w.submit(th, in, inline)
 	if w.Calm {
 		return
@@ -166,8 +173,30 @@ func (w *World) newcomer(th *threadState, k int) {
 	}
 }
 
+// place gives some of what is queued another place in its queue, and some a later one.
+func (in *input) place(th *threadState, k int) {
+	switch (int(th.w.Seed/Kinds) + th.i + 2*k) % 6 {
+	case 1:
+		in.priority = 1
+	case 3:
+		in.priority = 255
+	case 4:
+		in.delay = 20 * time.Second
+		th.w.Stats.Delayed++
+	}
+}
+
+// usual is the place in the queue of most inputs.
+func (in *input) usual() uint8 {
+	if in.priority > 0 {
+		return in.priority
+	}
+	return core.DefaultPriority
+}
+
 // submit insists on an input.
 func (w *World) submit(th *threadState, in *input, inline bool) {
+	in.sent = w.now
 	limit := requestTimeout
 	if inline {
 		limit = inlineTimeout
@@ -182,6 +211,9 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		}
 		if core.CodeOf(err) == core.CodeConflict || errors.Is(err, store.ErrConflict) {
 			th.fail("a repeated submission of %s is refused: %v", in.name, err)
+		}
+		if core.CodeOf(err) == core.CodeDeleted && !th.p.head.Deleted {
+			th.fail("%s is told that the thread was deleted, and it was not", in.name)
 		}
 		if err == nil && inline && w.Unswept && !th.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end

@@ -224,6 +224,9 @@ func (w *World) checkAcknowledged(h *host, hint core.WakeUp, handed int, began i
 		return
 	}
 	p := w.partition(hint.Key())
+	if p.head.Deleted { // it stays due until no worker can put anything any more
+		return
+	}
 	ready := max(p.head.DueAt, epoch.Add(p.changed).UnixMilli())
 	if p.head.DueAt != 0 && ready < began && p.state.hints <= p.state.returning && p.state.held <= 1 && p.state.handed == handed {
 		w.fail(p, "%s is done with a hint and leaves the thread as it is: %+v", h.name, p.head)

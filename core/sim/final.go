@@ -42,6 +42,13 @@ func (w *World) final() {
 	w.checkFamily()
 	for _, p := range w.partitions {
 		th, h := p.state, &p.head
+		if h.Deleted {
+			if !h.Erased {
+				w.fail(p, "the deleted thread is not erased: %+v", *h)
+			}
+			th.checkErased()
+			continue
+		}
 		if h.Open() && h.Run.Status == thread.Waiting && !waits(h) {
 			w.fail(p, "the run waits for nobody: %+v", *h)
 		}
@@ -94,7 +101,7 @@ func (w *World) lookForForgotten() {
 	}
 	for _, p := range w.partitions {
 		h := &p.head
-		if h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
+		if h.Deleted || h.DueAt == 0 || h.Claim.Fence != 0 || p.state.hints > 0 || p.state.held > 0 || h.Run.Status == thread.Waiting {
 			continue // a ticket's deadline is the sweep's
 		}
 		ready := max(h.DueAt, epoch.Add(p.changed).UnixMilli())
@@ -111,6 +118,9 @@ func (w *World) lookForForgotten() {
 // sweeps.
 func (w *World) lookForStranded() {
 	for _, p := range w.partitions {
+		if p.head.Deleted { // and due for as long as a worker may live; final looks at its end
+			continue
+		}
 		since := max(p.head.DueAt, epoch.Add(max(p.changed, w.stop)).UnixMilli())
 		within := 2*sweepEvery + 10*time.Second
 		if w.Unswept {

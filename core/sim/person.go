@@ -117,7 +117,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 			return true
 		}
 		switch core.CodeOf(err) {
-		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge:
+		case core.CodeDecided, core.CodeNotFound, core.CodeConflict, core.CodeInvalid, core.CodeTooLarge, core.CodeDeleted:
 			th.checkRefused(k, d.said, run, &before, err)
 			return true
 		}

@@ -61,16 +61,19 @@ type final struct {
 
 // input is what a client submits.
 type input struct {
-	name   string // of its message
-	agent  string
-	text   string
-	mode   string
-	over   string // how a reader saw it end
-	inline bool
-	event  bool // it is internal, and told in other words at each try
-	tries  int  // of an event
-	run    core.ID
-	id     core.ID
+	name     string // of its message
+	agent    string
+	text     string
+	mode     string
+	over     string // how a reader saw it end
+	inline   bool
+	priority uint8 // 0: the usual one
+	delay    time.Duration
+	sent     time.Duration // when it was first
+	event    bool          // it is internal, and told in other words at each try
+	tries    int           // of an event
+	run      core.ID
+	id       core.ID
 	// supersede is the sequence from which the run takes the log back; 0: none.
 	supersede uint64
 	// retakes is the id of the message there, where the client names that; empty: it

@@ -36,6 +36,7 @@ type Config struct {
 	Asks      bool          // calls wait for people, who decide
 	Forgetful bool          // with Asks: some tickets are never decided
 	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
+	Deletes   bool          // somebody deletes the first thread
 	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
@@ -127,6 +128,9 @@ func New(c Config) *World {
 			}
 			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
 		}
+	}
+	if c.Deletes {
+		w.at(w.deleted(), func() { w.delete(w.threads[0]) })
 	}
 	if c.Local {
 		w.restart()

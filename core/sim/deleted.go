@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// deleted is when somebody deletes the first thread of a world with Deletes. It takes
+// no draw, so that the worlds of a seed stay what they were.
+func (w *World) deleted() time.Duration { return time.Duration(w.Seed%97) * 3 * time.Second }
+
+// delete insists on the end of a thread.
+func (w *World) delete(th *threadState) {
+	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
+		err := h.engine.DeleteThread(ctx, identity, th.p.key.Thread)
+		return err == nil || refused(err)
+	})
+}
+
+// checkDeleted: a tombstone has the fence and the log's end of the thread, an epoch of
+// its own, and nothing that anybody could go on with; it stays. When it says that the
+// thread is erased, nothing of it is left.
+func (th *threadState) checkDeleted(a, b *thread.Head) {
+	if b.Open() || b.Claim.Fence != 0 || len(b.Pending) > 0 || len(b.Tickets) > 0 || len(b.Inbox) > 0 {
+		th.fail("a deleted thread has work: %+v", *b)
+	}
+	if !a.Deleted {
+		th.w.Stats.Deletes++
+		if b.Epoch != a.Epoch+1 || b.Fence != a.Fence || b.Seq != a.Seq || b.Erased {
+			th.fail("the delete makes %+v of %+v", *b, *a)
+		}
+		return
+	}
+	if b.Epoch != a.Epoch || b.Fence != a.Fence || b.Seq != a.Seq || a.Erased {
+		th.fail("a deleted thread changes from %+v to %+v", *a, *b)
+	}
+	if b.Erased {
+		th.checkErased()
+	}
+}
+
+// checkErased: nothing is left of a deleted thread but its head, when no worker that knew
+// it can live any more.
+func (th *threadState) checkErased() {
+	left := len(th.p.records)
+	if left > 0 || slices.ContainsFunc(th.p.log, func(r store.Record) bool { return r.Name != "" }) {
+		th.fail("the thread is erased, and has %d records besides its log", left)
+	}
+}
