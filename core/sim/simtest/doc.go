@@ -64,5 +64,6 @@
 //     A Check on the outside tells.
 //   - Goroutines that the parts start must end, and so must connections: a world waits for
 //     all of them. What tools call over the network is replaced by something in memory.
-//   - Worlds have one thread, and steps of the background: nobody streams.
+//   - Worlds look at one thread, not at those of children that its calls start, and have steps
+//     of the background: nobody streams.
 package simtest

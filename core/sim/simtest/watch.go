@@ -242,6 +242,7 @@ type watchedTool struct {
 func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	p, w, spec := t.process, t.process.world, t.Spec()
 	p.gate()
+	own := call
 	place, _ := strings.CutPrefix(call.Idempotency, call.Run.String()) // sequence of the turn, and index
 	call.Run, call.Now = w.as(call.Run, call.Step)
 	call.Idempotency = call.Run.String() + place
@@ -274,6 +275,9 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 			w.mu.Unlock()
 		}}
 	}
+	if call.Children != nil {
+		call.Children = ownChildren{call.Children, own, keyed}
+	}
 	result, err := t.Tool.Run(ctx, call)
 	came := encode(result)
 	if err != nil {
@@ -286,6 +290,20 @@ func (t watchedTool) Run(ctx context.Context, call tool.Call) (tool.Result, erro
 	w.mu.Unlock()
 	p.gate()
 	return result, err
+}
+
+// ownChildren starts the runs of a call as the call is, and not as it is shown: their ids
+// follow from its key.
+type ownChildren struct {
+	tool.Children
+	own   tool.Call
+	asked func()
+}
+
+// StartChild implements tool.Children.
+func (o ownChildren) StartChild(ctx context.Context, _ tool.Call, child tool.Child) (core.ID, error) {
+	o.asked()
+	return o.Children.StartChild(ctx, o.own, child)
 }
 
 // notedParts notes that a tool keeps parts.
