@@ -166,7 +166,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
 		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
 	head, result, err := c.run(ctx, head)
-	if u.known && errors.Is(err, store.ErrConflict) {
+	if u.Key != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
 		head, result, err = u.overStored(ctx, head, record.Name, pointers)
 	}
 	if err != nil {

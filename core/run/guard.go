@@ -95,7 +95,7 @@ const (
 func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	switch {
 	case errors.Is(cause, thread.ErrDeleted):
-		return Stepped{}, errors.Join(thread.ErrFenced, cause)
+		return Stepped{}, gone(cause, nil)
 	case errors.Is(cause, thread.ErrFenced), errors.Is(cause, thread.ErrApplied):
 		return Stepped{}, cause
 	}
@@ -107,7 +107,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	// Results first: a nack says which calls are done, and what it does not say runs
 	// again. One that cannot be stored does not stop the nack.
 	if err := m.round.storeResults(ctx); stops(err) {
-		return Stepped{}, errors.Join(err, cause)
+		return Stepped{}, gone(err, cause)
 	}
 	kind, at := m.nackKind(cause, over, late)
 	pause := time.Duration(max(0, at-m.env.Millis())) * time.Millisecond
@@ -128,9 +128,18 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 		}
 	}, nil)
 	if err != nil {
-		return Stepped{}, errors.Join(err, cause)
+		return Stepped{}, gone(err, cause)
 	}
 	return Stepped{Outcome: thread.Yield, Head: m.head, Retry: true}, nil
+}
+
+// gone joins what kept a step from giving its claim back with why it gave it back. Of a
+// thread that was deleted there is nothing to give: whoever asks reads of a lost claim.
+func gone(err, cause error) error {
+	if errors.Is(err, thread.ErrDeleted) {
+		err = errors.Join(thread.ErrFenced, err)
+	}
+	return errors.Join(err, cause)
 }
 
 // Which pause is waited where: here it is only written into the head, and the

@@ -92,6 +92,7 @@ func (th *threadState) checkClaim(a, b thread.Head) {
 	th.checkWoken(a)
 	th.checkAlone(b)
 	th.claimed, th.fence = w.now, b.Claim.Fence
+	th.twice = a.Claim.Fence != 0 && a.Claim.Worker == b.Claim.Worker
 	delete(th.lost, b.Claim.Worker)
 	if a.Claim.Fence != 0 {
 		w.Stats.Takeovers++

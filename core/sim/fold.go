@@ -108,8 +108,8 @@ func (th *threadState) expectResult(e thread.Entry) {
 // committed state.
 func (th *threadState) checkSeen(h *host, s state.Snapshot) {
 	f := &th.folded
-	if th.p.head.Claim.Worker != h.name {
-		return // its claim is lost, and it does not know yet
+	if th.p.head.Claim.Worker != h.name || th.twice {
+		return // its claim is lost, and it does not know yet: to another process, or to its own
 	}
 	names, err := trailKey.Read(s)
 	count, failed := countKey.Read(s)

@@ -28,7 +28,7 @@ func Kind(n int) Config {
 	c.Replayed = turn%replayEvery == 0
 	switch n % Kinds {
 	case 0:
-		c.Faults = 0.005
+		c.Faults, c.Unswept = 0.005, turn%10%3 == 2 // a tenth of all worlds goes unswept
 	case 1:
 		c.Mixed = true
 	case 2:
@@ -74,7 +74,7 @@ func Kind(n int) Config {
 	case 20:
 		c.Children, c.Faults, c.Poison, c.Calm = true, 0, 0, turn%2 == 0
 	case 21:
-		c.Children, c.Mixed, c.Unswept = true, turn%2 == 0, turn%10%3 == 2 // a tenth of all worlds goes unswept
+		c.Children, c.Mixed = true, turn%2 == 0
 	case 22:
 		c.Children, c.Faults, c.Poison = true, 0, 0
 		c.trouble(turn)

@@ -50,6 +50,7 @@ type threadState struct {
 	claimed     time.Duration // when the newest claim was taken
 	closed      time.Duration // when a run began to close
 	fence       uint64        // its first one
+	twice       bool          // it took over from a claim of the same process, which may still work
 }
 
 // final is the record of a run that is over.
