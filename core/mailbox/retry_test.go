@@ -104,3 +104,19 @@ func TestOnlyADeadLetterIsRetried(t *testing.T) {
 		t.Errorf("retry over a store that throttles: %v", err)
 	}
 }
+
+// What is said again is no reply to a run that waits for a person since: its tickets
+// stay, and the retry is a run of its own.
+func TestARetryQueuesBehindARunThatWaits(t *testing.T) {
+	w, run := died(t, *thread.ReasonDeadLetter.Termination())
+	other := w.submit(t, input("three", ""))
+	w.waits(t, w.claim(t), asks(0))
+	retried, err := w.Retry(t.Context(), key, "ann", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := w.head(t)
+	if retried.RunID == other.RunID || head.Run.Status != thread.Waiting || len(head.Tickets) != 1 || len(head.Pending) != 1 || head.Pending[0].Run != retried.RunID {
+		t.Errorf("retried as %s beside %s: head %+v; want it queued behind a run that waits", retried.RunID, other.RunID, head)
+	}
+}
