@@ -120,3 +120,23 @@ func TestARetryQueuesBehindARunThatWaits(t *testing.T) {
 		t.Errorf("retried as %s beside %s: head %+v; want it queued behind a run that waits", retried.RunID, other.RunID, head)
 	}
 }
+
+// What a trigger had begun stays the deployment's own.
+func TestWhatGoesOnWithARunKeepsItsOrigin(t *testing.T) {
+	internal := func(r *thread.RunRecord) { r.Origin = core.OriginInternal }
+	for _, again := range []string{"retry", "take up"} {
+		w, run := died(t, *thread.ReasonDeadLetter.Termination(), internal)
+		goOn := w.Retry
+		if again == "take up" {
+			goOn = w.TakeUp
+		}
+		receipt, err := goOn(t.Context(), key, "ann", run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queued, _, err := w.Run(t.Context(), key, w.head(t), receipt.RunID, receipt.DispatchID)
+		if err != nil || queued.Origin != core.OriginInternal {
+			t.Errorf("%s: the run is of origin %q, %v", again, queued.Origin, err)
+		}
+	}
+}
