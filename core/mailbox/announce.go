@@ -82,7 +82,7 @@ func (s *Service) announce(ctx context.Context, key core.ThreadKey, head thread.
 			return nil
 		}
 		tickets, err := s.announcedTickets(ctx, key, head)
-		if err != nil {
+		if err != nil || len(tickets) == 0 { // none: it went on, and waits for a child now
 			return err
 		}
 		a.Tickets = tickets

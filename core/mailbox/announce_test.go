@@ -12,6 +12,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -98,6 +99,32 @@ func TestWaitIsAnnouncedAsItStands(t *testing.T) {
 		w.tellAll(t)
 		if len(*lines) != 0 {
 			t.Errorf("announced %v, which is over", *lines)
+		}
+	})
+}
+
+// A run that waited for a person, went on before that was told, and waits for a child
+// now, waits for nobody outside.
+func TestWaitThatBecameAChildsIsNotAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, lines := listening(t)
+		w.submit(t, input("one", ""))
+		w.waits(t, w.claim(t), asks(0))
+		w.decide(t, deciding("c0", "d0"))
+		head := w.claim(t)
+		next := asks(0, func(k *core.Ticket) { k.Suspension.ID, k.Kind = "child", core.TicketChild })
+		id := thread.TicketKey(head.Run.ID, "child")
+		_, _, err := w.Commit(t.Context(), key, head, thread.CommitStep{
+			Fence: head.Claim.Fence, From: head.Seq, Seq: head.Seq, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: id, Kind: thread.TicketChild}},
+		}, func(h thread.Head, _ thread.Result) ([]store.Record, error) {
+			name := store.SuspensionName(head.Run.ID, head.Run.Base-1, 0, id)
+			return []store.Record{{Name: name, Fence: head.Claim.Fence, Version: h.Version, Payload: encoded(t, thread.TicketRecord{Ticket: next})}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head := w.tellAll(t); head.Run.Status != thread.Waiting || len(*lines) != 0 {
+			t.Errorf("the run is %s, announced %v", head.Run.Status, *lines)
 		}
 	})
 }

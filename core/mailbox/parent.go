@@ -109,6 +109,11 @@ func (s *Service) sayToParent(ctx context.Context, key core.ThreadKey, parent th
 		return err
 	}
 	id := childInput(child)
+	// The head forgets what it was given, after a while: a teller that died before it could
+	// note that it has told must not be heard twice.
+	if _, read, err := s.read(ctx, key, parent, id); read || err != nil {
+		return err
+	}
 	record, err := s.inputRecord(thread.Queued{
 		Run: id, Dispatch: id, AgentID: run.AgentID, Origin: core.OriginInternal,
 		Messages: []core.Message{core.UserMessage("", "A run that you started is over: "+string(payload))},

@@ -9,8 +9,8 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// Retry submits the input of a dead-lettered run again, as a dispatch of its own: for
-// a person who has seen to what took the run down. What was said stands in the log
+// Retry submits the input of a dead-lettered run again, as a dispatch of its own, also
+// where another run waits for a reply: for a person who has seen to what took the run down. What was said stands in the log
 // twice then, as it was said twice. The same run retried again, within the life of
 // an idempotency key (48 hours), returns the first receipt.
 //
@@ -40,10 +40,11 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 	if err != nil {
 		return Receipt{}, err
 	}
-	return s.Submit(ctx, Submission{
-		Thread: key, User: user, AgentID: record.AgentID, Messages: messages, Request: record.Request,
+	receipt, _, err := s.submit(ctx, submission{apart: true, Submission: Submission{
+		Thread: key, User: user, AgentID: record.AgentID, Origin: record.Origin, Messages: messages, Request: record.Request,
 		Key: "retry:" + run.String(),
-	})
+	}})
+	return receipt, err
 }
 
 // ownInput is what a run that is over was started with, from the log: a run stores its

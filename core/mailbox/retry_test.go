@@ -104,3 +104,39 @@ func TestOnlyADeadLetterIsRetried(t *testing.T) {
 		t.Errorf("retry over a store that throttles: %v", err)
 	}
 }
+
+// What is said again is no reply to a run that waits for a person since: its tickets
+// stay, and the retry is a run of its own.
+func TestARetryQueuesBehindARunThatWaits(t *testing.T) {
+	w, run := died(t, *thread.ReasonDeadLetter.Termination())
+	other := w.submit(t, input("three", ""))
+	w.waits(t, w.claim(t), asks(0))
+	retried, err := w.Retry(t.Context(), key, "ann", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := w.head(t)
+	if retried.RunID == other.RunID || head.Run.Status != thread.Waiting || len(head.Tickets) != 1 || len(head.Pending) != 1 || head.Pending[0].Run != retried.RunID {
+		t.Errorf("retried as %s beside %s: head %+v; want it queued behind a run that waits", retried.RunID, other.RunID, head)
+	}
+}
+
+// What a trigger had begun stays the deployment's own.
+func TestWhatGoesOnWithARunKeepsItsOrigin(t *testing.T) {
+	internal := func(r *thread.RunRecord) { r.Origin = core.OriginInternal }
+	for _, again := range []string{"retry", "take up"} {
+		w, run := died(t, *thread.ReasonDeadLetter.Termination(), internal)
+		goOn := w.Retry
+		if again == "take up" {
+			goOn = w.TakeUp
+		}
+		receipt, err := goOn(t.Context(), key, "ann", run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queued, _, err := w.Run(t.Context(), key, w.head(t), receipt.RunID, receipt.DispatchID)
+		if err != nil || queued.Origin != core.OriginInternal {
+			t.Errorf("%s: the run is of origin %q, %v", again, queued.Origin, err)
+		}
+	}
+}

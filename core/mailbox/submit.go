@@ -16,7 +16,7 @@ import (
 // thread's errors and leave nothing behind that anybody would see; they do not
 // use up the submission's Key either.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
-	receipt, _, err := s.submit(ctx, sub, false)
+	receipt, _, err := s.submit(ctx, submission{Submission: sub})
 	return receipt, err
 }
 
@@ -24,7 +24,7 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Receipt, error) {
 // in the same write and claimed is true; the caller then runs the steps. The
 // head is the one after the write.
 func (s *Service) SubmitAndClaim(ctx context.Context, sub Submission) (receipt Receipt, head thread.Head, claimed bool, err error) {
-	receipt, head, err = s.submit(ctx, sub, true)
+	receipt, head, err = s.submit(ctx, submission{Submission: sub, inline: true})
 	return receipt, head, receipt.Running, err
 }
 
@@ -34,6 +34,7 @@ type submission struct {
 	*Service
 	Submission
 	inline        bool
+	apart         bool // it opens a run of its own, whatever is open
 	run, dispatch core.ID
 	at            int64      // when the run may begin; 0: at once
 	body          string     // hash, when there is a Key
@@ -42,7 +43,8 @@ type submission struct {
 	taken         *taken     // what it takes back, when it was looked up
 }
 
-func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Receipt, thread.Head, error) {
+func (s *Service) submit(ctx context.Context, u submission) (Receipt, thread.Head, error) {
+	sub := &u.Submission
 	if sub.Retake != nil && sub.Mode == "" {
 		sub.Mode = ModeInterrupt
 	}
@@ -53,7 +55,7 @@ func (s *Service) submit(ctx context.Context, sub Submission, inline bool) (Rece
 	if err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	u := submission{Service: s, Submission: sub, inline: inline, run: s.env.NewID(), dispatch: s.env.NewID(), at: at, asked: sub}
+	u.Service, u.run, u.dispatch, u.at, u.asked = s, s.env.NewID(), s.env.NewID(), at, *sub
 	if err := u.keyed(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
@@ -254,7 +256,11 @@ func (u *submission) pointers() []store.Pointer {
 		return []store.Pointer{byRun}
 	}
 	p.Body = u.body
-	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key), p, keyLife), byRun}
+	life := keyLife
+	if u.Parent != nil { // the call that started it may run again after as long a wait
+		life = inputLife
+	}
+	return []store.Pointer{encodePointer(keyName(u.Thread.Thread, u.Key), p, life), byRun}
 }
 
 // change chooses the transition for the head as it stands when it is written:
@@ -273,7 +279,7 @@ func (u *submission) change(head thread.Head) thread.Change {
 		return e
 	}
 	// The run whose inbox may take the input, if it is to be read now.
-	reads := u.at == 0 && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
+	reads := u.at == 0 && !u.apart && head.Open() && head.Run.Status != thread.Closing && (u.Into.IsZero() || u.Into == head.Run.ID)
 	// A run that waits gets what a person says in every mode but reject and interrupt,
 	// since it is the reply to what the run asked. What is internal is none: it queues.
 	// Neither is what takes the run back.

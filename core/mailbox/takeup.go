@@ -16,7 +16,7 @@ var ErrGoneOn = core.Errorf(core.CodeConflict, "the thread has gone on since: al
 
 // TakeUp goes on with a run that ended with an error where its last commit left it:
 // nothing is said twice, and calls keep the results that they have. It is a run of its
-// own, with the earlier one's agent, pin and request; state of the run's scope has
+// own, with the earlier one's agent, origin, pin and request; state of the run's scope has
 // ended with that. The same call again returns the same run.
 //
 // thread.ErrNotFound: the thread does not know the run. thread.ErrBusy: it is not
@@ -66,7 +66,7 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 		return Receipt{}, err
 	}
 	input, err := u.inputRecord(thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Request: record.Request, Resolution: record.Resolution, TakesUp: run,
+		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Resolution: record.Resolution, TakesUp: run,
 	}, 0)
 	if err != nil {
 		return Receipt{}, err

@@ -129,9 +129,10 @@ func (h *Head) owe(n Notify) {
 }
 
 // tellBy is the hint of a write by somebody who tells nobody himself: when the write
-// has left something to be told and nothing to claim, it wakes a worker for that.
+// has left something to be told and nothing to claim now, it wakes a worker for that.
+// What begins later gets another hint from whoever comes.
 func (h *Head) tellBy(t Transition, hint *Hint) *Hint {
-	if hint != nil {
+	if hint != nil && hint.At <= t.Now {
 		return hint
 	}
 	for _, n := range h.Notifies() {
@@ -139,7 +140,7 @@ func (h *Head) tellBy(t Transition, hint *Hint) *Hint {
 			return &Hint{}
 		}
 	}
-	return nil
+	return hint
 }
 
 // Notified clears a notify that was told, or says when it is to be tried again. One
