@@ -24,6 +24,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/announce"
+	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
@@ -76,7 +77,7 @@ func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtim
 
 // publisher makes what the settings ask for.
 func publisher(c *cloud.Function) (mailbox.Publisher, error) {
-	hook, err := announce.Webhook(c.Settings, c.Env, false)
+	hook, err := announce.Webhook(c.Settings, c.Env, inject.Loopback())
 	if err != nil || c.Settings.EventBus == "" {
 		return hook, err
 	}

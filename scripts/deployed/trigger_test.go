@@ -109,60 +109,6 @@ func checkWebhook(t *testing.T, payload []byte, duplicate bool) {
 	}
 }
 
-// An alarm's run asks a person, who approves through the API; the alarm that comes
-// again meanwhile, and afterwards, changes nothing.
-func TestARunOfAnEventWaitsAndIsApproved(t *testing.T) {
-	const thread = "alarm-checkout-errors-0e9eef704e67512c"
-	w := newWorld(t)
-	w.run(t, w.triggered(t),
-		w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second),
-		w.function("api", build(t, "scripts/deployed/api", ""), 30*time.Second))
-	invoke := func() {
-		t.Helper()
-		if _, err := w.host.Invoke(t.Context(), "trigger", sampleEvent(t, "sns")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	invoke()
-	p := host.Poller{Host: w.host, Queue: transport{w.queue}, Function: "step", Wait: time.Second}
-	for range 20 {
-		if _, err := p.Poll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if len(w.head(t, thread).Tickets) == 1 {
-			break
-		}
-	}
-	h := w.head(t, thread)
-	if len(h.Tickets) != 1 || h.Claim.Fence != 0 {
-		t.Fatalf("no call waits: %+v", h)
-	}
-	invoke()
-	if again := w.head(t, thread); len(again.Tickets) != 1 || len(again.Pending) != 0 || len(again.Inbox) != 0 {
-		t.Errorf("the same alarm changed the thread that waits: %+v", again)
-	}
-	entries := w.entries(t, thread)
-	call := entries[len(entries)-1].Message.ToolCalls[0].ID
-	api := w.front(t, host.Front{Function: "api", Shape: host.ShapeHTTP})
-	response, err := http.Post(api+"/v1/runs/"+h.Run.ID.String()+"/decision", "application/json", strings.NewReader(fmt.Sprintf(`{"tool_call_id":%q,"action":"resume"}`, call)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if body := readAll(t, response.Body); response.StatusCode != http.StatusAccepted {
-		t.Fatalf("status %d: %s", response.StatusCode, body)
-	}
-	w.finish(t, thread)
-	invoke()
-	want := []string{"user: approve: 5 errors in a minute", "assistant: ", `tool: {"text":"5 errors in a minute","executions":1}`, "assistant: Done: 5 errors in a minute"}
-	if diff := cmp.Diff(want, w.messages(t, thread)); diff != "" {
-		t.Error(diff)
-	}
-	if h := w.head(t, thread); h.Busy() {
-		t.Errorf("something is open or queued at the end: %+v", h)
-	}
-}
-
 // What Lambda repeats, and gives to the function's destination in the end, is an
 // invocation that failed.
 func TestAPoisonEventFailsItsInvocation(t *testing.T) {
