@@ -21,6 +21,7 @@ import (
 type fake struct {
 	protocol.Controller // for what no route of this protocol asks
 	protocol.Inbox
+	protocol.Retaker
 
 	mu          sync.Mutex
 	calls       []string

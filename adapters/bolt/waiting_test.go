@@ -10,26 +10,9 @@ import (
 	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 )
-
-// waitingHead is the head of a thread that waits for a person since a time.
-func waitingHead(t *testing.T, version uint64, since int64) thread.Head {
-	t.Helper()
-	var h thread.Head
-	for _, change := range []thread.Change{
-		thread.Enqueue{Dispatch: core.ID{0xdd}, Run: core.ID{0xaa}}, thread.TakeClaim{Worker: "w", Lease: 1},
-		thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1}, thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}},
-	} {
-		next, _, err := thread.Apply(h, thread.Transition{Now: since, CommitID: core.ID{0xc0}, Change: change})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h = next
-	}
-	h.Version = version
-	return h
-}
 
 func wantWaiting(t *testing.T, s *bolt.Store, want ...store.Waiting) {
 	t.Helper()
@@ -58,11 +41,11 @@ func TestWhatWaitsIsThereAfterAKill(t *testing.T) {
 	}
 	wantWaiting(t, killed())
 	commit(t, s, other, store.Commit{Head: thread.Head{Version: 1}}) // in the journal
-	commit(t, s, key, store.Commit{Head: waitingHead(t, 1, 500)})
+	commit(t, s, key, store.Commit{Head: storetest.WaitingHead(t, 1, 500)})
 	commit(t, s, other, store.Commit{Head: thread.Head{Version: 2}})
 	wantWaiting(t, killed(), store.Waiting{Thread: "t1", Since: 500})
-	commit(t, s, key, store.Commit{Head: waitingHead(t, 2, 500)})
-	commit(t, s, other, store.Commit{Head: waitingHead(t, 3, 400)})
+	commit(t, s, key, store.Commit{Head: storetest.WaitingHead(t, 2, 500)})
+	commit(t, s, other, store.Commit{Head: storetest.WaitingHead(t, 3, 400)})
 	after := killed()
 	wantWaiting(t, after, store.Waiting{Thread: "other", Since: 400}, store.Waiting{Thread: "t1", Since: 500})
 	commit(t, s, key, store.Commit{Head: thread.Head{Version: 3}})
@@ -78,7 +61,7 @@ func TestTheIndexOfWhatWaitsIsNotBelieved(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path, bolt.Options{})
 	for i, name := range []string{"t1", "t2", "t3"} {
-		commit(t, s, core.ThreadKey{Tenant: key.Tenant, Thread: name}, store.Commit{Head: waitingHead(t, 1, int64(i+1))})
+		commit(t, s, core.ThreadKey{Tenant: key.Tenant, Thread: name}, store.Commit{Head: storetest.WaitingHead(t, 1, int64(i+1))})
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

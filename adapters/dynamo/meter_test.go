@@ -10,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
 // metered returns a store whose requests are counted and get the replies.
@@ -37,7 +36,7 @@ func TestMeterCountsWrites(t *testing.T) {
 	}
 	waiting := func(version uint64, since int64) func(s *Store) error {
 		return func(s *Store) error {
-			_, err := s.Commit(ctx, key, store.Commit{Head: waitingHead(t, version, since)})
+			_, err := s.Commit(ctx, key, store.Commit{Head: storetest.WaitingHead(t, version, since)})
 			return err
 		}
 	}
@@ -186,22 +185,4 @@ func TestMeterCountsSequentialRoundTrips(t *testing.T) {
 			})
 		})
 	}
-}
-
-// waitingHead is the head of a thread that waits for a person since a time.
-func waitingHead(t *testing.T, version uint64, since int64) thread.Head {
-	t.Helper()
-	var h thread.Head
-	for _, change := range []thread.Change{
-		thread.Enqueue{Dispatch: core.ID{0xdd}, Run: core.ID{0xaa}}, thread.TakeClaim{Worker: "w", Lease: 1},
-		thread.CommitTurn{Fence: 1, Seq: 1, Calls: 1, TurnFence: 1}, thread.Suspend{Fence: 1, Tickets: []thread.Ticket{{ID: 1}}},
-	} {
-		next, _, err := thread.Apply(h, thread.Transition{Now: since, CommitID: core.ID{0xc0}, Change: change})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h = next
-	}
-	h.Version, h.DueAt = version, 0
-	return h
 }

@@ -47,7 +47,7 @@ var units = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "
 
 func parseRate(inside string) (Schedule, error) {
 	number, unit, _ := strings.Cut(inside, " ")
-	n, err := strconv.Atoi(number)
+	n, err := digits(number)
 	singular := strings.TrimSuffix(unit, "s")
 	length, known := units[singular]
 	if err != nil || n < 1 || n > 10_000 || !known || (n == 1) != (unit == singular) {
@@ -105,7 +105,7 @@ func (p part) parse(field string) (set, error) {
 		}
 		step := 1
 		if stepped {
-			if step, err = strconv.Atoi(stepText); err != nil || step < 1 || step > p.most {
+			if step, err = digits(stepText); err != nil || step < 1 || step > p.most {
 				return nil, fmt.Errorf("step %q is not a number from 1 to %d", stepText, p.most)
 			}
 		}
@@ -143,7 +143,7 @@ func (p part) number(text string) (int, error) {
 			return p.least + i, nil
 		}
 	}
-	n, err := strconv.Atoi(text)
+	n, err := digits(text)
 	if err != nil || n < p.least || n > p.most {
 		names := ""
 		if p.names != nil {
@@ -152,6 +152,12 @@ func (p part) number(text string) (int, error) {
 		return 0, fmt.Errorf("%q is not allowed, allowed are %d to %d%s", text, p.least, p.most, names)
 	}
 	return n, nil
+}
+
+// digits reads a number without a sign.
+func digits(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return int(n), err
 }
 
 // ErrOver is returned for a schedule that comes to no moment any more.

@@ -74,6 +74,7 @@ func TestSchedulesThatAreRefused(t *testing.T) {
 		{"rate(5 minute)", "rate(5 minute" + rate},
 		{"rate(5 seconds)", "rate(5 seconds" + rate},
 		{"rate(10001 days)", "rate(10001 days" + rate},
+		{"rate(+5 minutes)", "rate(+5 minutes" + rate},
 		{"rate(five days)", "rate(five days" + rate},
 		{"cron(0 9 * * ?)", "cron(0 9 * * ?) has 5 fields, required are six: minutes hours day-of-month month day-of-week year"},
 		{"cron(0 9 * * * *)", "cron(0 9 * * * *): exactly one of day-of-month and day-of-week must be ?"},
@@ -89,6 +90,8 @@ func TestSchedulesThatAreRefused(t *testing.T) {
 		{"cron(0 9 ? * FRI-MON *)", `cron(0 9 ? * FRI-MON *): day-of-week: FRI-MON ends before it begins`},
 		{"cron(0 9 * * ? 2200)", `cron(0 9 * * ? 2200): year: "2200" is not allowed, allowed are 1970 to 2199`},
 		{"cron(0/0 9 * * ? *)", `cron(0/0 9 * * ? *): minutes: step "0" is not a number from 1 to 59`},
+		{"cron(+5 9 * * ? *)", `cron(+5 9 * * ? *): minutes: "+5" is not allowed, allowed are 0 to 59`},
+		{"cron(0/+5 9 * * ? *)", `cron(0/+5 9 * * ? *): minutes: step "+5" is not a number from 1 to 59`},
 		{"cron(1,,2 9 * * ? *)", `cron(1,,2 9 * * ? *): minutes: "" is not allowed, allowed are 0 to 59`},
 	}
 	for _, tt := range tests {

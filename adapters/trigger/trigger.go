@@ -11,7 +11,7 @@ import (
 
 // Trigger says which events start a run, and which run.
 type Trigger struct {
-	Name   string          // unique; what a schedule's event and the route of a webhook name
+	Name   string          // unique, without colons; what a schedule's event and the route of a webhook name
 	Source incoming.Source // where its events come from
 	// Filter is a pattern that an event must match, as JSON: see the package comment.
 	// nil: every event of the source.
@@ -93,6 +93,9 @@ func compile(t Trigger) (c *compiled, err error) {
 	c = &compiled{Trigger: t}
 	if err := core.CheckName("name", t.Name); err != nil {
 		return nil, err
+	}
+	if strings.Contains(t.Name, ":") { // which ends it in the keys of its runs
+		return nil, at("name", fmt.Errorf("%q has the character ':', allowed are A-Z a-z 0-9 . _ -", core.Excerpt(t.Name)))
 	}
 	if err := t.checkSource(); err != nil {
 		return nil, err

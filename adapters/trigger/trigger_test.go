@@ -66,6 +66,7 @@ func TestWhatIsWrongWithATriggerIsNamed(t *testing.T) {
 		{"an unknown key of the webhook", `{"webhook":{"secrets":"x"}}`, `t.json: triggers[0].webhook has the unknown key "secrets", allowed are scheme, secret`},
 		{"no name", `{"source":"sqs","prompt":"x"}`, `triggers[0] (): name is empty`},
 		{"a name that no path takes", `{"name":"a/b","source":"sqs","prompt":"x"}`, `triggers[0] (a/b): name "a/b" has the character '/', allowed are A-Z a-z 0-9 . _ : -`},
+		{"a name with a separator", `{"name":"a:b","source":"sqs","prompt":"x"}`, `triggers[0] (a:b): name "a:b" has the character ':', allowed are A-Z a-z 0-9 . _ -`},
 		{"a name twice", `[{"name":"a","source":"sqs","prompt":"x"},{"name":"a","source":"s3","prompt":"x"}]`, `triggers[1] (a): name is that of an earlier trigger`},
 		{"no source", `{"name":"a","prompt":"x"}`, `triggers[0] (a): source is required, allowed are eventbridge, s3, sns, sqs, dynamodb, schedule, webhook`},
 		{"an unknown source", `{"name":"a","source":"kafka","prompt":"x"}`, `triggers[0] (a): source "kafka" is unknown, allowed are eventbridge, s3, sns, sqs, dynamodb, schedule, webhook`},

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -244,23 +242,12 @@ func childWithFault(t *testing.T, fault fault, k int) (reached bool) {
 	s := submission("t1", `call: delegate {"prompt":"echo: hello","mode":"replay_tool_call","thread":"aside"}`)
 	s.Key = "once"
 	child := core.ThreadKey{Tenant: "local", Thread: "aside"}
-	var receipt mailbox.Receipt
-	var refused error
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		receipt, refused = process.Submit(t.Context(), s)
-		for hint, ok := r.queue.Take(); ok && !way.isDead(); hint, ok = r.queue.Take() {
-			if err := process.WorkLocal(t.Context(), hint); err != nil {
-				_ = r.queue.Wake(t.Context(), hint, time.Minute)
-			}
-		}
-	})
-	synctest.Wait()
+	begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 	if way.isDead() || way.isAsleep() {
 		process = r.process("second", r.store, withHelper)
 	}
 	r.settle(process, s.Thread, child)
-	wait.Wait()
+	receipt, refused := begun()
 	if refused != nil {
 		var err error
 		if receipt, err = process.Submit(t.Context(), s); err != nil {

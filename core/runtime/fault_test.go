@@ -105,6 +105,28 @@ func TestFaultAtEveryOperation(t *testing.T) {
 	}
 }
 
+// through begins a run and works it off, in a process whose store is the way, until it has
+// died, sleeps or has nothing left to do. begun returns what the beginning came to, once
+// it does not sleep any more.
+func (r *rig) through(w *way, process *runtime.Runtime, begin func() (mailbox.Receipt, error)) (begun func() (mailbox.Receipt, error)) {
+	var receipt mailbox.Receipt
+	var refused error
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		receipt, refused = begin()
+		for hint, ok := r.queue.Take(); ok && !w.isDead(); hint, ok = r.queue.Take() {
+			if err := process.WorkLocal(r.t.Context(), hint); err != nil {
+				_ = r.queue.Wake(r.t.Context(), hint, time.Minute) // it comes again
+			}
+		}
+	})
+	synctest.Wait()
+	return func() (mailbox.Receipt, error) {
+		wait.Wait()
+		return receipt, refused
+	}
+}
+
 // faultAt returns what a run took with a fault at operation k, and whether it
 // came to k.
 func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) {
@@ -116,28 +138,18 @@ func faultAt(t *testing.T, fault fault, k, steps int, inline bool) (cost, bool) 
 	s := submission("t1", "parallel: a, b")
 	s.Key = "once"
 	var seen stream
-	var receipt mailbox.Receipt
-	var refused error
-	var wait sync.WaitGroup
-	wait.Go(func() {
+	begun := r.through(way, process, func() (mailbox.Receipt, error) {
 		if inline {
-			receipt, refused = process.Stream(t.Context(), s, runtime.ListenerFunc(seen.sink))
-		} else {
-			receipt, refused = process.Submit(t.Context(), s)
+			return process.Stream(t.Context(), s, runtime.ListenerFunc(seen.sink))
 		}
-		for hint, ok := r.queue.Take(); ok && !way.isDead(); hint, ok = r.queue.Take() {
-			if err := process.WorkLocal(t.Context(), hint); err != nil {
-				_ = r.queue.Wake(t.Context(), hint, time.Minute) // it comes again
-			}
-		}
+		return process.Submit(t.Context(), s)
 	})
-	synctest.Wait()
 	if way.isDead() || way.isAsleep() {
 		process = r.process("second", r.store, parallel)
 	}
 	r.settle(process, s.Thread)
 	over := time.Now()
-	wait.Wait()
+	receipt, refused := begun()
 	if inline && refused == nil {
 		seen.check(t, k)
 	}

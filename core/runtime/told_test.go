@@ -243,23 +243,12 @@ func TestEndIsPublishedWhateverFails(t *testing.T) {
 					process := r.process("first", way, publish)
 					s := submission("t1", "echo: hello")
 					s.Key = "once"
-					var refused error
-					var wait sync.WaitGroup
-					wait.Go(func() {
-						_, refused = process.Submit(t.Context(), s)
-						for hint, ok := r.queue.Take(); ok && !way.isDead(); hint, ok = r.queue.Take() {
-							if err := process.WorkLocal(t.Context(), hint); err != nil {
-								_ = r.queue.Wake(t.Context(), hint, time.Minute)
-							}
-						}
-					})
-					synctest.Wait()
+					begun := r.through(way, process, func() (mailbox.Receipt, error) { return process.Submit(t.Context(), s) })
 					if way.isDead() || way.isAsleep() {
 						process = r.process("second", r.store, publish)
 					}
 					r.settle(process, s.Thread)
-					wait.Wait()
-					if refused != nil {
+					if _, refused := begun(); refused != nil {
 						if _, err := process.Submit(t.Context(), s); err != nil {
 							t.Fatal(err)
 						}

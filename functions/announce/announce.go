@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reveille-run/reveille/adapters/egress"
+	"github.com/reveille-run/reveille/adapters/signature"
 	"github.com/reveille-run/reveille/adapters/webhook"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
@@ -20,7 +21,7 @@ func Webhook(s settings.Settings, e *env.Env, loopback bool) (mailbox.Publisher,
 		}
 		return nil, nil
 	}
-	if _, err := webhook.Keys(s.WebhookSecret); err != nil {
+	if _, err := signature.ReadKeys(s.WebhookSecret); err != nil {
 		return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET: %w", err)
 	}
 	hook, err := webhook.New(webhook.Options{

@@ -140,8 +140,8 @@ func TestWebhookSettings(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		{"no secret", []string{url + "https://hooks.example/"}, "environment variable REVEILLE_WEBHOOK_SECRET: webhook: there is no secret"},
-		{"a bad secret", []string{url + "https://hooks.example/", key + "hunter2"}, "environment variable REVEILLE_WEBHOOK_SECRET: webhook: the secret is not whsec_ and the base64 of 24 to 64 bytes"},
+		{"no secret", []string{url + "https://hooks.example/"}, "environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
+		{"a bad secret", []string{url + "https://hooks.example/", key + "hunter2"}, "environment variable REVEILLE_WEBHOOK_SECRET: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 		{"no address", []string{key + hookSecret}, "environment variable REVEILLE_WEBHOOK_SECRET is set without REVEILLE_WEBHOOK_URL"},
 		{"inside", []string{url + "https://10.0.0.1/?token=abc", key + hookSecret}, "environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 10.0.0.1 is not public"},
 		{"plain", []string{url + "http://hooks.example/", key + hookSecret}, `environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: scheme "http", allowed is https`},

@@ -200,6 +200,10 @@ func TestEventsThatAreRefused(t *testing.T) {
 		{"no event", "orders", []byte(`{"a":1}`), plain, 400, `{"error":"the event has the keys a, known are an EventBridge event, Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {\"trigger\", \"time\"} of a schedule","code":"invalid"}`},
 		{"an event without what the prompt needs", "orders", []byte(`{"version":"0","id":"1","detail-type":"Order placed","source":"shop.orders","detail":{"customer":"c","total":100}}`), plain, 400,
 			`{"error":"trigger orders: prompt: template: prompt:1:21: executing \"prompt\" at <.detail.order>: map has no entry for key \"order\"","code":"invalid"}`},
+		{"a page of another site", "orders", event, http.Header{"Content-Type": {"application/json"}, "Origin": {"https://evil.example"}}, 403,
+			`{"error":"the request comes from a page of another site; REVEILLE_ORIGINS names those that may send","code":"forbidden"}`},
+		{"what a page may send without asking", "orders", event, http.Header{"Content-Type": {"text/plain"}}, 415,
+			`{"error":"content type of a request that changes something must be application/json, also without a body","code":"unsupported"}`},
 		{"too large", "orders", bytes.Repeat([]byte(" "), 1<<20+1), plain, 413, `{"error":"request body is larger than 1048576 bytes","code":"too_large"}`},
 	}
 	for _, tt := range tests {
@@ -212,6 +216,10 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}
 	if status, text := get(t, url+"/v1/triggers/orders"); status != 405 || !strings.Contains(text, `"GET is not allowed here, allowed are POST"`) {
 		t.Errorf("GET: status %d: %s", status, text)
+	}
+	rebound := exchange(t, strings.TrimPrefix(url, "http://"), "POST /v1/triggers/orders HTTP/1.1\nHost: evil.example\nContent-Type: application/json\nContent-Length: 2\nConnection: close\n\n{}")
+	if !strings.HasPrefix(rebound, `421 {"error":"host \"evil.example\" is no name of this machine`) {
+		t.Errorf("by a name that was made to lead here: %s", rebound)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestPublisherOfTheSettings(t *testing.T) {
 		{"a webhook", []string{hook, key}, "", "*webhook.Webhook, <nil>"},
 		{"an event bus", []string{bus}, "eu-west-1", "*eventbridge.Bus, <nil>"},
 		{"both", []string{hook, key, bus}, "eu-west-1", "announce.several, <nil>"},
-		{"no secret", []string{hook}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET: webhook: there is no secret"},
+		{"no secret", []string{hook}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
 		{"this machine", []string{"REVEILLE_WEBHOOK_URL=https://127.0.0.1/", key}, "", "<nil>, environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 127.0.0.1 is not public"},
 		{"no region", []string{bus}, "", "<nil>, EventBridge client: environment variable AWS_REGION is not set"},
 	}

@@ -3,18 +3,17 @@ package webhook
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/reveille-run/reveille/adapters/signature"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // tolerance is how far the time of a signed request may be from ours: what is older
@@ -30,19 +29,18 @@ type verifier struct {
 // newVerifier reads the secrets of a trigger out of the text of their variable.
 func newVerifier(w trigger.Webhook, text string) (*verifier, error) {
 	v := &verifier{scheme: w.Scheme}
-	for i, secret := range strings.Fields(text) {
-		key := []byte(secret)
-		if w.Scheme == trigger.SchemeStandard {
-			var err error
-			key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-			if err != nil || len(key) == 0 { // which quotes nothing of it
-				return nil, core.Errorf(core.CodeInvalid, "environment variable %s: secret %d is not whsec_ and base64, as Standard Webhooks has them", w.Variable(), i+1)
-			}
-		}
-		v.secrets = append(v.secrets, key)
+	for secret := range strings.FieldsSeq(text) {
+		v.secrets = append(v.secrets, []byte(secret))
 	}
 	if len(v.secrets) == 0 {
 		return nil, core.Errorf(core.CodeInvalid, "environment variable %s is required: it is the secret that signs requests", w.Variable())
+	}
+	if w.Scheme == trigger.SchemeStandard {
+		keys, err := signature.ReadKeys(secret.New(text))
+		if err != nil {
+			return nil, core.Errorf(core.CodeInvalid, "environment variable %s: %w", w.Variable(), err)
+		}
+		v.secrets = keys
 	}
 	return v, nil
 }
@@ -60,38 +58,33 @@ func (v *verifier) verify(h http.Header, body []byte, now time.Time) (id string,
 }
 
 func (v *verifier) github(h http.Header, body []byte) (string, error) {
-	signature, err := one(h, "X-Hub-Signature-256")
+	given, err := one(h, "X-Hub-Signature-256")
 	if err != nil {
 		return "", err
 	}
-	if err := v.signed(hexOf(signature, "sha256="), body); err != nil {
+	if err := v.signed(given, "sha256=", body); err != nil {
 		return "", err
 	}
 	return one(h, "X-GitHub-Delivery")
 }
 
 func (v *verifier) standard(h http.Header, body []byte, now time.Time) (string, error) {
-	id, err := one(h, "Webhook-Id")
+	id, err := one(h, signature.ID)
 	if err != nil {
 		return "", err
 	}
-	at, err := recent(h, "Webhook-Timestamp", now)
+	at, err := recent(h, signature.Timestamp, now)
 	if err != nil {
 		return "", err
 	}
-	list, err := one(h, "Webhook-Signature")
+	list, err := one(h, signature.Header)
 	if err != nil {
 		return "", err
 	}
-	var signatures [][]byte
-	for signature := range strings.FieldsSeq(list) {
-		if encoded, ok := strings.CutPrefix(signature, "v1,"); ok { // others are of other kinds
-			if sum, err := base64.StdEncoding.DecodeString(encoded); err == nil {
-				signatures = append(signatures, sum)
-			}
-		}
+	if !signature.Keys(v.secrets).Verify(list, id, at, body) {
+		return "", v.refused()
 	}
-	return id, v.signed(signatures, []byte(id+"."+at+"."), body)
+	return id, nil
 }
 
 // slack has no header for what is the same in every delivery: the body has, or is.
@@ -100,11 +93,11 @@ func (v *verifier) slack(h http.Header, body []byte, now time.Time) (string, err
 	if err != nil {
 		return "", err
 	}
-	signature, err := one(h, "X-Slack-Signature")
+	given, err := one(h, "X-Slack-Signature")
 	if err != nil {
 		return "", err
 	}
-	if err := v.signed(hexOf(signature, "v0="), []byte("v0:"+at+":"), body); err != nil {
+	if err := v.signed(given, "v0=", []byte("v0:"+at+":"), body); err != nil {
 		return "", err
 	}
 	var event struct {
@@ -142,29 +135,25 @@ func recent(h http.Header, name string, now time.Time) (string, error) {
 	return text, nil
 }
 
-func hexOf(signature, prefix string) [][]byte {
-	encoded, ok := strings.CutPrefix(signature, prefix)
-	sum, err := hex.DecodeString(encoded)
-	if !ok || err != nil {
-		return nil
-	}
-	return [][]byte{sum}
-}
-
-// signed reports whether any secret made any of the signatures over the parts. Each
-// pair is compared in constant time.
-func (v *verifier) signed(signatures [][]byte, parts ...[]byte) error {
+// signed is an error unless any secret made the signature, a prefix and hexadecimal
+// digits, over the parts. They are compared in constant time.
+func (v *verifier) signed(given, prefix string, parts ...[]byte) error {
+	encoded, ok := strings.CutPrefix(given, prefix)
+	made, err := hex.DecodeString(encoded)
 	matches := false
 	for _, secret := range v.secrets {
 		mac := hmac.New(sha256.New, secret)
-		mac.Write(slices.Concat(parts...))
-		sum := mac.Sum(nil)
-		for _, signature := range signatures {
-			matches = hmac.Equal(sum, signature) || matches
+		for _, part := range parts {
+			mac.Write(part) // which has no error
 		}
+		matches = hmac.Equal(mac.Sum(nil), made) || matches
 	}
-	if !matches {
-		return core.Errorf(core.CodeUnauthorized, "%s", fmt.Sprintf("the request is not signed as scheme %s asks for", v.scheme))
+	if !ok || err != nil || !matches {
+		return v.refused()
 	}
 	return nil
+}
+
+func (v *verifier) refused() error {
+	return core.Errorf(core.CodeUnauthorized, "the request is not signed as scheme %s asks for", v.scheme)
 }

@@ -40,7 +40,7 @@ func headers(pairs ...string) http.Header {
 
 func TestSignatures(t *testing.T) {
 	github := &verifier{trigger.SchemeGitHub, [][]byte{[]byte("another"), []byte(githubSecret)}}
-	standard, err := newVerifier(trigger.Webhook{Scheme: trigger.SchemeStandard}, "whsec_c2VjcmV0 "+standardSecret)
+	standard, err := newVerifier(trigger.Webhook{Scheme: trigger.SchemeStandard}, "whsec_QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE= "+standardSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +78,7 @@ func TestSignatures(t *testing.T) {
 		{"Standard", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330, standardID, ""},
 		{"Standard, one of several", standard, standardHeader(standardID, standardTime, "v1a,xx v1,AAAA "+standardSignature), standardBody, 1614265330, standardID, ""},
 		{"Standard, the first of several", standard, standardHeader(standardID, standardTime, standardSignature+" v1,AAAA"), standardBody, 1614265330, standardID, ""},
+		{"Standard, by the older secret", standard, standardHeader(standardID, standardTime, "v1,n5DaN+gA2MAYX907WDJCkFssG5llG4OqYhJ+3q5ij4M="), standardBody, 1614265330, standardID, ""},
 		{"Standard, five minutes late", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 300, standardID, ""},
 		{"Standard, later", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 + 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},
 		{"Standard, too early", standard, standardHeader(standardID, standardTime, standardSignature), standardBody, 1614265330 - 301, "", "header Webhook-Timestamp is not within 5 minutes of the server's clock"},
@@ -115,8 +116,8 @@ func TestSecretsThatAreRefused(t *testing.T) {
 		secret, want string
 	}{
 		{trigger.Webhook{Scheme: trigger.SchemeGitHub}, " ", "environment variable WEBHOOK_SECRET is required: it is the secret that signs requests"},
-		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and base64, as Standard Webhooks has them"},
-		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, "c2VjcmV0 whsec_", "environment variable BILLING: secret 2 is not whsec_ and base64, as Standard Webhooks has them"},
+		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, "whsec_not-base64", "environment variable BILLING: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{trigger.Webhook{Scheme: trigger.SchemeStandard, Secret: "BILLING"}, standardSecret + " whsec_c2VjcmV0", "environment variable BILLING: secret 2 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
 	}
 	for _, tt := range tests {
 		if _, err := newVerifier(tt.w, tt.secret); err == nil || err.Error() != tt.want {

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/adapters/signature"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/core"
@@ -183,8 +184,9 @@ func (h *handler) played(t trigger.Trigger, body []byte) ([]incoming.Event, erro
 	return events, nil
 }
 
-// secretive are headers that no prompt is to see.
-var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization"}
+// secretive are headers that no prompt is to see: with a signature and the body, whoever
+// reads the thread could send the request again.
+var secretive = []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "X-Slack-Signature", signature.Header}
 
 // eventOf is what filters and templates see of a request.
 func eventOf(r *http.Request, body []byte) (json.RawMessage, error) {

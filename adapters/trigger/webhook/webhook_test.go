@@ -119,19 +119,19 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// What proves who sent a request is nothing for a prompt.
+// What proves who sent a request is nothing for a prompt: whoever reads the thread could
+// send it again.
 func TestAnEventHasTheHeadersThatAreNoSecrets(t *testing.T) {
 	a := &agents{}
 	r := signed("/v1/triggers/chat", `{"event_id":"Ev1","text":"hello"}`)
-	for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
+	for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Hub-Signature", "X-Hub-Signature-256", "Webhook-Signature"} {
 		r.Header.Set(name, "hush")
 	}
 	r.Header.Add("X-Twice", "a")
 	r.Header.Add("X-Twice", "b")
 	r.Header.Del("X-Slack-Retry-Num")
 	newSite(t, a).ServeHTTP(httptest.NewRecorder(), r)
-	want := `{"body":{"event_id":"Ev1","text":"hello"},"headers":{"content-type":"application/json; charset=utf-8","x-slack-request-timestamp":"1531420618","x-slack-signature":` +
-		fmt.Sprintf("%q", r.Header.Get("X-Slack-Signature")) + `,"x-twice":"a, b"}}`
+	want := `{"body":{"event_id":"Ev1","text":"hello"},"headers":{"content-type":"application/json; charset=utf-8","x-slack-request-timestamp":"1531420618","x-twice":"a, b"}}`
 	if len(a.submitted) != 1 {
 		t.Fatalf("%d submissions", len(a.submitted))
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,10 +19,15 @@ var waitingClauses = []clause{
 	{"WaitingThreadsArePaged", waitingThreadsArePaged},
 }
 
-// waitingHead is the head of a thread that waits for a person since a time, in
-// unix milliseconds. Nothing of it is due.
 func (p *probe) waitingHead(version uint64, since int64) thread.Head {
 	p.t.Helper()
+	return WaitingHead(p.t, version, since)
+}
+
+// WaitingHead is the head of a thread that waits for a person since a time, in
+// unix milliseconds. Nothing of it is due.
+func WaitingHead(t testing.TB, version uint64, since int64) thread.Head {
+	t.Helper()
 	var h thread.Head
 	for _, change := range []thread.Change{
 		thread.Enqueue{Dispatch: core.ID{0xdd}, Run: core.ID{0xaa}},
@@ -31,12 +37,12 @@ func (p *probe) waitingHead(version uint64, since int64) thread.Head {
 	} {
 		next, _, err := thread.Apply(h, thread.Transition{Now: since, CommitID: core.ID{0xc0}, Change: change})
 		if err != nil {
-			p.t.Fatalf("%T: %v", change, err)
+			t.Fatalf("%T: %v", change, err)
 		}
 		h = next
 	}
 	if h.WaitsSince() != since {
-		p.t.Fatalf("the head of this test waits since %d, want %d", h.WaitsSince(), since)
+		t.Fatalf("the head of this test waits since %d, want %d", h.WaitsSince(), since)
 	}
 	h.Version, h.DueAt = version, 0
 	return h
