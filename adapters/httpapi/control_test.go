@@ -209,6 +209,7 @@ func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
 		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
+		{"POST", "/v1/runs", `{"regenerate_from":"m1"}`, `threadId is required: the thread that has message m1`},
 		{"DELETE", "/v1/threads/a%23b", "", `thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
 		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {

@@ -65,6 +65,9 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 	if !says && s.Retake == nil {
 		return s, core.Errorf(core.CodeInvalid, "messages is required")
 	}
+	if s.Retake != nil && thread == "" && !ofRun { // a new thread would have no message
+		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Retake.Message))
+	}
 	key, err := idempotencyKey(r)
 	if err != nil {
 		return s, err
