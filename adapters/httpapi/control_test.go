@@ -209,6 +209,9 @@ func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
 		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
+		{"POST", "/v1/runs", `{"x":1}`, `body has the unknown key \"x\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
+		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `body has the unknown key \"actoin\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`},
+		{"POST", "/v1/threads/t1/fork", `{"form":"m1"}`, `body has the unknown key \"form\", allowed are at, threadId`},
 		{"POST", "/v1/runs", `{"regenerate_from":"m1"}`, `threadId is required: the thread that has message m1`},
 		{"DELETE", "/v1/threads/a%23b", "", `thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
