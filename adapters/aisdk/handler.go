@@ -129,7 +129,7 @@ func (h *handler) messages(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	page, err := h.Runtime.Messages(r.Context(), id, thread, runtime.MessageQuery{Newest: true})
 	if err != nil {
-		return hide(err)
+		return protocol.Hide(err, "thread", thread)
 	}
 	c := convert(page.Messages)
 	if run, open := c.open(); open {
@@ -149,7 +149,7 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request, id core.Identit
 		return err
 	}
 	if _, err := h.Runtime.CancelThread(r.Context(), id, thread); err != nil {
-		return hide(err)
+		return protocol.Hide(err, "active run of thread", thread)
 	}
 	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
 	return nil
@@ -163,7 +163,7 @@ func (h *handler) interrupt(w http.ResponseWriter, r *http.Request, id core.Iden
 	}
 	got, err := h.Runtime.InterruptThread(r.Context(), id, thread, "")
 	if err != nil {
-		return hide(err)
+		return protocol.Hide(err, "active run of thread", thread)
 	}
 	protocol.JSON(w, http.StatusAccepted, struct {
 		Status     string `json:"status"`

@@ -315,7 +315,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	rec = do(h, "POST", "/v1/ai-sdk/threads/t2/cancel", "")
-	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
+	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"active run of thread t2 not found\",\"code\":\"not_found\"}\n" {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 }
@@ -333,7 +333,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 	rec = do(h, "POST", "/v1/ai-sdk/threads/t2/interrupt", "")
-	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
+	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"active run of thread t2 not found\",\"code\":\"not_found\"}\n" {
 		t.Errorf("response %d %s", rec.Code, rec.Body)
 	}
 }

@@ -209,7 +209,7 @@ func TestAnEmptyAndAnUnknownThread(t *testing.T) {
 		t.Errorf("empty: %d %s", rec.Code, rec.Body)
 	}
 	rec = do(newServer(t, &fake{}), "GET", "/v1/ai-sdk/threads/t1/messages", "")
-	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"not found\",\"code\":\"not_found\"}\n" {
+	if rec.Code != 404 || rec.Body.String() != "{\"error\":\"thread t1 not found\",\"code\":\"not_found\"}\n" {
 		t.Errorf("unknown: %d %s", rec.Code, rec.Body)
 	}
 }

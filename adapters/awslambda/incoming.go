@@ -22,7 +22,7 @@ type arrival struct {
 }
 
 // knownShapes says what a function with triggers takes, for errors.
-const knownShapes = `an EventBridge event, Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {"trigger", "time"} of a schedule`
+const knownShapes = `an EventBridge event (version, id, detail-type, source, detail), Records of aws:s3, aws:sns, aws:sqs or aws:dynamodb, and {"trigger", "time"} of a schedule`
 
 // ReadEvents takes a payload of Lambda apart into events for triggers. What it is
 // shows in its keys, as AWS documents them; one that is none of the shapes is an error
@@ -87,8 +87,11 @@ func readArrivals(payload json.RawMessage) ([]arrival, error) {
 		a, err := moment(top, payload)
 		return []arrival{a}, err
 	}
-	names := strings.Join(slices.Sorted(maps.Keys(top)), ", ")
-	return nil, core.Errorf(core.CodeInvalid, "the event has the keys %s, known are %s", core.Excerpt(names), knownShapes)
+	names := "no keys"
+	if len(top) > 0 {
+		names = "the keys " + core.Excerpt(strings.Join(slices.Sorted(maps.Keys(top)), ", "))
+	}
+	return nil, core.Errorf(core.CodeInvalid, "the event has %s, known are %s", names, knownShapes)
 }
 
 // moment is an event of a schedule. Two processes that come to the same moment make

@@ -19,8 +19,8 @@ type interrupted struct {
 	Duplicate  bool    `json:"duplicate"`
 }
 
-// interruptThread ends all that is open or queued on a thread. A body with messages
-// puts a run in its place, in the same write. It returns when that is durable, not
+// interruptThread ends all that is open or queued on a thread. A body puts a
+// run in its place, in the same write. It returns when that is durable, not
 // when the open run has ended.
 func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)
@@ -31,11 +31,8 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 	if err != nil {
 		return err
 	}
-	if o.has("messages") {
-		return a.interruptWith(w, r, id, o)
-	}
-	if err := o.end(); err != nil {
-		return err
+	if len(o.members) > 0 {
+		return a.interruptWith(w, r, id, &o)
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {
@@ -55,7 +52,7 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 }
 
 // interruptWith is a submission of mode interrupt, also on a thread where nothing is open.
-func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Identity, o object) error {
+func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Identity, o *object) error {
 	s, err := a.submissionOf(r, o, id)
 	if err != nil {
 		return err
@@ -69,7 +66,7 @@ func (a *api) interruptWith(w http.ResponseWriter, r *http.Request, id core.Iden
 	}
 	got, err := a.Runtime.Submit(r.Context(), s)
 	if err != nil {
-		return protocol.Hide(err, "thread", s.Thread.Thread)
+		return unknown(err, s)
 	}
 	protocol.JSON(w, http.StatusAccepted, interrupted{
 		Status: "interrupt_requested", ThreadID: got.ThreadID, Superseded: got.Superseded, RunID: got.RunID, DispatchID: got.DispatchID, Duplicate: got.Duplicate,
@@ -143,7 +140,7 @@ func (a *api) postInputs(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	s, err := a.submissionOf(r, o, id)
+	s, err := a.submissionOf(r, &o, id)
 	if err != nil {
 		return err
 	}

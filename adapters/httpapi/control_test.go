@@ -173,7 +173,7 @@ func TestUnreadInputIsChangedAndTakenBack(t *testing.T) {
 	check(t, do(newServer(&fake{}), "DELETE", inputPath, ""), 404, absent)
 	f = &fake{}
 	check(t, do(newServer(f), "DELETE", mailboxPath+"/xyz", ""), 404, `{"error":"unread input xyz of thread t1 not found","code":"not_found"}`)
-	check(t, do(newServer(f), "PATCH", inputPath, `{"messages":[{"role":"user","content":"a"}],"mode":"queue"}`), 400, `{"error":"body has the unknown key \"mode\"","code":"invalid"}`)
+	check(t, do(newServer(f), "PATCH", inputPath, `{"messages":[{"role":"user","content":"a"}],"mode":"queue"}`), 400, `{"error":"body has the unknown key \"mode\", allowed are messages","code":"invalid"}`)
 	check(t, do(newServer(f), "PATCH", inputPath, ""), 400, `{"error":"body is empty, a JSON object is required","code":"invalid"}`)
 	silent(t, f)
 }
@@ -197,15 +197,22 @@ func TestDeleteAndRetry(t *testing.T) {
 // A field that means nothing is named, and nothing happens.
 func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 	for _, tt := range []struct{ method, path, body, want string }{
-		{"POST", interruptPath, `{"force":true}`, `body has the unknown key \"force\"`},
+		{"POST", interruptPath, `{"force":true}`, `body has the unknown key \"force\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", interruptPath, `{"mode":"queue",` + sayHi[1:], `mode \"queue\" of an interrupt, allowed is interrupt alone`},
 		{"POST", interruptPath, `{"delay_ms":1,` + sayHi[1:], `input of mode interrupt cannot be delayed, only queue and reject can`},
 		{"POST", interruptPath, `[]`, `body must be a JSON object`},
-		{"DELETE", "/v1/threads/t1", `{"child_strategy":"cascade"}`, `body has the unknown key \"child_strategy\"`},
-		{"DELETE", inputPath, `{"why":1}`, `body has the unknown key \"why\"`},
-		{"POST", retryPath, `{"agentId":"x"}`, `body has the unknown key \"agentId\"`},
-		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\"`},
+		{"DELETE", "/v1/threads/t1", `{"child_strategy":"cascade"}`, `body has the unknown key \"child_strategy\", none is allowed`},
+		{"DELETE", inputPath, `{"why":1}`, `body has the unknown key \"why\", none is allowed`},
+		{"POST", retryPath, `{"agentId":"x"}`, `body has the unknown key \"agentId\", none is allowed`},
+		{"POST", "/v1/threads/t1/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
+		{"POST", "/v1/runs/" + runText + "/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
+		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
+		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
+		{"POST", "/v1/runs", `{"x":1}`, `body has the unknown key \"x\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
+		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `body has the unknown key \"actoin\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`},
+		{"POST", "/v1/threads/t1/fork", `{"form":"m1"}`, `body has the unknown key \"form\", allowed are at, threadId`},
+		{"POST", "/v1/runs", `{"regenerate_from":"m1"}`, `threadId is required: the thread that has message m1`},
 		{"DELETE", "/v1/threads/a%23b", "", `thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -`},
 	} {
 		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {
@@ -244,7 +251,7 @@ func TestAPayloadIsPushed(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{}`:                            `payload is required`,
-		`{"payload":1,"mode":"steer"}`:  `body has the unknown key \"mode\"`,
+		`{"payload":1,"mode":"steer"}`:  `body has the unknown key \"mode\", allowed are payload, agentId, priority, available_at, delay_ms`,
 		`{"payload":{"text":" "}}`:      `messages[0].content has no text`,
 		`{"payload":{"a":1,"a":2}}`:     `payload has the key \"a\" twice`,
 		`{"payload":1,"priority":1000}`: `priority must be a whole number from 0 to 255`,

@@ -71,9 +71,7 @@ func decision(r *http.Request) (d mailbox.Deciding, err error) {
 	if d.Target, err = o.text("tool_call_id", "toolCallId", "suspension_id", "suspensionId"); err != nil {
 		return d, err
 	}
-	if d.Target == "" {
-		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
-	}
+	o.ask("suspension_id")
 	action, err := o.text("action")
 	if err != nil {
 		return d, err
@@ -88,17 +86,20 @@ func decision(r *http.Request) (d mailbox.Deciding, err error) {
 	if d.Decision.ID, err = o.text("decision_id", "decisionId"); err != nil {
 		return d, err
 	}
-	if err := readRemember(o, &d.Decision); err != nil {
+	if err := readRemember(&o, &d.Decision); err != nil {
 		return d, err
 	}
-	if err := d.Decision.Check(); err != nil {
+	if err := o.end(); err != nil { // a misspelt key is named before a missing one
 		return d, err
 	}
-	return d, o.end()
+	if d.Target == "" {
+		return d, core.Errorf(core.CodeInvalid, "tool_call_id or suspension_id is required")
+	}
+	return d, d.Decision.Check()
 }
 
 // readRemember reads for how long a decision holds, and for what.
-func readRemember(o object, d *core.Decision) error {
+func readRemember(o *object, d *core.Decision) error {
 	remember, err := o.text("remember")
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestBadDecisionsNeverReachTheRuntime(t *testing.T) {
 		`{"tool_call_id":"c1","action":"approve"}`:                                                `invalid action \"approve\", allowed are \"resume\" and \"cancel\"`,
 		`{"tool_call_id":"c1","suspension_id":"s1","action":"resume"}`:                            `body has both tool_call_id and suspension_id`,
 		`{"tool_call_id":"c1","toolCallId":"c1","action":"resume"}`:                               `body has both tool_call_id and toolCallId`,
-		`{"tool_call_id":"c1","action":"resume","payloud":1}`:                                     `body has the unknown key \"payloud\"`,
+		`{"tool_call_id":"c1","action":"resume","payloud":1}`:                                     `body has the unknown key \"payloud\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`,
 		`{"tool_call_id":"c1","action":"resume","action":"cancel"}`:                               `body has the key \"action\" twice`,
 		`{"tool_call_id":"c1","action":"resume","remember":"ever"}`:                               `invalid remember \"ever\", allowed are \"once\", \"run\" and \"thread\"`,
 		`{"tool_call_id":"c1","action":"resume","remember":true}`:                                 `remember must be a string`,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -18,7 +19,12 @@ import (
 type object struct {
 	at      string // where it stands, for errors
 	members []member
+	asked   [maxKeys]string // the keys that it may have, as far as somebody asked for them
+	asks    int             // how many those are
 }
+
+// maxKeys is the most keys that an object is asked for: those of a submission.
+const maxKeys = 10
 
 // member is a key and its value, valid JSON. A taken one is the zero member.
 type member struct {
@@ -97,14 +103,14 @@ func asObject(at string, raw json.RawMessage) (object, error) {
 }
 
 // find returns the index of the member of a key that was not taken; -1: none.
-func (o object) find(key string) int {
+func (o *object) find(key string) int {
 	return slices.IndexFunc(o.members, func(m member) bool { return m.value != nil && m.key == key })
 }
 
 // has reports whether a key is there that was not taken.
-func (o object) has(key string) bool { return o.find(key) >= 0 }
+func (o *object) has(key string) bool { return o.find(key) >= 0 }
 
-func (o object) path(key string) string {
+func (o *object) path(key string) string {
 	if o.at == "body" {
 		return key
 	}
@@ -113,7 +119,8 @@ func (o object) path(key string) string {
 
 // take removes and returns the value of a key that may be spelled in several
 // ways, and how it is; found is false when it is absent.
-func (o object) take(names ...string) (taken string, raw json.RawMessage, found bool, err error) {
+func (o *object) take(names ...string) (taken string, raw json.RawMessage, found bool, err error) {
+	o.ask(names[0])
 	for _, name := range names {
 		i := o.find(name)
 		if i < 0 {
@@ -131,8 +138,16 @@ func (o object) take(names ...string) (taken string, raw json.RawMessage, found 
 	return taken, raw, found, nil
 }
 
+// ask notes that a key may be there, once.
+func (o *object) ask(key string) {
+	if !slices.Contains(o.asked[:o.asks], key) {
+		o.asked[o.asks] = key
+		o.asks++
+	}
+}
+
 // text takes an optional string.
-func (o object) text(names ...string) (string, error) {
+func (o *object) text(names ...string) (string, error) {
 	name, raw, found, err := o.take(names...)
 	if err != nil || !found {
 		return "", err
@@ -145,7 +160,7 @@ func (o object) text(names ...string) (string, error) {
 }
 
 // number takes an optional whole number between two bounds, both allowed.
-func (o object) number(name string, least, most int64) (n int64, found bool, err error) {
+func (o *object) number(name string, least, most int64) (n int64, found bool, err error) {
 	name, raw, found, err := o.take(name)
 	if err != nil || !found {
 		return 0, false, err
@@ -158,7 +173,7 @@ func (o object) number(name string, least, most int64) (n int64, found bool, err
 
 // request takes what is for the run's hooks and tools alone: any JSON, and null like
 // an absent one.
-func (o object) request() (json.RawMessage, error) {
+func (o *object) request() (json.RawMessage, error) {
 	_, raw, found, err := o.take("request")
 	if err != nil || !found || string(raw) == "null" {
 		return nil, err
@@ -166,22 +181,26 @@ func (o object) request() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// end refuses keys that nobody took.
-func (o object) end() error {
+// end refuses keys that nobody took, and says which there are.
+func (o *object) end() error {
 	first := member{}
 	for _, m := range o.members {
 		if m.value != nil && (first.value == nil || m.key < first.key) {
 			first = m
 		}
 	}
-	if first.value != nil {
-		return core.Errorf(core.CodeInvalid, "%s has the unknown key %q", o.at, core.Excerpt(first.key))
+	if first.value == nil {
+		return nil
 	}
-	return nil
+	allowed := "allowed are " + strings.Join(o.asked[:o.asks], ", ")
+	if o.asks == 0 {
+		allowed = "none is allowed"
+	}
+	return core.Errorf(core.CodeInvalid, "%s has the unknown key %q, %s", o.at, core.Excerpt(first.key), allowed)
 }
 
 // messages takes the required list of input messages.
-func (o object) messages() ([]core.Message, error) {
+func (o *object) messages() ([]core.Message, error) {
 	name, raw, found, err := o.take("messages")
 	if err != nil {
 		return nil, err

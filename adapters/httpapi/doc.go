@@ -100,7 +100,8 @@
 // decides the new thread's id, so that both requests meet there.
 //
 // Every refusal has the body {"error": text, "code": code}. Bodies are decoded
-// strictly: an unknown, repeated or misplaced key is named. A body must be
+// strictly: an unknown, repeated or misplaced key is named, with those that are
+// allowed. A body must be
 // application/json (or application/*+json), else 415, which also keeps web
 // pages of other sites from posting to a local server; it may have 1 MB
 // (1,048,576 bytes, else 413) and be nested 64 deep. Threads and runs of

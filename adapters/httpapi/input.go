@@ -19,7 +19,7 @@ func (a *api) submission(r *http.Request, id core.Identity) (s mailbox.Submissio
 	if err != nil {
 		return s, err
 	}
-	if s, err = a.submissionOf(r, o, id); err != nil {
+	if s, err = a.submissionOf(r, &o, id); err != nil {
 		return s, err
 	}
 	return s, a.Complete(&s, id)
@@ -27,7 +27,7 @@ func (a *api) submission(r *http.Request, id core.Identity) (s mailbox.Submissio
 
 // submissionOf takes a submission from a body, all of which it must be. It is not
 // checked; that is Complete's.
-func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailbox.Submission, err error) {
+func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mailbox.Submission, err error) {
 	if s.AgentID, err = o.text("agentId", "agent_id"); err != nil {
 		return s, err
 	}
@@ -44,7 +44,11 @@ func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailb
 	if s.Retake, err = o.retake(); err != nil {
 		return s, err
 	}
-	if s.Retake == nil || o.find("messages") >= 0 {
+	says := o.has("messages")
+	if says || s.Retake == nil {
+		o.ask("messages")
+	}
+	if says {
 		if s.Messages, err = o.messages(); err != nil {
 			return s, err
 		}
@@ -55,8 +59,14 @@ func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailb
 	if err := o.queueing(&s); err != nil {
 		return s, err
 	}
-	if err := o.end(); err != nil {
+	if err := o.end(); err != nil { // a misspelt messages is named before a missing one
 		return s, err
+	}
+	if !says && s.Retake == nil {
+		return s, core.Errorf(core.CodeInvalid, "messages is required")
+	}
+	if s.Retake != nil && thread == "" && !ofRun { // a new thread would have no message
+		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Retake.Message))
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {
@@ -73,7 +83,7 @@ func (a *api) submissionOf(r *http.Request, o object, id core.Identity) (s mailb
 }
 
 // queueing takes what says when a run comes to its turn.
-func (o object) queueing(s *mailbox.Submission) error {
+func (o *object) queueing(s *mailbox.Submission) error {
 	priority, found, err := o.number("priority", 0, math.MaxUint8)
 	if err != nil {
 		return err
@@ -99,8 +109,8 @@ var (
 
 // retake takes the message that a request names to take back to; nil: none. It comes
 // before the messages, which must not come with what is said again.
-func (o object) retake() (*mailbox.Retake, error) {
-	says := o.find("messages") >= 0
+func (o *object) retake() (*mailbox.Retake, error) {
+	says := o.has("messages")
 	from, anew, err := o.named(again...)
 	if err != nil {
 		return nil, err
@@ -124,7 +134,7 @@ func (o object) retake() (*mailbox.Retake, error) {
 }
 
 // named takes an optional string and reports whether it is there.
-func (o object) named(names ...string) (text string, there bool, err error) {
+func (o *object) named(names ...string) (text string, there bool, err error) {
 	there = slices.ContainsFunc(names, func(name string) bool { return o.find(name) >= 0 })
 	text, err = o.text(names...)
 	return text, there, err

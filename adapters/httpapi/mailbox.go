@@ -99,7 +99,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 }
 
 // payload takes the required payload as a message.
-func (o object) payload() ([]core.Message, error) {
+func (o *object) payload() ([]core.Message, error) {
 	name, raw, found, err := o.take("payload")
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ func (a *api) continueRun(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err != nil {
 		return err
 	}
-	if err := emptyBody(r); err != nil {
+	if err := noBody(r); err != nil {
 		return err
 	}
 	receipt, err := a.Runtime.TakeUp(r.Context(), id, runID)
@@ -25,18 +25,6 @@ func (a *api) continueRun(w http.ResponseWriter, r *http.Request, id core.Identi
 		Status: "queued", ThreadID: receipt.ThreadID, RunID: receipt.RunID, DispatchID: receipt.DispatchID, StreamURL: a.StreamURL + eventsPath(receipt),
 	})
 	return nil
-}
-
-// emptyBody refuses a body that says something: nothing of it would count.
-func emptyBody(r *http.Request) error {
-	if read, ok := r.Body.(*whole); !ok || len(read.text) == 0 {
-		return nil
-	}
-	o, err := readObject(r)
-	if err != nil {
-		return err
-	}
-	return o.end()
 }
 
 // forked is the body of a 201 for a thread that was made of another.
@@ -63,15 +51,15 @@ func (a *api) forkThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err != nil {
 		return err
 	}
-	if !found {
-		return core.Errorf(core.CodeInvalid, "at is required: the id of the last message that the fork has")
-	}
 	to, named, err := o.named("threadId", "thread_id")
 	if err != nil {
 		return err
 	}
 	if err := o.end(); err != nil {
 		return err
+	}
+	if !found {
+		return core.Errorf(core.CodeInvalid, "at is required: the id of the last message that the fork has")
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {

@@ -188,7 +188,7 @@ func TestAThreadIsForkedOverHTTP(t *testing.T) {
 		want       string
 	}{
 		{fork, `{}`, 400, `{"error":"at is required: the id of the last message that the fork has","code":"invalid"}`},
-		{fork, `{"at":"m1","from":"m2"}`, 400, `{"error":"body has the unknown key \"from\"","code":"invalid"}`},
+		{fork, `{"at":"m1","from":"m2"}`, 400, `{"error":"body has the unknown key \"from\", allowed are at, threadId","code":"invalid"}`},
 		{fork, `{"at":""}`, 400, `{"error":"message to fork at is empty","code":"invalid"}`},
 		{fork, `{"at":"m1","threadId":""}`, 400, `{"error":"thread id of the fork is empty","code":"invalid"}`},
 		{fork, `{"at":"m9"}`, 404, `{"error":"thread t1: message \"m9\": not found","code":"not_found"}`},
@@ -231,7 +231,7 @@ func TestARunThatFailedGoesOnOverHTTP(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{path, `{"mode":"queue"}`, 400, `{"error":"body has the unknown key \"mode\"","code":"invalid"}`},
+		{path, `{"mode":"queue"}`, 400, `{"error":"body has the unknown key \"mode\", none is allowed","code":"invalid"}`},
 		{"/v1/runs/" + runText + "/continue", ``, 404, `{"error":"run ` + runText + ` not found","code":"not_found"}`},
 		{"/v1/runs/x/continue", ``, 404, `{"error":"run x not found","code":"not_found"}`},
 	} {

@@ -50,6 +50,9 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return err
 	}
+	if err := noBody(r); err != nil {
+		return err
+	}
 	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
 		return protocol.Hide(err, "active run", runID.String())
 	}

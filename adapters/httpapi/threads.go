@@ -109,6 +109,9 @@ func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if err != nil {
 		return err
 	}
+	if err := noBody(r); err != nil {
+		return err
+	}
 	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
 		return protocol.Hide(err, "active run of thread", thread)
 	}

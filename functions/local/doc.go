@@ -3,10 +3,11 @@
 //
 //	go run ./scripts/dev
 //
-// [Main] is given the agents, models and protocols of a deployment. It binds REVEILLE_ADDR first, so that a second host at the same address
-// touches nothing. Then it opens one file, REVEILLE_DATA, which it locks: no other
-// worker can live now, so it takes open claims back at once and wakes what is due.
-// Only then does it serve; requests that came meanwhile have waited.
+// [Main] is given the agents, models and protocols of a deployment. It binds
+// REVEILLE_ADDR first, so that a second host at the same address touches nothing. Then it
+// opens one file, REVEILLE_DATA, which it locks: no other worker can live now, so it takes
+// open claims back at once and wakes what is due. Only then does it serve; requests that
+// came meanwhile have waited.
 //
 // Triggers (triggers.go) take events over HTTP, and a clock for each schedule keeps its
 // time.
