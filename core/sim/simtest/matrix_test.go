@@ -258,10 +258,8 @@ func triggers() []cell {
 				"assistant: The result of kept: delivery 1",
 			},
 			ends: "natural_end", inferences: 2, executions: map[string]int{"kept": 1},
-			others: []string{
-				`user: call: kept {"text":"delivery 2"} | assistant: [kept {"text":"delivery 2"}] | tool: "delivery 2"` +
-					" | assistant: The result of kept: delivery 2 => natural_end",
-			},
+			others: later(`user: call: kept {"text":"delivery 2"} | assistant: [kept {"text":"delivery 2"}] | tool: "delivery 2"` +
+				" | assistant: The result of kept: delivery 2 => natural_end"),
 		},
 		{
 			Scenario: Scenario{Name: "trigger behind a wait", Varies: true, Person: []Act{
@@ -272,10 +270,8 @@ func triggers() []cell {
 				"user: delivery 1", "assistant: You said: delivery 1",
 			},
 			ends: "natural_end, natural_end", inferences: 3, executions: map[string]int{"echo": 1},
-			others: []string{
-				`user: call: echo {"text":"wait"} | assistant: [echo {"text":"wait"}] | tool: "wait" | assistant: The result of echo: wait` +
-					" | user: delivery 2 | assistant: You said: delivery 2 => natural_end, natural_end",
-			},
+			others: later(`user: call: echo {"text":"wait"} | assistant: [echo {"text":"wait"}] | tool: "wait" | assistant: The result of echo: wait` +
+				" | user: delivery 2 | assistant: You said: delivery 2 => natural_end, natural_end"),
 		},
 		{
 			Scenario: Scenario{Name: "child", Person: []Act{Say(`call: delegate {"prompt":"echo: hello"}`)}},
@@ -303,6 +299,15 @@ func triggers() []cell {
 			passings: 3, // of some twenty sweeps until it is erased
 		},
 	}
+}
+
+// later are stories of an event whose first delivery was lost: that of the second, and
+// with two faults in a world that of the third.
+func later(second string) []string {
+	if !*pairs {
+		return []string{second}
+	}
+	return []string{second, strings.ReplaceAll(second, "delivery 2", "delivery 3")}
 }
 
 // check holds the end of a world with faults against the cell.
