@@ -64,6 +64,6 @@
 //     A Check on the outside tells.
 //   - Goroutines that the parts start must end, and so must connections: a world waits for
 //     all of them. What tools call over the network is replaced by something in memory.
-//   - Worlds look at one thread, not at those of children that its calls start, and have steps
-//     of the background: nobody streams.
+//   - People act in one thread. Those of children that its calls start are waited for, and
+//     compared like it, and nobody decides there. Steps are of the background: nobody streams.
 package simtest

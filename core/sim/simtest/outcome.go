@@ -47,31 +47,29 @@ func (w *world) outcome(ctx context.Context) outcome {
 		out.ended.Executions[e.tool]++
 	}
 	out.twice = twice(w.executions)
+	keys := slices.Insert(slices.Clone(w.children), 0, key)
 	w.mu.Unlock()
-	head, err := w.store.Head(ctx, key)
-	if err != nil {
-		out.problem("read the head: %v", err)
-		return out
-	}
-	entries, err := store.ReadLog(ctx, w.store, thread.Records{}, key, 1, head.Seq)
-	if err != nil {
-		out.problem("read the log: %v", err)
-		return out
-	}
-	names := idsOf(entries)
-	for _, e := range entries {
-		out.Log = append(out.Log, names.Replace(encode(plain(e))))
-		if e.Message == nil {
-			continue
+	var all []written
+	for _, key := range keys {
+		t, err := w.read(ctx, key)
+		if err != nil {
+			out.problem("read thread %s: %v", key.Thread, err)
+			return out
 		}
-		out.ended.Messages = append(out.ended.Messages, *e.Message)
-		out.unknown = out.unknown || e.Message.ToolResult != nil && e.Message.ToolResult.Status == core.ResultUnknown
+		all = append(all, t)
+	}
+	names := idsOf(all)
+	for i, t := range all {
+		ended := out.thread(ctx, w, t, names)
+		if i == 0 {
+			out.ended.Messages, out.ended.Runs = ended.Messages, ended.Runs
+		} else if t.head.Exists() {
+			out.ended.Children = append(out.ended.Children, ended)
+		}
 	}
 	for i := range out.Seen {
 		out.Seen[i].Came = names.Replace(out.Seen[i].Came)
 	}
-	out.checkResults(entries, head)
-	out.readRuns(ctx, w, entries, head)
 	for _, check := range []func(Ended) error{w.outside.Check, w.scenario.Check} {
 		if check == nil || len(out.problems) > 0 {
 			continue
@@ -83,20 +81,60 @@ func (w *world) outcome(ctx context.Context) outcome {
 	return out
 }
 
+// written is a thread as it is stored.
+type written struct {
+	key     core.ThreadKey
+	head    thread.Head
+	entries []thread.Entry // none of a deleted one
+}
+
+func (w *world) read(ctx context.Context, key core.ThreadKey) (t written, err error) {
+	t.key = key
+	if t.head, err = w.store.Head(ctx, key); err != nil {
+		return t, err
+	}
+	if !t.head.Deleted {
+		t.entries, err = store.ReadLog(ctx, w.store, thread.Records{}, key, 1, t.head.Seq)
+		return t, err
+	}
+	left, err := w.store.Records(ctx, key, "", "", 1)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("it was deleted, and still has the record %s", left[0].Name)
+	}
+	return t, err
+}
+
+// thread adds what is written in a thread, and returns its messages and runs.
+func (o *outcome) thread(ctx context.Context, w *world, t written, names *strings.Replacer) (ended Ended) {
+	for _, e := range t.entries {
+		o.Log = append(o.Log, names.Replace(encode(plain(e))))
+		if e.Message == nil {
+			continue
+		}
+		ended.Messages = append(ended.Messages, *e.Message)
+		o.unknown = o.unknown || e.Message.ToolResult != nil && e.Message.ToolResult.Status == core.ResultUnknown
+	}
+	o.checkResults(t)
+	ended.Runs = o.runs(ctx, w, t)
+	return ended
+}
+
 func (o *outcome) problem(format string, args ...any) {
 	o.problems = append(o.problems, fmt.Sprintf(format, args...))
 }
 
-// idsOf names the runs and inputs of a log by their order: a submission that was lost
+// idsOf names the runs and inputs of logs by their order: a submission that was lost
 // is made again under other ids.
-func idsOf(entries []thread.Entry) *strings.Replacer {
+func idsOf(all []written) *strings.Replacer {
 	var pairs []string
 	known := map[core.ID]bool{{}: true}
-	for _, e := range entries {
-		for _, id := range []core.ID{e.Run, e.Input} {
-			if !known[id] {
-				known[id] = true
-				pairs = append(pairs, id.String(), fmt.Sprint("id-", len(known)-1))
+	for _, t := range all {
+		for _, e := range t.entries {
+			for _, id := range []core.ID{e.Run, e.Input} {
+				if !known[id] {
+					known[id] = true
+					pairs = append(pairs, id.String(), fmt.Sprint("id-", len(known)-1))
+				}
 			}
 		}
 	}
@@ -122,9 +160,9 @@ func plain(e thread.Entry) thread.Entry {
 
 // checkResults: every call of a turn has exactly one result before the next turn, but
 // for those of a round that waits.
-func (o *outcome) checkResults(entries []thread.Entry, head thread.Head) {
+func (o *outcome) checkResults(t written) {
 	var open []core.ToolCall
-	for i, e := range entries {
+	for i, e := range t.entries {
 		m := e.Message
 		switch {
 		case m == nil:
@@ -141,36 +179,37 @@ func (o *outcome) checkResults(entries []thread.Entry, head thread.Head) {
 			open = m.ToolCalls
 		}
 	}
-	if len(open) > 0 && head.Run.ID.IsZero() {
+	if len(open) > 0 && t.head.Run.ID.IsZero() {
 		o.problem("call %s has no result", open[0].ID)
 	}
 }
 
-// readRuns reads how the runs of the log ended.
-func (o *outcome) readRuns(ctx context.Context, w *world, entries []thread.Entry, head thread.Head) {
+// runs reads how the runs of the log ended.
+func (o *outcome) runs(ctx context.Context, w *world, t written) (ended []core.Termination) {
 	known := map[core.ID]bool{}
-	for _, e := range entries {
+	for _, e := range t.entries {
 		if known[e.Run] {
 			continue
 		}
 		known[e.Run] = true
-		if e.Run == head.Run.ID {
-			o.ended.Runs = append(o.ended.Runs, core.Termination{Type: core.TerminationSuspended})
+		if e.Run == t.head.Run.ID {
+			ended = append(ended, core.Termination{Type: core.TerminationSuspended})
 			continue
 		}
-		stored, ok, err := w.store.Get(ctx, key, store.RunName(e.Run))
+		stored, ok, err := w.store.Get(ctx, t.key, store.RunName(e.Run))
 		if err != nil || !ok {
 			o.problem("the record of a run: found %t, %v", ok, err)
-			return
+			return ended
 		}
 		record, err := (thread.Records{}).DecodeRun(stored.Payload)
 		if err != nil || record.Termination == nil {
 			o.problem("the record of a run that is over: no termination, %v", err)
-			return
+			return ended
 		}
-		o.ended.Runs = append(o.ended.Runs, *record.Termination)
+		ended = append(ended, *record.Termination)
 		o.unknown = o.unknown || record.Skipped
 	}
+	return ended
 }
 
 // twice are the second executions of calls whose tool may have acted twice: it has not

@@ -15,7 +15,7 @@ func (w *world) perform(ctx context.Context, i int, act Act) bool {
 	if !w.due(act) {
 		return false
 	}
-	request := w.request(i, act)
+	request, repeats := w.request(i, act), act.repeats
 	for try := 0; try < 10; try++ {
 		over, err := w.ask(ctx, try, request)
 		switch {
@@ -30,7 +30,11 @@ func (w *world) perform(ctx context.Context, i int, act Act) bool {
 		repeat := w.repeat
 		w.repeat = false
 		w.mu.Unlock()
-		if !repeat {
+		switch {
+		case repeat:
+		case repeats > 0:
+			repeats--
+		default:
 			return true
 		}
 	}
@@ -40,6 +44,9 @@ func (w *world) perform(ctx context.Context, i int, act Act) bool {
 
 // due waits until the act can be done.
 func (w *world) due(act Act) bool {
+	if act.hasty {
+		return true
+	}
 	if act.while == "" {
 		return w.await("the time for the person's next act", w.rests)
 	}
@@ -101,18 +108,64 @@ func (w *world) request(i int, act Act) func(ctx context.Context, p *process, tr
 		}
 	case actDecide, actDeny:
 		return w.decision(name, act)
+	case actEvent:
+		return w.eventual(act)
+	case actStop:
+		return func(ctx context.Context, p *process, _ int) (bool, error) {
+			_, err := p.runtime.InterruptThread(ctx, identity, key.Thread, name)
+			return settled(err)
+		}
+	case actDelete:
+		return func(ctx context.Context, p *process, try int) (bool, error) {
+			err := p.runtime.DeleteThread(ctx, identity, key.Thread)
+			if try > 0 && core.CodeOf(err) == core.CodeDeleted {
+				err = nil
+			}
+			return settled(err)
+		}
 	}
 	mode := map[actKind]mailbox.Mode{actSay: mailbox.ModeQueue, actSteer: mailbox.ModeSteer, actInterrupt: mailbox.ModeInterrupt}[act.kind]
 	return func(ctx context.Context, p *process, _ int) (bool, error) {
-		agentID := w.scenario.Agent
-		if agentID == "" {
-			agentID = p.runtime.DefaultAgent()
-		}
 		_, err := p.runtime.Submit(ctx, mailbox.Submission{
-			Thread: key, User: identity.User, AgentID: agentID, Mode: mode, Key: name, Supersede: act.from,
+			Thread: key, User: identity.User, AgentID: w.agent(p), Mode: mode, Key: name, Supersede: act.from, Delay: act.delay,
 			Messages: []core.Message{core.UserMessage(name, act.text)},
 		})
 		return settled(err)
+	}
+}
+
+func (w *world) agent(p *process) string {
+	if w.scenario.Agent != "" {
+		return w.scenario.Agent
+	}
+	return p.runtime.DefaultAgent()
+}
+
+// eventual tells of an event, in other words with each delivery. Whichever of them is
+// answered, it is about the same run.
+func (w *world) eventual(act Act) func(ctx context.Context, p *process, try int) (over bool, err error) {
+	return func(ctx context.Context, p *process, _ int) (bool, error) {
+		w.mu.Lock()
+		w.told++
+		delivery := w.told
+		w.mu.Unlock()
+		receipt, err := p.runtime.Submit(ctx, mailbox.Submission{
+			Thread: key, User: identity.User, AgentID: w.agent(p), Origin: core.OriginInternal, Key: "event", KeyAlone: true,
+			Messages: []core.Message{core.UserMessage("", fmt.Sprintf(act.text, delivery))},
+		})
+		if err != nil {
+			return settled(err)
+		}
+		w.mu.Lock()
+		first := w.event
+		if first.IsZero() {
+			w.event = receipt.RunID
+		}
+		w.mu.Unlock()
+		if !first.IsZero() && first != receipt.RunID {
+			w.problem("delivery %d of the event is about run %s, the first that was answered about %s", delivery, receipt.RunID, first)
+		}
+		return true, nil
 	}
 }
 

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -48,6 +49,10 @@ type Ended struct {
 
 	Inferences int            // calls of the model
 	Executions map[string]int // of each tool, by name
+
+	// Children are the other threads, in the order in which they were begun: those of
+	// runs that calls have started. Their inferences and executions are counted above.
+	Children []Ended
 }
 
 // Lines are the messages as "role: text", with the calls of a turn as
@@ -69,8 +74,11 @@ type Act struct {
 	kind    actKind
 	text    string
 	payload json.RawMessage
-	while   string // the tool whose call must have begun
-	from    uint64 // of what is said: sequence from which on the log is taken back; 0: nothing is
+	while   string        // the tool whose call must have begun
+	from    uint64        // of what is said: sequence from which on the log is taken back; 0: nothing is
+	delay   time.Duration // of what is said, until its run may begin
+	hasty   bool          // it is done at once, whatever runs
+	repeats int           // of an event: how often it is told again at once
 }
 
 type actKind uint8
@@ -82,6 +90,9 @@ const (
 	actCancel
 	actDecide
 	actDeny
+	actStop   // an interrupt that brings nothing
+	actDelete // of the thread
+	actEvent  // what a trigger tells: text has the delivery's number as its one argument
 )
 
 // Say sends a message when nothing runs any more. Where a call waits for a decision,

@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -67,6 +68,9 @@ type world struct {
 	moved     chan struct{} // closed with the next news
 	repeat    bool          // the request that was just responded to is made again
 	begun     map[string]chan struct{}
+	children  []core.ThreadKey // the other threads, in the order in which they were first written
+	told      int              // deliveries of an event
+	event     core.ID          // its run
 	problems  []string
 	watched
 }
@@ -133,11 +137,25 @@ func (w *world) live(ctx context.Context) {
 	w.await("the end of everything, after a pause", w.rests)
 }
 
-// rests reports whether nothing is to be done on the thread, and nobody is at it.
+// rests reports whether nothing is to be done on the thread, nor on those of children,
+// and nobody is at them.
 func (w *world) rests(head thread.Head) bool {
 	w.mu.Lock()
+	busy, all := w.busy, slices.Insert(slices.Clone(w.children), 0, key)
+	w.mu.Unlock()
+	return head.DueAt == 0 && busy == 0 && !slices.ContainsFunc(all, func(key core.ThreadKey) bool {
+		head, err := w.store.Head(context.Background(), key)
+		return err != nil || head.DueAt != 0
+	})
+}
+
+// wrote notes a thread that is written to.
+func (w *world) wrote(to core.ThreadKey) {
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	return head.DueAt == 0 && w.busy == 0
+	if to != key && !slices.Contains(w.children, to) {
+		w.children = append(w.children, to)
+	}
 }
 
 // await waits until the thread is as wanted.

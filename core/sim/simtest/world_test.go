@@ -18,27 +18,40 @@ import (
 	"github.com/reveille-run/reveille/core/tool"
 )
 
-// A fault that was seen is seen again: also where calls run side by side.
+// A fault that was seen is seen again: also where calls run side by side, and where a
+// child runs beside its parent.
 func TestTheSameFaultIsTheSameWorld(t *testing.T) {
 	made, err := newCast(func() World { return World{Parts: matrixParts} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := people(agent.ParallelStreaming, "approved", Approve(), Approve())
-	clean := newWorld(s, made).play(t)
-	for _, at := range clean.sites {
-		if at.n > passings {
-			continue
-		}
-		for _, fault := range faults(at.point) {
-			a, b := newWorld(s, made, strike{at, fault}).play(t), newWorld(s, made, strike{at, fault}).play(t)
-			if diff := cmp.Diff(fmt.Sprint(a.sites), fmt.Sprint(b.sites)); diff != "" || !a.struck || !b.struck {
-				t.Errorf("%s: struck %t and %t, points that were passed (-first +second):\n%s", strike{at, fault}, a.struck, b.struck, diff)
+	scenarios := []Scenario{
+		people(agent.ParallelStreaming, "approved", Approve(), Approve()),
+		{Name: "child", Person: []Act{Say(`call: delegate {"prompt":"echo: hello"}`)}},
+	}
+	for _, s := range scenarios {
+		t.Run(s.Name, func(t *testing.T) {
+			for _, at := range newWorld(s, made).play(t).sites {
+				if at.n > passings {
+					continue
+				}
+				for _, fault := range faults(at.point) {
+					samePlay(t, made, s, strike{at, fault})
+				}
 			}
-			if diff := cmp.Diff(a.Seen, b.Seen); diff != "" {
-				t.Errorf("%s: what was seen (-first +second):\n%s", strike{at, fault}, diff)
-			}
-		}
+		})
+	}
+}
+
+// samePlay plays a world twice.
+func samePlay(t *testing.T, made cast, s Scenario, struck strike) {
+	t.Helper()
+	a, b := newWorld(s, made, struck).play(t), newWorld(s, made, struck).play(t)
+	if diff := cmp.Diff(fmt.Sprint(a.sites), fmt.Sprint(b.sites)); diff != "" || !a.struck || !b.struck {
+		t.Errorf("%s: struck %t and %t, points that were passed (-first +second):\n%s", struck, a.struck, b.struck, diff)
+	}
+	if diff := cmp.Diff(a.transcript, b.transcript); diff != "" {
+		t.Errorf("%s: what was seen, and the logs (-first +second):\n%s", struck, diff)
 	}
 }
 
