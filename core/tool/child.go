@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -58,7 +59,8 @@ func (c Call) Start(ctx context.Context, child Child) (core.ID, error) {
 
 // AwaitChild makes the call wait for a child run that it has started. The child's end
 // is a [core.ChildEnd]: with core.ResumeAsResult it is the call's result as it is; with
-// core.ResumeReplay the tool runs again, and reads it by [Call.ChildEnd].
+// core.ResumeReplay the tool runs again, and reads it by [Call.ChildEnd]: [ChildResult]
+// makes a result of it.
 func AwaitChild(run core.ID, mode core.ResumeMode) Result {
 	return Suspended(core.TicketRequest{
 		Suspension: core.Suspension{ID: run.String(), Action: "run:Child"}, Mode: mode, Kind: core.TicketChild,
@@ -72,4 +74,36 @@ func (c Call) ChildEnd() (end core.ChildEnd, ok bool) {
 		return core.ChildEnd{}, false
 	}
 	return end, end.RunID.String() == c.Resume.Suspension
+}
+
+// ChildResult is what the model reads of a child's end. A child that ended by itself, or
+// that a stop policy has stopped, has answered: its result is {"agent_id", "run_id",
+// "status", "response", "steps"}, and a stopped one says by which policy, in "stopped".
+// Every other end is an error that names it: what was said by then is no answer.
+func ChildResult(end core.ChildEnd) Result {
+	t := end.Termination
+	if t == nil {
+		t = &core.Termination{Type: core.TerminationError, Code: string(core.CodeInternal)}
+	}
+	switch t.Type {
+	case core.TerminationNatural, core.TerminationBehavior, core.TerminationStopped:
+	default:
+		reason := string(t.Type)
+		for _, more := range []string{t.Code, t.Detail} {
+			if more != "" {
+				reason += ": " + more
+			}
+		}
+		return Failed(fmt.Sprintf("the run of agent %s ended without an answer: %s", end.AgentID, reason))
+	}
+	data, _ := core.EncodeJSON(struct { // texts and numbers always encode
+		AgentID  string  `json:"agent_id"`
+		RunID    core.ID `json:"run_id"`
+		Status   string  `json:"status"`
+		Stopped  string  `json:"stopped,omitempty"`
+		Response string  `json:"response"`
+		Cut      bool    `json:"cut,omitempty"`
+		Steps    int     `json:"steps"`
+	}{end.AgentID, end.RunID, string(t.Type), t.Code, end.Response, end.Cut, end.Steps})
+	return Result{ToolResult: core.ToolResult{Data: data}}
 }
