@@ -1,6 +1,9 @@
 package sim
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 	var total Stats
@@ -21,20 +24,20 @@ func TestNothingIsViolatedInAnyKindOfWorld(t *testing.T) {
 	if want := worlds / 10; total.With.Unswept != want {
 		t.Errorf("%d worlds go without a sweep, want %d", total.With.Unswept, want)
 	}
-	for _, share := range []struct {
-		what    string
-		got     int
-		percent int
-	}{
-		{"a suspended call", total.With.Suspension, 15},
-		{"a decision", total.With.Decision, 15},
-		{"a call that was denied", total.With.Deny, 10},
-		{"a deadline that passed", total.With.Expired, 2},
-		{"a tool that was left behind", total.With.LeftBehind, 1},
-	} {
-		if share.got*100 < share.percent*worlds {
-			t.Errorf("%d of %d worlds have %s, want %d %% of them", share.got, worlds, share.what, share.percent)
-		}
+	for _, complaint := range total.Tame() {
+		t.Error(complaint)
+	}
+}
+
+func TestTameWorldsAreTold(t *testing.T) {
+	if got := new(Stats).Tame(); got != nil {
+		t.Errorf("of no worlds: %q", got)
+	}
+	s := Stats{Worlds: 20 * Kinds, Children: 92, Deletes: 12, Delayed: 46, Retakes: 23, Events: 91}
+	s.With.Suspension, s.With.Decision, s.With.Deny, s.With.Expired, s.With.LeftBehind = 69, 69, 46, 10, 4
+	want := []string{"4 of 460 worlds have a tool that was left behind, want 1 % of them", "91 events in 460 worlds, want one in 5"}
+	if got := s.Tame(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

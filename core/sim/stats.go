@@ -114,3 +114,40 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }
+
+// Tame says what too few of the worlds had: a share of them has each trouble and each kind
+// of decision, or what was simulated proves less than it seems to. Of fewer than 20 times
+// [Kinds] worlds it says nothing.
+func (s *Stats) Tame() (complaints []string) {
+	if s.Worlds < 20*Kinds {
+		return nil
+	}
+	for _, share := range []struct {
+		what    string
+		got     int
+		percent int
+	}{
+		{"a suspended call", s.With.Suspension, 15},
+		{"a decision", s.With.Decision, 15},
+		{"a call that was denied", s.With.Deny, 10},
+		{"a deadline that passed", s.With.Expired, 2},
+		{"a tool that was left behind", s.With.LeftBehind, 1},
+	} {
+		if share.got*100 < share.percent*s.Worlds {
+			complaints = append(complaints, fmt.Sprintf("%d of %d worlds have %s, want %d %% of them", share.got, s.Worlds, share.what, share.percent))
+		}
+	}
+	for _, part := range []struct {
+		what string
+		got  int
+		each int // so many worlds have one
+	}{
+		{"child runs", s.Children, 5}, {"deleted threads", s.Deletes, 40}, {"delayed inputs", s.Delayed, 10},
+		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5},
+	} {
+		if part.got*part.each < s.Worlds {
+			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))
+		}
+	}
+	return complaints
+}

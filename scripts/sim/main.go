@@ -103,6 +103,10 @@ func many(out io.Writer, kind func(n int) sim.Config, first, worlds, show int, s
 	elapsed := time.Since(start)
 	fmt.Fprintf(out, "%s, %.0f worlds a second\n", elapsed.Round(100*time.Millisecond), float64(t.total.Worlds)/elapsed.Seconds())
 	fmt.Fprintf(out, "worlds=%d runs=%d faults=%d violations=%d\n", t.total.Worlds, t.total.Runs, t.total.Faults, t.violations)
+	for _, complaint := range t.total.Tame() {
+		t.violations++
+		fmt.Fprintln(out, "too tame:", complaint)
+	}
 	return t.violations
 }
 
