@@ -14,7 +14,7 @@ SEED ?= 0
 AWS := scripts/aws-with.sh
 
 # How long make fuzz is at each decoder.
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 
 # How often make kill kills at each of its 142 places.
 ROUNDS ?= 2
@@ -61,7 +61,7 @@ exhaustive: ## Walk every head of a small world, and the reads of a thread with 
 linearize: ## Look for an order in 5,000 histories of concurrent clients, of each store that needs no network
 	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000
 
-fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
+fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=1s each
 	scripts/fuzz.sh $(FUZZTIME)
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
