@@ -49,7 +49,7 @@ unit: ## All tests but the kill tests
 	$(GO) test -p 4 $(RACE) ./... # more at a time than there are processors: some wait for the disk
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
 	$(GO) test -run CrashMatrix ./core/sim/simtest # all of it: a part under the race detector, which makes a world take eight times as long
-	$(GO) test -run Allocates ./core/run ./functions/local # the race detector allocates, too
+	$(GO) test -run Allocates ./core/pattern ./core/run ./functions/local # the race detector allocates, too
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
 	$(GO) test -parallel 6 -tags killpoints -run Kill -count $(ROUNDS) ./functions/local
