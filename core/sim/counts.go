@@ -137,6 +137,7 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 		return
 	}
 	if b.HolderCommitID == b.CommitID && b.Claim.Fence == 0 && b.Run.ID == a.Run.ID {
+		th.checkUncounted(a, b)
 		for _, c := range th.completed {
 			if c.run != a.Run.ID || c.host.name != a.Claim.Worker || c.at < th.claimed || c.host.unstored >= c.at {
 				continue
@@ -147,6 +148,16 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 		}
 	}
 	th.completed = th.completed[:0]
+}
+
+// checkUncounted: where only hosts stop, what one of them gives back is no attempt of
+// the run. Progress under its claim has set them to 0 before.
+func (th *threadState) checkUncounted(a, b *thread.Head) {
+	w := th.w
+	h := w.hosts[a.Claim.Worker]
+	if w.Restarts && w.Faults == 0 && w.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
+		th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)
+	}
 }
 
 // checkHolds: a model or a tool that has come to its end was not at work long
