@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -22,7 +23,7 @@ type Options struct {
 
 	// Identity is on whose behalf everything is done: whoever started the process.
 	Identity core.Identity
-	Agent    string // that sessions talk to; empty: the runtime's default
+	Agent    string // that sessions talk to; required
 	Version  string // of the program, for the client to show; empty: "dev"
 	// Kinds are what tools do, for the client's icons, by the tool's name: "read",
 	// "edit", "delete", "move", "search", "execute", "think" or "fetch". What is absent
@@ -51,7 +52,7 @@ type connection struct {
 // goes on waiting: nothing is lost. The error is that of reading in.
 //
 // When ctx ends before in does, a goroutine is left that waits for in; it ends with
-// the process, or when in is closed.
+// the process, or when in is closed. So it is with a client that does not read, and out.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -90,10 +91,24 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if !gone || errors.Is(err, io.ErrClosedPipe) {
 		err = nil
 	}
-	if !gone {
-		writing.Wait() // the client still reads
-	}
+	c.drain(&writing)
 	return err
+}
+
+// lastWords is how long a client may take to read what is left for it.
+const lastWords = 2 * time.Second
+
+// drain waits until all is written, or the client reads no more.
+func (c *connection) drain(writing *sync.WaitGroup) {
+	done := make(chan struct{})
+	go func() {
+		writing.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(lastWords):
+	}
 }
 
 // enter begins a request; false: the process is about to end.
