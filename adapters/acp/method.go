@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -73,7 +74,12 @@ func decode[P any](params rawJSON) (p P, err error) {
 	if len(params) == 0 {
 		return p, core.Errorf(core.CodeInvalid, "the request has no params")
 	}
-	if err := json.Unmarshal(params, &p); err != nil {
+	err = json.Unmarshal(params, &p)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return p, core.Errorf(core.CodeInvalid, "params: %s cannot be of the type %s", cmp.Or(wrong.Field, "they"), wrong.Value)
+	}
+	if err != nil {
 		return p, core.Errorf(core.CodeInvalid, "params: %w", err)
 	}
 	if v, ok := any(&p).(interface{ Validate() error }); ok {

@@ -1,9 +1,11 @@
 package acp_test
 
 import (
+	"fmt"
 	"testing"
 
 	sdk "github.com/coder/acp-go-sdk"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestAlwaysIsRememberedForTheThread(t *testing.T) {
@@ -46,6 +48,47 @@ func TestAlwaysIsRememberedForTheThread(t *testing.T) {
 			e.says(e.session(), "approve: one")
 			if got := e.questions() - before; got != 1 {
 				t.Errorf("another session asked %d times, want 1", got)
+			}
+		})
+	}
+}
+
+// Each call of a turn is asked about, one after the other, and each has its own answer.
+func TestEveryCallOfATurnIsAskedAbout(t *testing.T) {
+	for _, agent := range []string{"sequential", "batch", "streaming"} {
+		t.Run(agent, func(t *testing.T) {
+			e := newWorld(t).editor(agent)
+			session := e.session()
+			for _, kind := range []sdk.PermissionOptionKind{sdk.PermissionOptionKindAllowOnce, sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindAllowOnce} {
+				e.answers <- kind
+			}
+			reason, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: session, Prompt: []sdk.ContentBlock{sdk.TextBlock("parallel: a, b, c")}})
+			if err != nil || reason.StopReason != sdk.StopReasonEndTurn {
+				t.Fatalf("%+v, %v", reason, err)
+			}
+			announced, last := map[sdk.ToolCallId]any{}, map[string]sdk.ToolCallStatus{}
+			for _, u := range e.take() {
+				switch {
+				case u.ToolCall != nil:
+					if _, twice := announced[u.ToolCall.ToolCallId]; twice {
+						t.Errorf("call %s is announced twice", u.ToolCall.ToolCallId)
+					}
+					announced[u.ToolCall.ToolCallId] = nil
+				case u.ToolCallUpdate != nil && u.ToolCallUpdate.RawInput != nil:
+					announced[u.ToolCallUpdate.ToolCallId] = u.ToolCallUpdate.RawInput.(map[string]any)["text"]
+				case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil:
+					last[fmt.Sprint(announced[u.ToolCallUpdate.ToolCallId])] = *u.ToolCallUpdate.Status
+				}
+			}
+			if diff := cmp.Diff(map[string]sdk.ToolCallStatus{"a": "completed", "b": "failed", "c": "completed"}, last); diff != "" {
+				t.Errorf("how the calls ended (-want +got):\n%s", diff)
+			}
+			var asked []any
+			for range e.questions() {
+				asked = append(asked, (<-e.asked).ToolCall.RawInput.(map[string]any)["text"])
+			}
+			if diff := cmp.Diff([]any{"a", "b", "c"}, asked); diff != "" {
+				t.Errorf("asked about (-want +got):\n%s", diff)
 			}
 		})
 	}

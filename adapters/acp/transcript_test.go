@@ -60,6 +60,7 @@ func newTranscript(w *wire) *transcript {
 
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	drawn = regexp.MustCompile(`call_[0-9a-f]{12}_`) // the model's ids have a part of their own for each run
 	words = regexp.MustCompile(`SESSION|RUN[0-9]+`)
 )
 
@@ -102,6 +103,7 @@ func (s *transcript) read(t *testing.T, out *strings.Builder) bool {
 	if err := json.Unmarshal([]byte(line), &message); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
+	line = drawn.ReplaceAllString(line, "call_")
 	fmt.Fprintf(out, "<- %s\n", uuids.ReplaceAllStringFunc(line, s.name))
 	return message.ID == nil && message.Result == nil && message.Error == nil
 }
@@ -116,4 +118,21 @@ func (s *transcript) name(id string) string {
 		s.names[id], s.ids[name] = name, id
 	}
 	return s.names[id]
+}
+
+func (s *transcript) send(t *testing.T, line string) {
+	t.Helper()
+	if _, err := s.wire.Write([]byte(line + "\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *transcript) receive(t *testing.T, to any) {
+	t.Helper()
+	if !s.lines.Scan() {
+		t.Fatalf("the connection ended: %v", s.lines.Err())
+	}
+	if err := json.Unmarshal(s.lines.Bytes(), to); err != nil {
+		t.Fatalf("%s: %v", s.lines.Text(), err)
+	}
 }

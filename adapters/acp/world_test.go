@@ -82,6 +82,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	sections := map[string]json.RawMessage{permission.Section.Name: []byte(rules)}
+	all := map[string]json.RawMessage{permission.Section.Name: []byte(`{"default_behavior":"ask"}`)}
 	ctx, stop := context.WithCancel(context.Background())
 	q := &queue{ctx: ctx}
 	w.runtime, err = runtime.Build(runtime.Config{
@@ -92,6 +93,9 @@ func newWorld(t *testing.T) *world {
 			Plugins: []plugin.Plugin{permission.Plugin{}},
 			Specs: []agent.Spec{
 				{ID: "demo", Model: "scripted", Plugins: []string{permission.ID}, Sections: sections},
+				{ID: "sequential", Model: "scripted", ExecutionMode: agent.Sequential, Plugins: []string{permission.ID}, Sections: all},
+				{ID: "batch", Model: "scripted", ExecutionMode: agent.ParallelBatchApproval, Plugins: []string{permission.ID}, Sections: all},
+				{ID: "streaming", Model: "scripted", ExecutionMode: agent.ParallelStreaming, Plugins: []string{permission.ID}, Sections: all},
 				{ID: "short", Model: "scripted", MaxRounds: sdk.Ptr(1), Plugins: []string{permission.ID}, Sections: sections},
 			},
 			Default: "demo",
@@ -142,6 +146,7 @@ type editor struct {
 
 	mu      sync.Mutex
 	updates []sdk.SessionUpdate
+	loaded  []sdk.SessionUpdate // by the last load
 }
 
 func (w *world) editor(agent string) *editor {
