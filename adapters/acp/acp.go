@@ -86,28 +86,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	stop(runtime.ErrStopping)
 	c.working.Wait()
+	c.drain(&writing)
 	_ = to.Close()
-	c.out.end()
 	if !gone || errors.Is(err, io.ErrClosedPipe) {
 		err = nil
 	}
-	c.drain(&writing)
 	return err
 }
 
 // lastWords is how long a client may take to read what is left for it.
 const lastWords = 2 * time.Second
 
-// drain waits until all is written, or the client reads no more.
+// drain waits until each request has its response and all is written, or the client
+// reads no more.
 func (c *connection) drain(writing *sync.WaitGroup) {
-	done := make(chan struct{})
-	go func() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	err := c.out.settled(ctx)
+	c.out.end()
+	if err == nil {
 		writing.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(lastWords):
 	}
 }
 

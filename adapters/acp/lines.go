@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // MaxLine bounds a message of the client, in bytes.
@@ -79,13 +82,26 @@ func (c *connection) look(line []byte, long bool) *sdk.RequestError {
 	if json.Unmarshal(line, &e) != nil || e.Method == "" && len(e.ID) == 0 {
 		return &sdk.RequestError{Code: codeInvalidRequest, Message: "a message needs a method, or the id of a request that it answers"}
 	}
+	request := len(e.ID) > 0 && string(e.ID) != "null"
+	switch {
+	case e.Method == "": // a response
+	case request:
+		c.out.owe()
+		c.announce(e)
+	case e.Method != sdk.AgentMethodSessionCancel && !strings.HasPrefix(e.Method, "$/") && !strings.HasPrefix(e.Method, "_"):
+		return &sdk.RequestError{Code: codeInvalidRequest, Message: "method " + core.Excerpt(e.Method) + " needs an id, so that it can be answered"}
+	}
+	return nil
+}
+
+// announce notes a prompt before it is handed on.
+func (c *connection) announce(e envelope) {
 	var p struct {
 		Session string `json:"sessionId"`
 	}
-	if e.Method == sdk.AgentMethodSessionPrompt && len(e.ID) > 0 && json.Unmarshal(e.Params, &p) == nil {
+	if e.Method == sdk.AgentMethodSessionPrompt && json.Unmarshal(e.Params, &p) == nil {
 		c.sessions.announce(p.Session)
 	}
-	return nil
 }
 
 // refuseLine answers what has no id that could be read.

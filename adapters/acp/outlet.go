@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"sync"
 
@@ -21,6 +23,7 @@ type outlet struct {
 	backlog []byte
 	writing int           // bytes that have left the backlog, and not yet this process
 	err     error         // why nothing is written any more
+	owed    int           // requests of the client that have no response yet
 	closed  bool          // nothing comes any more
 	changed chan struct{} // closed, and made anew, when any of the above changes
 }
@@ -38,9 +41,28 @@ func (o *outlet) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}
+	if o.owed > 0 && isResponse(p) {
+		o.owed--
+	}
 	o.backlog = append(o.backlog, p...)
 	o.tell()
 	return len(p), nil
+}
+
+// notification is how the library begins one: nearly all that is written.
+var notification = []byte(`{"jsonrpc":"2.0","method":`)
+
+// isResponse reports whether a line answers a request.
+func isResponse(line []byte) bool {
+	var e envelope
+	return !bytes.HasPrefix(line, notification) && json.Unmarshal(line, &e) == nil && e.Method == ""
+}
+
+// owe notes that a response is to come.
+func (o *outlet) owe() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.owed++
 }
 
 // tell wakes who waits for a change. The lock is held.
@@ -75,11 +97,21 @@ func (o *outlet) run() {
 
 // ready returns when the client has taken nearly everything.
 func (o *outlet) ready(ctx context.Context) error {
+	return o.await(ctx, func() bool { return o.writing+len(o.backlog) <= nearly })
+}
+
+// settled returns when every request has its response, and all of them have left.
+func (o *outlet) settled(ctx context.Context) error {
+	return o.await(ctx, func() bool { return o.owed == 0 && o.writing+len(o.backlog) == 0 })
+}
+
+// await returns when the condition holds, which is asked under the lock.
+func (o *outlet) await(ctx context.Context, holds func() bool) error {
 	for {
 		o.mu.Lock()
-		err, behind, changed := o.err, o.writing+len(o.backlog), o.changed
+		err, done, changed := o.err, holds(), o.changed
 		o.mu.Unlock()
-		if err != nil || behind <= nearly {
+		if err != nil || done {
 			return err
 		}
 		select {
