@@ -44,6 +44,17 @@ func TestEveryEndHasItsStopReason(t *testing.T) {
 	}
 }
 
+func TestNoErrorHasAStopReason(t *testing.T) {
+	for _, code := range []string{
+		"", "model", "rate_limited", "timeout", "expired", "dead_letter", "resolution", "plugin", "stop_policy", "tool",
+		"encoding", "too_large", "too_many_calls", "corrupt", "internal", "max_tokens", "max_rounds",
+	} {
+		if got, err := stopReason(&core.Termination{Type: core.TerminationError, Code: code}); err == nil || got != "" {
+			t.Errorf("%q: %q, %v", code, got, err)
+		}
+	}
+}
+
 func TestErrorsOfRunsAreErrorsOfTheirPrompts(t *testing.T) {
 	for _, test := range []struct {
 		termination core.Termination
