@@ -151,3 +151,34 @@ func TestUpdates(t *testing.T) {
 		}
 	}
 }
+
+// A cancel counts for the prompt that was read before it, whichever is handled first, and
+// for no later one.
+func TestACancelCountsForThePromptBeforeIt(t *testing.T) {
+	c := &connection{log: slog.New(slog.DiscardHandler), out: newOutlet(io.Discard)}
+	c.sessions.open("s")
+	begin := func() *turn {
+		t.Helper()
+		turn, err := c.sessions.begin("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return turn
+	}
+	const prompt = `{"id":1,"method":"session/prompt","params":{"sessionId":"s"}}`
+	if err := c.pump(strings.NewReader(prompt), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	c.sessions.cancel("s")
+	if !begin().cancelled() {
+		t.Error("the prompt that was read is not cancelled")
+	}
+	c.sessions.finish("s")
+	c.sessions.cancel("s")
+	c.sessions.cancel("another")
+	if turn := begin(); turn.cancelled() {
+		t.Error("a later prompt is cancelled")
+	} else if c.sessions.cancel("s"); !turn.cancelled() {
+		t.Error("the prompt under way is not cancelled")
+	}
+}

@@ -8,7 +8,6 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -126,6 +125,13 @@ func (t *talk) passOn(done <-chan struct{}) {
 	}
 }
 
+// errGoesOn is a prompt whose stream ended before its run. The client must not send it
+// again: it is accepted, and another process goes on with it.
+var errGoesOn = &sdk.RequestError{
+	Code: codeInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
+	Data: details{string(core.CodeUnavailable)},
+}
+
 // run streams until the run is over, or waits for nobody who could be asked here.
 func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 	if err := t.passShown(); err != nil || t.cancelled() {
@@ -139,7 +145,7 @@ func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
 		}
 		switch {
 		case t.ended == nil || t.ended.Type == core.EventRunYield:
-			return nil, protocol.ErrUnfinished
+			return nil, errGoesOn
 		case t.ended.Termination == nil || t.ended.Termination.Type != core.TerminationSuspended:
 			return t.ended.Termination, nil
 		}

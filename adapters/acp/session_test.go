@@ -184,28 +184,41 @@ func TestAClientThatGoesAwayWhileItsRunStreams(t *testing.T) {
 	}
 }
 
-// A host that stops tells the client, and gives the run back.
-func TestAHostThatStops(t *testing.T) {
-	w := newWorld(t)
-	e := w.editor("")
-	session := e.session()
-	answered := make(chan error, 1)
-	go func() {
-		_, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: session, Prompt: []sdk.ContentBlock{sdk.TextBlock("slow: 5")}})
-		answered <- err
-	}()
-	for len(e.take()) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	e.wire.stop()
-	if err := within(t, "the end of Serve", e.wire.served); err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-	if err := within(t, "the answer", answered); err == nil {
-		t.Error("the prompt was answered as if the run were over")
-	}
-	if got := w.ends(session); got != core.TerminationNatural {
-		t.Errorf("the run ended %s, want natural_end", got)
+// Serve does not wait for a run: it gives it back, and tells the client, if it is there.
+func TestServeEndsBeforeTheRunsThatItShows(t *testing.T) {
+	for name, end := range map[string]func(*wire){
+		"the host stops": func(w *wire) { w.stop() }, "the client leaves": func(w *wire) { w.hangUp() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			e := w.editor("")
+			session := e.session()
+			answered := make(chan error, 1)
+			go func() {
+				_, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: session, Prompt: []sdk.ContentBlock{sdk.TextBlock("slow: 600")}})
+				answered <- err
+			}()
+			for len(e.take()) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			end(e.wire)
+			if err := within(t, "the end of Serve", e.wire.served); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+			err := within(t, "the answer", answered)
+			if err == nil {
+				t.Error("the prompt was answered as if the run were over")
+			}
+			if name == "the host stops" && !strings.Contains(err.Error(), "the run goes on without this connection") {
+				t.Errorf("the client reads %v", err)
+			}
+			if _, err := w.runtime.CancelThread(t.Context(), identity, string(session)); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.ends(session); got != core.TerminationCancelled {
+				t.Errorf("the run ended %s, want cancelled: it was open", got)
+			}
+		})
 	}
 }
 
