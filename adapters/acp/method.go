@@ -29,6 +29,9 @@ func (c *connection) handle(ctx context.Context, method string, params rawJSON) 
 		return err
 	})
 	if err != nil {
+		if method == sdk.AgentMethodSessionCancel { // which has no answer
+			c.log.Warn("a cancel was not understood", "error", err)
+		}
 		return nil, refusal(c.log, err)
 	}
 	return result, nil
