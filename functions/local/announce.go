@@ -11,10 +11,14 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// announce writes the host's first line: what runs here, and where. Requests are
-// served from a moment later on; until then they wait.
+// announce writes the host's first line: what runs here, and where; at "" it is
+// standard input. Requests are served from a moment later on; until then they wait.
 func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers []trigger.Trigger) {
-	attributes := []any{"url", "http://" + s.Addr, "agents", agents(parts), "data", s.Data}
+	url := "stdin"
+	if s.Addr != "" {
+		url = "http://" + s.Addr
+	}
+	attributes := []any{"url", url, "agents", agents(parts), "data", s.Data}
 	if len(triggers) > 0 {
 		attributes = append(attributes, "triggers", names(triggers))
 	}

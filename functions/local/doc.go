@@ -12,6 +12,10 @@
 // Triggers (triggers.go) take events over HTTP, and a clock for each schedule keeps its
 // time.
 //
+// [Stdio] is the same host without its address, for a program that starts it and speaks
+// with it on standard input and output: see package editor. Of its triggers only the
+// schedules work.
+//
 // A request passes the body's deadline (server.go), the guard against foreign
 // pages (guard.go) and the health of the file (health.go) before it comes to the
 // handler that is deployed. What the host says of itself is in announce.go.

@@ -35,15 +35,16 @@ const followInterval = 5 * time.Second
 // host is the whole deployment in one process.
 type host struct {
 	runtime  *runtime.Runtime
-	handler  http.Handler
+	handler  http.Handler // nil: the host has no address
 	open     atomic.Int64 // requests under way, streams among them
 	queue    *queue
 	stop     context.CancelFunc
 	wait     sync.WaitGroup
 	rested   sync.Once
 	triggers *trigger.Set
-	file     *bolt.Store // nil: the store is in memory
-	broken   chan error  // gets one error: why the file can be used no more
+	kinds    map[string]string // see Conversation
+	file     *bolt.Store       // nil: the store is in memory
+	broken   chan error        // gets one error: why the file can be used no more
 	log      *slog.Logger
 }
 
@@ -59,7 +60,9 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		h.shutDown()
 		return nil, err
 	}
-	h.handler = newGuard(s, h.watchFile(h.count(h.handler)))
+	if h.handler != nil {
+		h.handler = newGuard(s, h.watchFile(h.count(h.handler)))
+	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.shutDown()
 		return nil, err
@@ -118,9 +121,12 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if err != nil {
 		return err
 	}
-	h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
-		Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Logger: log,
-	})))
+	h.kinds = kinds(parts)
+	if d.Web != nil {
+		h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
+			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Logger: log,
+		})))
+	}
 	if err := h.openTriggers(e, s, log); err != nil {
 		return err
 	}

@@ -54,10 +54,9 @@ func firstLine(err error) string {
 	return fmt.Sprintf("%s (and %d more)", line, 1+strings.Count(rest, "\n"))
 }
 
-// checkAuth refuses what would leave the host open unawares: it authenticates
-// nobody, so beyond this machine that must be said, no gateway stands before it,
-// and variables by which a function on AWS checks requests have no effect.
-func checkAuth(s settings.Settings) error {
+// checkIdentity refuses variables by which a function on AWS checks requests: they have
+// no effect here.
+func checkIdentity(s settings.Settings) error {
 	if s.Auth != "" && s.Auth != settings.AuthNone {
 		return fmt.Errorf("environment variable REVEILLE_AUTH is %q, allowed on the local host: %s", s.Auth, settings.AuthNone)
 	}
@@ -65,6 +64,15 @@ func checkAuth(s settings.Settings) error {
 		if name != "REVEILLE_TENANT" {
 			return fmt.Errorf("environment variable %s has no meaning on the local host, which authenticates nobody", name)
 		}
+	}
+	return nil
+}
+
+// checkAuth refuses what would leave the host open unawares, too: it authenticates
+// nobody, so beyond this machine that must be said, and no gateway stands before it.
+func checkAuth(s settings.Settings) error {
+	if err := checkIdentity(s); err != nil {
+		return err
 	}
 	name, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {

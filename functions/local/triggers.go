@@ -26,7 +26,7 @@ func (h *host) openTriggers(e *env.Env, s settings.Settings, log *slog.Logger) e
 		return err
 	}
 	h.triggers, err = trigger.New(all, trigger.Options{Runtime: h.runtime, Everybody: &core.Identity{Tenant: tenant(s)}, Logger: log})
-	if err != nil {
+	if err != nil || h.handler == nil { // without an address, schedules alone
 		return err
 	}
 	routes, err := webhook.New(webhook.Options{Triggers: h.triggers, Env: e, Secret: os.Getenv, Read: awslambda.ReadEvents, Logger: log})

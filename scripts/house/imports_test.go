@@ -192,6 +192,7 @@ const templates = "text/template"
 
 func TestWhatEachFunctionLinks(t *testing.T) {
 	const sdk = "github.com/aws/aws-sdk-go-v2"
+	const acp = "github.com/coder/acp-go-sdk"
 	app := module + "/functions/app"
 	tests := []struct {
 		target string
@@ -199,11 +200,13 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	}{
 		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
 		{"./functions/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
-		{"./functions/serve", []string{app, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt", yamlParser}},
-		{"./functions/local", []string{app, sdk, yamlParser}},
+		{"./functions/serve", []string{app, acp, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt", yamlParser}},
+		{"./functions/local", []string{app, sdk, acp, yamlParser}},
 		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser}},
 		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
-		{"./scripts/dev", []string{sdk, module + "/adapters/bearer"}},
+		{"./functions/app/web", []string{acp}},
+		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/aisdk"}},
+		{"./scripts/dev", []string{sdk, acp, module + "/adapters/bearer"}},
 		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", templates}},
 		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates}},
@@ -224,7 +227,7 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 // TestOnlyMainsNameApp: what a user edits is named by the mains that start it, and
 // by nothing that would break with it.
 func TestOnlyMainsNameApp(t *testing.T) {
-	mains := []string{"functions/api", "functions/step", "functions/stream", "functions/trigger", "scripts/dev", "scripts/replay", "functions/app"}
+	mains := []string{"functions/api", "functions/step", "functions/stream", "functions/trigger", "scripts/acp", "scripts/dev", "scripts/replay", "functions/app"}
 	for _, p := range list(t, "./...") {
 		if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), module+"/functions/app") && !slices.Contains(mains, p.room()) {
 			t.Errorf("%s imports functions/app", p.room())
@@ -241,7 +244,7 @@ func TestOnlyMainsNameApp(t *testing.T) {
 }
 
 func TestMainsAreTenLines(t *testing.T) {
-	for _, pattern := range []string{"./functions/...", "./scripts/dev", "./scripts/demo", "./scripts/deployed/..."} {
+	for _, pattern := range []string{"./functions/...", "./scripts/acp", "./scripts/dev", "./scripts/demo", "./scripts/deployed/..."} {
 		sources(t, pattern, func(room, name string, fset *token.FileSet, file *ast.File, text []byte) {
 			if name != "main.go" || room == "scripts/deployed/floor" {
 				return

@@ -1,0 +1,85 @@
+package acp
+
+import (
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// replay shows a thread's messages, oldest first, at the pace at which the client reads.
+func (c *connection) replay(session string) error {
+	h := history{encoder: encoder{kinds: c.Kinds}}
+	for q := (runtime.MessageQuery{Limit: 200}); ; {
+		page, err := c.Runtime.Messages(c.ctx, c.Identity, session, q)
+		if core.CodeOf(err) == core.CodeNotFound {
+			return nil // nothing was said yet
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range page.Messages {
+			for _, u := range h.message(m) {
+				if err := c.update(session, u); err != nil {
+					return err
+				}
+			}
+			if err := c.out.ready(c.ctx); err != nil {
+				return err
+			}
+		}
+		if page.Next == 0 {
+			return nil
+		}
+		q.After = page.Next
+	}
+}
+
+// history turns stored messages into what a client was shown of them.
+type history struct {
+	encoder
+}
+
+// message is one message. Accepted input that no step has read is shown as well.
+func (h *history) message(m core.Message) (updates []update) {
+	switch m.Role {
+	case core.RoleUser:
+		for _, b := range m.Content {
+			updates = append(updates, said(userChunk, b.Text)...)
+		}
+	case core.RoleAssistant:
+		for _, b := range m.Content {
+			kind := agentChunk
+			if b.Type == core.BlockReasoning {
+				kind = thoughtChunk
+			}
+			updates = append(updates, said(kind, b.Text)...)
+		}
+		for _, tool := range m.ToolCalls {
+			updates = append(updates, update{
+				Kind: toolCall, CallID: callID(m.RunID, m.Step, tool.ID), Title: tool.Name, Tool: h.kind(tool.Name),
+				Status: sdk.ToolCallStatusPending, RawInput: tool.Arguments,
+			})
+		}
+	case core.RoleTool:
+		if r := m.ToolResult; r != nil {
+			updates = append(updates, result(callID(m.RunID, m.Step, r.CallID), resultData(*r), r.IsError))
+		}
+	}
+	return updates
+}
+
+// resultData is a stored result as a stream shows it: a text becomes a string, an error
+// an object.
+func resultData(r core.ToolResult) []byte {
+	if !r.IsError && len(r.Data) > 0 {
+		return r.Data
+	}
+	var data []byte
+	if r.IsError {
+		data, _ = core.EncodeJSON(map[string]string{"error": r.Text()}) // strings always encode
+	} else {
+		data, _ = core.EncodeJSON(r.Text())
+	}
+	return data
+}

@@ -1,0 +1,176 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+)
+
+// prompted is the answer to a prompt.
+type prompted struct {
+	StopReason sdk.StopReason `json:"stopReason"`
+}
+
+// prompt is one turn: a run, or the rest of one that waits, with all the questions that
+// it has, until it is over.
+func (c *connection) prompt(request context.Context, params rawJSON) (any, error) {
+	var named struct {
+		Session string `json:"sessionId"`
+	}
+	_ = json.Unmarshal(params, &named) // what does not decode is an error below
+	turn, err := c.sessions.begin(named.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer c.sessions.finish(named.Session)
+	p, err := decode[sdk.PromptRequest](params)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.submission(named.Session, p.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	t := &talk{connection: c, turn: turn, session: named.Session, encoder: encoder{kinds: c.Kinds}}
+	// A request that is given up is a turn that is cancelled; a client that is gone
+	// cancels its requests too, for another cause, and that cancels nothing.
+	defer context.AfterFunc(request, func() {
+		if context.Cause(request) == context.Canceled {
+			turn.cancel()
+		}
+	})()
+	return t.play(s)
+}
+
+// talk is a turn as it is shown to the client.
+type talk struct {
+	*connection
+	*turn
+	session string
+	encoder encoder
+	ended   *core.Event // run_finish or run_yield of the newest stream
+}
+
+// Emit implements runtime.Listener.
+func (t *talk) Emit(e core.Event) error {
+	t.is(e.RunID)
+	if e.Type == core.EventRunFinish || e.Type == core.EventRunYield {
+		t.ended = &e
+	}
+	return t.show(t.encoder.encode(e))
+}
+
+// Ready implements runtime.Listener.
+func (t *talk) Ready(ctx context.Context) error { return t.out.ready(ctx) }
+
+func (t *talk) show(updates []update) error {
+	for _, u := range updates {
+		if err := t.update(t.session, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play does the turn. What it shows has been sent when it returns, and a cancel that
+// came in time is with the runtime.
+func (t *talk) play(s mailbox.Submission) (any, error) {
+	var cancelling sync.WaitGroup
+	done := make(chan struct{})
+	cancelling.Go(func() { t.passOn(done) })
+	termination, err := t.run(s)
+	close(done)
+	cancelling.Wait()
+	if t.cancelled() {
+		err = errors.Join(t.show(t.encoder.abandon()))
+		return prompted{sdk.StopReasonCancelled}, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	reason, err := stopReason(termination)
+	if err != nil {
+		return nil, err
+	}
+	return prompted{reason}, nil
+}
+
+// passOn cancels the run of a turn that is cancelled, as soon as it is known.
+func (t *talk) passOn(done <-chan struct{}) {
+	select {
+	case <-t.over:
+	case <-done:
+		if !t.cancelled() { // both may be at once
+			return
+		}
+	}
+	select {
+	case <-t.known:
+	case <-done:
+		select {
+		case <-t.known:
+		default:
+			return // nothing was begun
+		}
+	}
+	if err := t.Runtime.CancelRun(t.ctx, t.Identity, t.turn.run); err != nil && core.CodeOf(err) != core.CodeNotFound {
+		t.log.Error("cancel a run", "session", t.session, "run", t.turn.run, "error", err)
+	}
+}
+
+// errGoesOn is a prompt whose stream ended before its run. The client must not send it
+// again: it is accepted, and another process goes on with it.
+var errGoesOn = &sdk.RequestError{
+	Code: codeInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
+	Data: details{string(core.CodeUnavailable)},
+}
+
+// run streams until the run is over, or waits for nobody who could be asked here.
+func (t *talk) run(s mailbox.Submission) (*core.Termination, error) {
+	if err := t.passShown(); err != nil || t.cancelled() {
+		return nil, err
+	}
+	receipt, err := t.Runtime.Stream(t.ctx, s, t)
+	t.is(receipt.RunID)
+	for {
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case t.ended == nil || t.ended.Type == core.EventRunYield:
+			return nil, errGoesOn
+		case t.ended.Termination == nil || t.ended.Termination.Type != core.TerminationSuspended:
+			return t.ended.Termination, nil
+		}
+		d, found, askErr := t.nextDecision(receipt.RunID)
+		if askErr != nil || !found || t.cancelled() {
+			return t.ended.Termination, askErr
+		}
+		t.ended = nil
+		_, err = t.Runtime.StreamDecisions(t.ctx, t.Identity, t.session, []mailbox.Deciding{d}, t)
+	}
+}
+
+// passShown leaves out what the client has of a run that waits: the prompt goes on with
+// that run, and its stream begins with its first step.
+func (t *talk) passShown() error {
+	info, err := t.Runtime.Thread(t.ctx, t.Identity, t.session)
+	if code := core.CodeOf(err); code == core.CodeNotFound {
+		return nil // it begins now
+	}
+	if err != nil || info.Status != core.RunWaiting {
+		return err
+	}
+	record, err := t.Runtime.ReadRun(t.ctx, t.Identity, info.ActiveRun)
+	t.encoder.shownRun, t.encoder.shownSteps = info.ActiveRun, record.Steps
+	return err
+}
+
+var _ runtime.Listener = (*talk)(nil)

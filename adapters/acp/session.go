@@ -1,0 +1,144 @@
+package acp
+
+import (
+	"sync"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// sessions are those that the client has opened on this connection. A session is a
+// thread: its id is the thread's, and all that lasts is in the thread.
+type sessions struct {
+	mu  sync.Mutex
+	all map[string]*session
+}
+
+// session is what a connection knows of a thread.
+type session struct {
+	opened    bool
+	announced int   // prompts that were read and not yet begun
+	cancelled bool  // the announced prompt was cancelled before it began
+	turn      *turn // the prompt under way
+}
+
+// turn is one prompt under way.
+type turn struct {
+	stop sync.Once
+	over chan struct{} // closed when the client has cancelled it
+
+	know  sync.Once
+	known chan struct{} // closed when run is set
+	run   core.ID
+}
+
+func newTurn() *turn { return &turn{over: make(chan struct{}), known: make(chan struct{})} }
+
+func (t *turn) cancel() { t.stop.Do(func() { close(t.over) }) }
+
+func (t *turn) cancelled() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// is says which run the turn is.
+func (t *turn) is(run core.ID) {
+	if !run.IsZero() {
+		t.know.Do(func() { t.run = run; close(t.known) })
+	}
+}
+
+// get returns the session of an id, known or not. The lock is held.
+func (s *sessions) get(id string) *session {
+	if s.all == nil {
+		s.all = map[string]*session{}
+	}
+	if s.all[id] == nil {
+		s.all[id] = &session{}
+	}
+	return s.all[id]
+}
+
+// open makes a session that prompts may name.
+func (s *sessions) open(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.get(id).opened = true
+}
+
+func (s *sessions) isOpen(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[id] != nil && s.all[id].opened
+}
+
+// announce notes a prompt that is about to begin.
+func (s *sessions) announce(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.all[id]; known != nil { // what is unknown is refused anyway
+		known.announced++
+	}
+}
+
+// begin starts a turn. There is one at a time in a session.
+func (s *sessions) begin(id string) (*turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.all[id]
+	if known == nil || !known.opened {
+		return nil, unknownSession(id)
+	}
+	known.announced = max(known.announced-1, 0)
+	if known.turn != nil {
+		return nil, &sdk.RequestError{Code: codeInvalidRequest, Message: "the session has a prompt under way, cancel it or wait for its end"}
+	}
+	known.turn = newTurn()
+	if known.cancelled {
+		known.cancelled = false
+		known.turn.cancel()
+	}
+	return known.turn, nil
+}
+
+func (s *sessions) finish(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[id].turn = nil
+}
+
+// cancel ends the turn that a session has or is about to begin; without one it is
+// nothing, since the turn may just have ended.
+func (s *sessions) cancel(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.all[id]
+	switch {
+	case known == nil:
+	case known.turn != nil:
+		known.turn.cancel()
+	case known.announced > 0:
+		known.cancelled = true
+	}
+}
+
+// close cancels what a session does, and forgets it. The thread stays.
+func (s *sessions) close(id string) {
+	s.cancel(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[id] != nil {
+		s.all[id].opened = false
+	}
+}
+
+func unknownSession(id string) error {
+	return &sdk.RequestError{
+		Code: codeNotFound, Message: "session " + core.Excerpt(id) + " not found: session/new makes one, session/load opens an earlier one",
+	}
+}
