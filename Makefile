@@ -4,6 +4,9 @@ GO ?= go
 # The race detector needs cgo, which go turns off where it finds no C compiler.
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
+# The tags of all files that are checked, and the folders with files that these leave out.
+TAGS := killpoints clients aws
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # How a function is built for Lambda.
 LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
@@ -14,7 +17,7 @@ SEED ?= 0
 AWS := scripts/aws-with.sh
 
 # How long make fuzz is at each decoder.
-FUZZTIME ?= 1s
+FUZZTIME ?= 2s
 
 # How often make kill kills at each of its 142 places.
 ROUNDS ?= 2
@@ -38,17 +41,17 @@ test: check unit kill ## Everything that needs no network and no other tool
 
 check: ## Formatting, vet, staticcheck, the rules of the layout
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) vet -tags 'killpoints clients aws' ./...
-	$(GO) tool staticcheck ./...
-	$(GO) tool staticcheck -tags 'killpoints clients aws' ./...
+	$(GO) vet -tags '$(TAGS)' ./...
+	$(GO) vet $(UNTAGGED)
+	$(GO) tool staticcheck -tags '$(TAGS)' ./...
+	$(GO) tool staticcheck $(UNTAGGED)
 	$(GO) test $(RACE) ./scripts/house
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
 	$(GO) test -p 4 $(RACE) ./... # more at a time than there are processors: some wait for the disk
 	$(GO) test -short -run EveryHead ./core/thread # starts no goroutine, and is left out under the race detector
-	$(GO) test -run CrashMatrix ./core/sim/simtest # all of it: a part under the race detector, which makes a world take eight times as long
+	$(GO) test -run 'CrashMatrix|TheSameFault|AtEveryWrite' ./core/sim/simtest ./core/run # all of it: a part under the race detector, which makes a world take eight times as long
 	$(GO) test -run Allocates ./core/pattern ./core/run ./functions/local # the race detector allocates, too
 
 kill: ## Kill the local host 154 times, ROUNDS=2 times over, restart it, look at what is there; cancel tools that do not end
@@ -61,7 +64,7 @@ exhaustive: ## Walk every head of a small world, and the reads of a thread with 
 linearize: ## Look for an order in 5,000 histories of concurrent clients, of each store that needs no network
 	$(GO) test -count=1 -v -run HistoriesAreLinearizable ./core/store/memory ./adapters/bolt -linear.histories 5000
 
-fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=1s each
+fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 	scripts/fuzz.sh $(FUZZTIME)
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again

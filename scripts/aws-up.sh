@@ -72,6 +72,7 @@ if ours; then
 fi
 
 python=$(scripts/aws-python.sh)
+: >"$log" # it is read before the server has made it
 nohup "$python" -m moto.server --host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
 echo $! >"$pid"
 for _ in $(seq 300); do

@@ -83,6 +83,15 @@ func (b *bench) measure(do func()) cost {
 	return c
 }
 
+// repeated takes n measures, and up to four times as many while none of them has as few
+// round trips as there should be: a busy machine makes them more.
+func repeated(n, rounds int, measure func() cost) (costs []cost) {
+	for len(costs) < n || mean(costs).Rounds > rounds && len(costs) < 4*n {
+		costs = append(costs, measure())
+	}
+	return costs
+}
+
 // mean is that of the units; the round trips are the least, since a busy machine
 // makes them more. Kinds are sums.
 func mean(costs []cost) cost {
@@ -179,12 +188,11 @@ func TestColdStepBudget(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := longThread(t, chatter{calls: tt.calls, text: 2048}, tt.history)
 			b.model.calls, b.model.text = tt.warm.calls, 500
-			costs := make([]cost, 3)
-			for i := range costs {
+			costs := repeated(3, tt.cold.rounds, func() cost {
 				tt.prepare(t, b)
 				b.restart(t)
-				costs[i] = b.measure(func() { b.step(t) })
-			}
+				return b.measure(func() { b.step(t) })
+			})
 			cold := mean(costs)
 			tt.cold.hold(t, "a cold step", cold)
 			if got, want := cold.Kinds["config"].Calls, tt.agents*len(costs); got != want {
@@ -260,12 +268,11 @@ func TestSubmissionBudget(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			costs := make([]cost, 3)
-			for i := range costs {
+			costs := repeated(3, tt.want.Rounds, func() cost {
 				b := newBench(t, chatter{calls: always(0), text: 500})
 				tt.before(t, b)
-				costs[i] = b.measure(func() { b.send(t, mailbox.Submission{Messages: input, Key: tt.key}) })
-			}
+				return b.measure(func() { b.send(t, mailbox.Submission{Messages: input, Key: tt.key}) })
+			})
 			got := mean(costs)
 			got.Calls = costs[0].Calls
 			if got.Units != tt.want.Units || got.Rounds != tt.want.Rounds {

@@ -23,19 +23,8 @@ func internal(text string) mailbox.Submission {
 // input waits behind it.
 func TestInternalInputQueuesBehindARunThatWaits(t *testing.T) {
 	for _, inline := range []bool{false, true} {
-		w := newWorld(t)
-		first := w.submit(t, input("one", ""))
-		w.claim(t)
-		w.commit(t, thread.CommitTurn{Fence: 1, Seq: 2, Calls: 1, TurnFence: 1})
-		w.commit(t, thread.CommitStep{Fence: 1, From: 2, Seq: 2, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: 7}}})
-		submit := w.Submit
-		if inline {
-			submit = func(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
-				receipt, _, _, err := w.SubmitAndClaim(ctx, s)
-				return receipt, err
-			}
-		}
-		second, err := submit(t.Context(), internal("two"))
+		w, first := asking(t)
+		second, err := w.submitBusy(t, inline, internal("two"))
 		if err != nil {
 			t.Fatal(err)
 		}

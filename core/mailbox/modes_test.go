@@ -1,7 +1,6 @@
 package mailbox_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -70,22 +69,8 @@ func TestModesOnAWaitingThread(t *testing.T) {
 	for _, tt := range tests {
 		for _, inline := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, inline %v", tt.mode, inline), func(t *testing.T) {
-				w := newWorld(t)
-				first := w.submit(t, input("one", ""))
-				w.claim(t)
-				w.commit(t, thread.CommitTurn{Fence: 1, Seq: 2, Calls: 1, TurnFence: 1})
-				w.commit(t, thread.CommitStep{Fence: 1, From: 2, Seq: 2, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: 7}}})
-				submit := w.Submit
-				if inline {
-					submit = func(ctx context.Context, s mailbox.Submission) (mailbox.Receipt, error) {
-						r, _, claimed, err := w.SubmitAndClaim(ctx, s)
-						if claimed {
-							t.Error("the thread was claimed")
-						}
-						return r, err
-					}
-				}
-				second, err := submit(t.Context(), input("two", tt.mode))
+				w, first := asking(t)
+				second, err := w.submitBusy(t, inline, input("two", tt.mode))
 				if core.CodeOf(err) != tt.code {
 					t.Fatalf("submit: %v, want code %q", err, tt.code)
 				}
@@ -101,6 +86,30 @@ func TestModesOnAWaitingThread(t *testing.T) {
 			})
 		}
 	}
+}
+
+// asking is a world whose run waits for a person, and the receipt of the run.
+func asking(t *testing.T) (*world, mailbox.Receipt) {
+	t.Helper()
+	w := newWorld(t)
+	first := w.submit(t, input("one", ""))
+	w.claim(t)
+	w.commit(t, thread.CommitTurn{Fence: 1, Seq: 2, Calls: 1, TurnFence: 1})
+	w.commit(t, thread.CommitStep{Fence: 1, From: 2, Seq: 2, Outcome: thread.Wait, Tickets: []thread.Ticket{{ID: 7}}})
+	return w, first
+}
+
+// submitBusy submits to a thread that is not free, inline too, which does not claim it.
+func (w *world) submitBusy(t *testing.T, inline bool, s mailbox.Submission) (mailbox.Receipt, error) {
+	t.Helper()
+	if !inline {
+		return w.Submit(t.Context(), s)
+	}
+	receipt, _, claimed, err := w.SubmitAndClaim(t.Context(), s)
+	if claimed {
+		t.Error("the thread was claimed")
+	}
+	return receipt, err
 }
 
 func TestSteeringAFreeThreadQueues(t *testing.T) {

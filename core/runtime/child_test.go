@@ -99,15 +99,7 @@ func TestDecisionOnAChildsTicketContinuesTheChild(t *testing.T) {
 		to := &receiver{}
 		process := r.process("w", r.store, withHelper, func(c *runtime.Config) { c.Publisher = to })
 		s := submission("t1", `call: delegate {"prompt":"call: ask","mode":"replay_tool_call"}`)
-		receipt, err := process.Submit(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hint, _ := r.queue.Take()
-		if err := process.WorkLocal(t.Context(), hint); err != nil {
-			t.Fatal(err)
-		}
-		child := r.childOf(process)
+		receipt, child := r.delegates(process, s)
 		r.settle(process, s.Thread, child)
 		waits, asks := r.head(s.Thread), r.head(child)
 		if waits.Run.Status != thread.Waiting || asks.Run.Status != thread.Waiting {
@@ -128,6 +120,21 @@ func TestDecisionOnAChildsTicketContinuesTheChild(t *testing.T) {
 	})
 }
 
+// delegates submits what makes the model delegate, and does the first step. It returns the
+// receipt and the child's thread.
+func (r *rig) delegates(process *runtime.Runtime, s mailbox.Submission) (mailbox.Receipt, core.ThreadKey) {
+	r.t.Helper()
+	receipt, err := process.Submit(r.t.Context(), s)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	hint, _ := r.queue.Take()
+	if err := process.WorkLocal(r.t.Context(), hint); err != nil {
+		r.t.Fatal(err)
+	}
+	return receipt, r.childOf(process)
+}
+
 // A child that is cancelled, also before it began, is over like any other.
 func TestParentIsToldOfACancelledChild(t *testing.T) {
 	for _, begun := range []bool{true, false} {
@@ -136,15 +143,7 @@ func TestParentIsToldOfACancelledChild(t *testing.T) {
 				r := newRig(t)
 				process := r.process("w", r.store, withHelper)
 				s := submission("t1", `call: delegate {"prompt":"call: ask","mode":"replay_tool_call"}`)
-				receipt, err := process.Submit(t.Context(), s)
-				if err != nil {
-					t.Fatal(err)
-				}
-				hint, _ := r.queue.Take()
-				if err := process.WorkLocal(t.Context(), hint); err != nil {
-					t.Fatal(err)
-				}
-				child := r.childOf(process)
+				receipt, child := r.delegates(process, s)
 				if begun {
 					r.settle(process, s.Thread, child)
 				} else {

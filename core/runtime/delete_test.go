@@ -35,9 +35,7 @@ func TestADeleteStopsItsWorkerAndItsStreams(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got events
-				done := make(chan error)
-				go func() { done <- process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)) }()
+				got, done := r.follows(process, receipt.RunID)
 				began := time.Now()
 				time.AfterFunc(3*time.Second, func() {
 					if err := r.process("other", r.store).DeleteThread(context.Background(), local, "t1"); err != nil {

@@ -119,6 +119,15 @@ func TestFollowOfAQueuedRun(t *testing.T) {
 	})
 }
 
+// follows lets a reader follow a run: it returns what the reader has of it, and how the
+// stream ends.
+func (r *rig) follows(process *runtime.Runtime, run core.ID) (*events, <-chan error) {
+	r.t.Helper()
+	got, done := new(events), make(chan error)
+	go func() { done <- process.Follow(r.t.Context(), local, run, runtime.ListenerFunc(got.sink)) }()
+	return got, done
+}
+
 func TestStreamWithoutAReaderRunsOn(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -301,9 +310,7 @@ func TestFollowOfACancelledRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got events
-		done := make(chan error)
-		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)) }()
+		got, done := r.follows(process, receipt.RunID)
 		go func() {
 			time.Sleep(5 * time.Second)
 			if err := process.CancelRun(t.Context(), local, receipt.RunID); err != nil {

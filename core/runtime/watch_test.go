@@ -75,9 +75,7 @@ func TestFollowersSeeTheirOwnProcessAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		var got events
-		done := make(chan error)
-		go func() { done <- process.Follow(t.Context(), local, receipt.RunID, runtime.ListenerFunc(got.sink)) }()
+		got, done := r.follows(process, receipt.RunID)
 		synctest.Wait()
 		for hint, ok := r.queue.Take(); ok; hint, ok = r.queue.Take() {
 			if err := process.WorkLocal(t.Context(), hint); err != nil {

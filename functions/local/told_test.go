@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/settings"
 )
@@ -124,7 +125,15 @@ func TestTheEndOfARunIsPosted(t *testing.T) {
 	if diff := cmp.Diff(want, to.wait(t, 2)); diff != "" {
 		t.Errorf("when it is over (-want +got):\n%s", diff)
 	}
-	time.Sleep(300 * time.Millisecond) // six sweeps find nothing more to tell
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		head, err := h.file.Head(t.Context(), core.ThreadKey{Tenant: "local", Thread: "t1"})
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("something is left to tell: %+v, %v", head, err)
+		}
+		if head.Exists() && !head.Open() && head.Notify == nil && head.DueAt == 0 {
+			break // no sweep finds more
+		}
+	}
 	if diff := cmp.Diff(want, to.wait(t, 2)); diff != "" {
 		t.Errorf("later (-want +got):\n%s", diff)
 	}

@@ -3,10 +3,8 @@
 package deployed
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,15 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/sqs"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/scripts/lambdahost/host"
 )
 
-// triggered describes the trigger function to the host, with the triggers of the
-// sample events.
-func (w *world) triggered(t *testing.T) host.Function {
+// triggered describes the trigger function to the host, with the triggers of a file.
+func (w *world) triggered(t *testing.T, triggers string) host.Function {
 	t.Helper()
-	file, err := filepath.Abs("../../events/triggers.json")
+	file, err := filepath.Abs(triggers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,77 +39,11 @@ func sampleEvent(t *testing.T, name string) []byte {
 	return b
 }
 
-func TestAnEventOfEachKindStartsOneRun(t *testing.T) {
-	w := newWorld(t)
-	w.run(t, w.triggered(t), w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
-	tests := []struct{ sample, thread, asked, response string }{
-		{"eventbridge", "customer-c-17", "order o-4711 of 129.9", `null`},
-		{"s3", "upload-in-annual-report--2026.pdf-c5af2a40fe9081dc", "in/annual report, 2026.pdf in acme-documents", `null`},
-		{"sqs", "ticket-4242", "where is my order?", `{"batchItemFailures":[]}`},
-		{"dynamodb", "stock-lamp-3", "lamp-3 is sold out", `{"batchItemFailures":[]}`},
-		{"schedule", "report", "report of 2026-11-23T07:00:00Z", `null`},
-		{"webhook", "issue-17", "The lamp flickers", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.sample, func(t *testing.T) {
-			want := []string{"user: echo: " + tt.asked, "assistant: ", fmt.Sprintf(`tool: {"text":%q}`, tt.asked), "assistant: Echo: " + tt.asked}
-			var first core.ID
-			for i := range 3 { // the third comes when its run is over
-				result, err := w.host.Invoke(t.Context(), "trigger", sampleEvent(t, tt.sample))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := strings.TrimSpace(string(result.Payload)); tt.response != "" && got != tt.response {
-					t.Errorf("delivery %d: the function returned %s, want %s", i+1, got, tt.response)
-				}
-				if tt.sample == "webhook" {
-					checkWebhook(t, result.Payload, i > 0)
-				}
-				h := w.head(t, tt.thread)
-				switch i {
-				case 0:
-					if len(h.Pending) != 1 {
-						t.Fatalf("after the first delivery the head is %+v", h)
-					}
-					first = h.Pending[0].Run
-				case 1:
-					if len(h.Pending) != 1 || h.Pending[0].Run != first {
-						t.Errorf("after the second delivery the head is %+v", h)
-					}
-					w.finish(t, tt.thread)
-				default:
-					if h.Busy() {
-						t.Errorf("after the third delivery something is queued: %+v", h)
-					}
-				}
-			}
-			if diff := cmp.Diff(want, w.messages(t, tt.thread)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// checkWebhook fails unless the payload is a buffered 202 for thread issue-17.
-func checkWebhook(t *testing.T, payload []byte, duplicate bool) {
-	t.Helper()
-	var response struct {
-		StatusCode int
-		Body       string
-	}
-	if err := json.Unmarshal(payload, &response); err != nil {
-		t.Fatal(err)
-	}
-	if response.StatusCode != http.StatusAccepted || !strings.Contains(response.Body, `"thread_id":"issue-17"`) || !strings.Contains(response.Body, fmt.Sprintf(`"duplicate":%v`, duplicate)) {
-		t.Errorf("response %d: %s, want duplicate %v", response.StatusCode, response.Body, duplicate)
-	}
-}
-
 // What Lambda repeats, and gives to the function's destination in the end, is an
 // invocation that failed.
 func TestAPoisonEventFailsItsInvocation(t *testing.T) {
 	w := newWorld(t)
-	w.run(t, w.triggered(t))
+	w.run(t, w.triggered(t, "../../events/triggers.json"))
 	tests := []struct{ name, event, want string }{
 		{"no event", `{"a":1}`, "the event has the keys a, known are an EventBridge event"},
 		{"an event without what the prompt needs", strings.Replace(string(sampleEvent(t, "eventbridge")), `"order"`, `"number"`, 1), `trigger orders: prompt: template: prompt:1:21`},
@@ -136,7 +66,7 @@ func TestAPoisonEventFailsItsInvocation(t *testing.T) {
 // A queue of tickets with a redrive policy, one of whose messages no trigger can take.
 func TestAPoisonMessageGoesToTheDeadLetterQueue(t *testing.T) {
 	w := newWorld(t)
-	w.run(t, w.triggered(t), w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
+	w.run(t, w.triggered(t, "../../events/triggers.json"), w.function("step", build(t, "scripts/deployed/step", ""), 30*time.Second))
 	_, queues := clients(t)
 	create := func(name string, attributes map[string]string) string {
 		t.Helper()

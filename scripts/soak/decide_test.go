@@ -1,11 +1,8 @@
 package main
 
 import (
-	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // asked is the log of a run whose call of danger was approved.
@@ -68,14 +65,7 @@ func TestEachWrongDecisionIsFound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := askedView(t)
 			tt.change(v)
-			var got []kind
-			for _, f := range v.check() {
-				got = append(got, f.Kind)
-			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tt.want, slices.Compact(got)); diff != "" {
-				t.Errorf("kinds (-want +got):\n%s\n%v", diff, v.found)
-			}
+			v.finds(t, tt.want)
 		})
 	}
 }
