@@ -34,7 +34,7 @@ func (a *api) interruptThread(w http.ResponseWriter, r *http.Request, id core.Id
 	if len(o.members) > 0 {
 		return a.interruptWith(w, r, id, &o)
 	}
-	key, err := idempotencyKey(r)
+	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
 	}

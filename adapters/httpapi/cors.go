@@ -9,7 +9,7 @@ import (
 // template.yaml says the same to the front ends that speak CORS themselves.
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
-	corsRequest = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, " +
+	corsRequest = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, " +
 		"x-amz-date, x-amz-security-token, x-amz-content-sha256"
 	corsResponse = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location"
 	corsMaxAge   = "600" // seconds for which a browser remembers a preflight

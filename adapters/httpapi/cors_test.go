@@ -14,7 +14,7 @@ import (
 func TestCORS(t *testing.T) {
 	const allowed, foreign = "https://app.example", "https://evil.example"
 	const (
-		requestHeaders = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, " +
+		requestHeaders = "authorization, content-type, last-event-id, idempotency-key, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, " +
 			"x-amz-date, x-amz-security-token, x-amz-content-sha256"
 		responseHeaders = "x-vercel-ai-ui-message-stream, mcp-session-id, retry-after, location"
 		varyPreflight   = "Access-Control-Request-Method, Access-Control-Request-Headers"

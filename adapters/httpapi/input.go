@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"crypto/sha256"
 	"math"
 	"net/http"
 	"slices"
@@ -68,7 +67,7 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 	if s.Retake != nil && thread == "" && !ofRun { // a new thread would have no message
 		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Retake.Message))
 	}
-	key, err := idempotencyKey(r)
+	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return s, err
 	}
@@ -76,7 +75,7 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 		s.Key = "http:" + key
 	}
 	if thread == "" && !ofRun {
-		thread = a.newThread(id, key)
+		thread = a.NewThread(id, key)
 	}
 	s.Thread.Thread, s.Mode = thread, mailbox.Mode(mode)
 	return s, nil
@@ -147,30 +146,4 @@ func unknown(err error, s mailbox.Submission) error {
 		return protocol.Hide(err, "message", core.Excerpt(s.Retake.Message), "of thread", s.Thread.Thread)
 	}
 	return protocol.Hide(err, "thread", s.Thread.Thread)
-}
-
-// idempotencyKey returns the header's value, empty when it is absent.
-func idempotencyKey(r *http.Request) (string, error) {
-	values := r.Header.Values("Idempotency-Key")
-	if len(values) == 0 {
-		return "", nil
-	}
-	if len(values) > 1 {
-		return "", core.Errorf(core.CodeInvalid, "header Idempotency-Key is given %d times", len(values))
-	}
-	return values[0], core.CheckName("header Idempotency-Key", values[0])
-}
-
-// newThread makes the id of a new thread. With an idempotency key it follows
-// from the key, so that the same request sent twice meets its first run there.
-func (a *api) newThread(id core.Identity, key string) string {
-	if key == "" {
-		return a.Env.NewID().String()
-	}
-	// NUL occurs in none of the three, so no two triples collide.
-	sum := sha256.Sum256([]byte(id.Tenant + "\x00" + id.User + "\x00" + key))
-	thread := core.ID(sum[:16])
-	thread[6] = thread[6]&0x0f | 0x80 // UUIDv8: made by the application's own rule
-	thread[8] = thread[8]&0x3f | 0x80
-	return thread.String()
 }

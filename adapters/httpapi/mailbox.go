@@ -80,7 +80,7 @@ func (a *api) postMailbox(w http.ResponseWriter, r *http.Request, id core.Identi
 	if err := o.end(); err != nil {
 		return err
 	}
-	key, err := idempotencyKey(r)
+	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
 	}

@@ -61,12 +61,12 @@ func (a *api) forkThread(w http.ResponseWriter, r *http.Request, id core.Identit
 	if !found {
 		return core.Errorf(core.CodeInvalid, "at is required: the id of the last message that the fork has")
 	}
-	key, err := idempotencyKey(r)
+	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
 	}
 	if !named {
-		to = a.newThread(id, key)
+		to = a.NewThread(id, key)
 	}
 	made, err := a.Runtime.Fork(r.Context(), id, thread, at, to)
 	if err != nil {

@@ -24,7 +24,8 @@ type Options struct {
 	Log       *slog.Logger // nil: slog.Default()
 }
 
-func (o Options) logger() *slog.Logger {
+// Logger returns Log, or the default of the program.
+func (o Options) Logger() *slog.Logger {
 	if o.Log == nil {
 		return slog.Default()
 	}
@@ -42,7 +43,7 @@ func (o Options) Handle(f func(http.ResponseWriter, *http.Request, core.Identity
 			err = f(w, r, id)
 		}
 		if err != nil {
-			Refuse(w, o.logger(), err)
+			Refuse(w, o.Logger(), err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ var ErrUnfinished = core.Errorf(core.CodeUnavailable, "stream ended before its r
 // the client has everything. Serve returns when the last frame has left, or could
 // not within [Stall].
 func (o Options) Serve(w http.ResponseWriter, r *http.Request, encoder Encoder, source func(runtime.Listener) error) error {
-	s := &stream{Writer: NewWriter(w), encoder: encoder, log: o.logger()}
+	s := &stream{Writer: NewWriter(w), encoder: encoder, log: o.Logger()}
 	for name, values := range encoder.Header() {
 		s.SetHeader(name, values...)
 	}

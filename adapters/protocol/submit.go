@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"crypto/sha256"
 	"net/http"
 
 	"github.com/reveille-run/reveille/core"
@@ -23,6 +24,32 @@ func (o Options) Complete(s *mailbox.Submission, id core.Identity) error {
 		return core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(s.AgentID))
 	}
 	return nil
+}
+
+// IdempotencyKey returns the value of the header Idempotency-Key, empty when it is absent.
+func IdempotencyKey(r *http.Request) (string, error) {
+	values := r.Header.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return "", nil
+	}
+	if len(values) > 1 {
+		return "", core.Errorf(core.CodeInvalid, "header Idempotency-Key is given %d times", len(values))
+	}
+	return values[0], core.CheckName("header Idempotency-Key", values[0])
+}
+
+// NewThread makes the id of a new thread. With an idempotency key it follows
+// from the key, so that the same request sent twice meets its first run there.
+func (o Options) NewThread(id core.Identity, key string) string {
+	if key == "" {
+		return o.Env.NewID().String()
+	}
+	// NUL occurs in none of the three, so no two triples collide.
+	sum := sha256.Sum256([]byte(id.Tenant + "\x00" + id.User + "\x00" + key))
+	thread := core.ID(sum[:16])
+	thread[6] = thread[6]&0x0f | 0x80 // UUIDv8: made by the application's own rule
+	thread[8] = thread[8]&0x3f | 0x80
+	return thread.String()
 }
 
 // Accepted is the body of a 202 for a run that was queued.

@@ -124,7 +124,7 @@ func TestASpecSharesNothingWithWhatItWasMadeOf(t *testing.T) {
 	}
 	*base.Temperature, *base.TopP, *base.Context.EnablePromptCache = 7, 7, true
 	for _, names := range [][]string{
-		base.StopSequences, base.Plugins, base.ActiveHookFilter, base.AllowedTools, base.AllowedToolPatterns, base.ExcludedTools, base.ExcludedToolPatterns, base.Delegates,
+		base.StopSequences, base.Plugins, base.ActiveHookFilter, base.AllowedTools, base.AllowedToolPatterns, base.ExcludedTools, base.ExcludedToolPatterns, base.Delegates, base.ExposedTools,
 	} {
 		names[0] = "changed"
 	}

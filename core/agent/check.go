@@ -177,6 +177,7 @@ func (s *Spec) checkNames() error {
 		{"allowed_tool_patterns", s.AllowedToolPatterns},
 		{"excluded_tool_patterns", s.ExcludedToolPatterns},
 		{"delegates", s.Delegates},
+		{"exposed_tools", s.ExposedTools},
 	} {
 		for i, name := range list.names {
 			if name == "" {

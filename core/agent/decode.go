@@ -57,7 +57,7 @@ func (s Spec) Encode() ([]byte, error) { return core.EncodeJSON(s.normal()) }
 // say the same have one JSON text, and one hash.
 func (s Spec) normal() Spec {
 	s = s.clone()
-	for _, names := range []*[]string{&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates} {
+	for _, names := range []*[]string{&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates, &s.ExposedTools} {
 		if len(*names) == 0 {
 			*names = nil
 		}

@@ -79,6 +79,8 @@ func specFacts() map[string]fact {
 		"excluded_tools":                         says("Names of tools that are out of reach, whatever is allowed."),
 		"excluded_tool_patterns":                 says("Patterns of tools that are out of reach, whatever is allowed."),
 		"delegates":                              says("Ids of agents that this one may call."),
+		"hidden":                                 says("Clients that ask which agents there are, are not told of it."),
+		"exposed_tools":                          says("Names of tools of the agent that clients may call by themselves, behind its plugins."),
 		"sections":                               says("Settings of plugins, by the name of the section."),
 		"strict":                                 says("What has no effect in the spec is an error, and no warning."),
 	}

@@ -92,6 +92,8 @@ type Patch struct {
 	ExcludedTools        Field[[]string]                   `json:"excluded_tools,omitzero"`
 	ExcludedToolPatterns Field[[]string]                   `json:"excluded_tool_patterns,omitzero"`
 	Delegates            Field[[]string]                   `json:"delegates,omitzero"`
+	Hidden               Field[bool]                       `json:"hidden,omitzero"`
+	ExposedTools         Field[[]string]                   `json:"exposed_tools,omitzero"`
 	Sections             Field[map[string]json.RawMessage] `json:"sections,omitzero"` // merged by name; a null one is removed
 	Strict               Field[bool]                       `json:"strict,omitzero"`
 }
@@ -150,6 +152,8 @@ func Merge(base Spec, p Patch) (Spec, error) {
 	p.Plugins.over(&s.Plugins)
 	p.ActiveHookFilter.over(&s.ActiveHookFilter)
 	p.Delegates.over(&s.Delegates)
+	p.Hidden.over(&s.Hidden)
+	p.ExposedTools.over(&s.ExposedTools)
 	p.Strict.over(&s.Strict)
 	p.catalog(&s)
 	p.sections(&s)

@@ -44,6 +44,7 @@ type Registry struct {
 	resolved map[string]*Resolved
 	ids      []string // sorted
 	preset   string   // Parts.Default
+	exposed  []Exposed
 	warnings []Warning
 	code     *code
 	source   *source
@@ -70,6 +71,9 @@ func NewRegistry(parts Parts) (*Registry, error) {
 	}
 	r.ids = slices.Sorted(maps.Keys(r.resolved))
 	if err := r.checkNames(); err != nil {
+		return nil, err
+	}
+	if err := r.expose(); err != nil {
 		return nil, err
 	}
 	return r, nil

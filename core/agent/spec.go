@@ -45,8 +45,17 @@ type Spec struct {
 	ExcludedTools        []string `json:"excluded_tools,omitempty"`         // names, never patterns
 	ExcludedToolPatterns []string `json:"excluded_tool_patterns,omitempty"` // see [ParseToolPattern]
 
-	Delegates []string                   `json:"delegates,omitempty"` // ids of agents that this one may call
-	Sections  map[string]json.RawMessage `json:"sections,omitempty"`  // settings of plugins, by the name of the section
+	Delegates []string `json:"delegates,omitempty"` // ids of agents that this one may call
+
+	// Hidden keeps the agent out of what clients are offered, see [Registry.Exposed].
+	// Who knows its id can still run it.
+	Hidden bool `json:"hidden,omitempty"`
+	// ExposedTools are tools of the agent that clients are offered by themselves. Such a
+	// call is a run of an agent of its own, see [DirectID], with this one's plugins and
+	// settings, so that what gates the tool here gates it there.
+	ExposedTools []string `json:"exposed_tools,omitempty"`
+
+	Sections map[string]json.RawMessage `json:"sections,omitempty"` // settings of plugins, by the name of the section
 
 	// Strict makes errors of what is otherwise a [Warning].
 	Strict bool `json:"strict,omitempty"`
@@ -149,7 +158,7 @@ func (s Spec) clone() Spec {
 	s.Temperature, s.TopP = copied(s.Temperature), copied(s.TopP)
 	for _, names := range []*[]string{
 		&s.StopSequences, &s.Plugins, &s.ActiveHookFilter, &s.AllowedTools, &s.AllowedToolPatterns,
-		&s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates,
+		&s.ExcludedTools, &s.ExcludedToolPatterns, &s.Delegates, &s.ExposedTools,
 	} {
 		*names = slices.Clone(*names)
 	}

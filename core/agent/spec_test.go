@@ -26,7 +26,7 @@ const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m",
 	`"context":{"max_context_tokens":1000,"max_output_tokens":100,"min_recent_messages":0,"enable_prompt_cache":false,` +
 	`"autocompact_threshold":800,"compaction_mode":"compact_to_safe_frontier","compaction_raw_suffix_messages":1},` +
 	`"plugins":["x","y"],"active_hook_filter":["x"],"allowed_tools":["t2"],"allowed_tool_patterns":["mcp*"],"excluded_tools":["t"],` +
-	`"excluded_tool_patterns":["*_x"],"delegates":["b"],"sections":{"greeting":{"b":1.50,"a":"<"}},"strict":true}`
+	`"excluded_tool_patterns":["*_x"],"delegates":["b"],"hidden":true,"exposed_tools":["t2"],"sections":{"greeting":{"b":1.50,"a":"<"}},"strict":true}`
 
 func TestDecodeSpecReadsEveryField(t *testing.T) {
 	got, err := agent.DecodeSpec([]byte(full))
@@ -42,7 +42,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		Context: &agent.ContextWindowPolicy{MaxContextTokens: 1000, MaxOutputTokens: 100, MinRecentMessages: new(0), EnablePromptCache: new(false),
 			AutocompactThreshold: 800, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1)},
 		Plugins: []string{"x", "y"}, ActiveHookFilter: []string{"x"}, AllowedTools: []string{"t2"}, AllowedToolPatterns: []string{"mcp*"},
-		ExcludedTools: []string{"t"}, ExcludedToolPatterns: []string{"*_x"}, Delegates: []string{"b"},
+		ExcludedTools: []string{"t"}, ExcludedToolPatterns: []string{"*_x"}, Delegates: []string{"b"}, Hidden: true, ExposedTools: []string{"t2"},
 		Sections: map[string]json.RawMessage{"greeting": json.RawMessage(`{"b":1.50,"a":"<"}`)}, Strict: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

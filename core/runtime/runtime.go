@@ -158,6 +158,9 @@ func (r *Runtime) HasAgent(id string) bool { return r.agents.Has(id) }
 // (agent.Parts.Default); empty: they are to be refused.
 func (r *Runtime) DefaultAgent() string { return r.agents.Default() }
 
+// Exposed returns what clients are offered to call: agents, and tools by themselves.
+func (r *Runtime) Exposed() []agent.Exposed { return r.agents.Exposed() }
+
 // Submit enqueues a run in the background. When it returns, the submission is
 // durable; its errors are mailbox.Service.Submit's, and core.CodeNotFound for an
 // agent that is not registered.

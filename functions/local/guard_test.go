@@ -212,3 +212,23 @@ func TestAnEmptyPostOfAnotherSiteCancelsNothing(t *testing.T) {
 		t.Errorf("the run is %s, want it to wait still", body)
 	}
 }
+
+// An MCP server on this machine is what pages of other sites would like to reach.
+func TestForeignPagesDoNotReachTheMCPServer(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "reveille.db"))
+	address := strings.TrimPrefix(url, "http://")
+	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	tests := []struct{ name, host, header, want string }{
+		{"its own", address, "", "200 "},
+		{"a name that resolves to this machine", "evil.example", "", "421 "},
+		{"a page of another site", address, "Origin: https://evil.example\n", "403 "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := exchange(t, address, fmt.Sprintf("POST /v1/mcp HTTP/1.1\nHost: %s\n%sContent-Type: application/json\nContent-Length: %d\nConnection: close\n\n%s", test.host, test.header, len(body), body))
+			if !strings.HasPrefix(got, test.want) {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}

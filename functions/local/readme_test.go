@@ -32,6 +32,7 @@ func TestTheReadmesCommandsWork(t *testing.T) {
 		`"status":"set"`,
 		`"status":"queued","runs":[{"thread_id":"customer-c-17"`,
 		`"text":"echo: order o-1 of 129.5"`,
+		`"content":[{"type":"text","text":"Echo: hello"}]`,
 	}
 	commands := curls(string(readme))
 	if lines := strings.Count(string(readme), "\ncurl "); lines != len(want) || len(commands) != len(want) {

@@ -193,6 +193,7 @@ const templates = "text/template"
 func TestWhatEachFunctionLinks(t *testing.T) {
 	const sdk = "github.com/aws/aws-sdk-go-v2"
 	const acp = "github.com/coder/acp-go-sdk"
+	const mcpSDK = "github.com/modelcontextprotocol/go-sdk" // 1.6 MB that only those who serve it carry
 	app := module + "/functions/app"
 	tests := []struct {
 		target string
@@ -200,18 +201,18 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 	}{
 		{"./functions/app", []string{module + "/core/store", module + "/adapters"}},
 		{"./functions/demo", []string{module + "/core/store", module + "/adapters", app, yamlParser}},
-		{"./functions/serve", []string{app, acp, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt", yamlParser}},
-		{"./functions/local", []string{app, sdk, acp, yamlParser}},
-		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser}},
+		{"./functions/serve", []string{app, acp, module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bolt", yamlParser, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/local", []string{app, sdk, acp, yamlParser, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/wiring", []string{app, sdk, module + "/adapters", yamlParser, module + "/adapters/mcp", mcpSDK}},
 		{"./functions/settings", []string{module + "/core/env", module + "/core/state", module + "/adapters", yamlParser}},
 		{"./functions/app/web", []string{acp}},
-		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/aisdk"}},
+		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/aisdk", module + "/adapters/mcp", mcpSDK}},
 		{"./scripts/dev", []string{sdk, acp, module + "/adapters/bearer"}},
-		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates}},
+		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/mcp", mcpSDK}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", templates}},
-		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates}},
+		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates, module + "/adapters/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},
-		{"./functions/trigger", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser}},
+		{"./functions/trigger", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/mcp", mcpSDK}},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-tags", "lambda.norpc", "-deps", test.target) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/mcp"
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
@@ -22,6 +23,9 @@ func Handler(o Options) http.Handler {
 	}
 	return httpapi.New(httpapi.Options{
 		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy,
-		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
+		Mounts: map[string]http.Handler{
+			"/v1/ai-sdk/": aisdk.New(shared),
+			"/v1/mcp":     mcp.New(mcp.Options{Options: shared, Exposed: o.Runtime.Exposed()}),
+		},
 	})
 }

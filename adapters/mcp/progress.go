@@ -1,0 +1,52 @@
+package mcp
+
+import (
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// progress tells a client that asked for it what its run does: one notification for
+// each step and for each call of a tool. It is not called concurrently.
+type progress struct {
+	call  call
+	token any // nil: the client did not ask
+	count float64
+}
+
+// emit takes an event of the run. It does not wait for the reader, see [bridge]. Its
+// error would end the events alone, and the answer is to come in any case.
+func (p *progress) emit(e core.Event) error {
+	text := progressOf(e)
+	if p.token == nil || text == "" {
+		return nil
+	}
+	p.count++
+	_ = p.call.request.Session.NotifyProgress(p.call.session, &sdk.ProgressNotificationParams{
+		ProgressToken: p.token, Progress: p.count, Message: text,
+	})
+	return nil
+}
+
+// progressOf is what an event is to somebody who waits; empty: nothing.
+func progressOf(e core.Event) string {
+	switch e.Type {
+	case core.EventRunStart:
+		return "run " + e.RunID.String()
+	case core.EventStepStart:
+		return fmt.Sprintf("step %d", e.Step)
+	case core.EventToolCallReady:
+		return "calling " + e.Name
+	case core.EventToolCallSuspended:
+		if e.Ticket != nil {
+			return e.Ticket.Call.Name + " waits for a decision"
+		}
+	case core.EventToolCallDone:
+		return e.Name + ": " + e.Status
+	case core.EventInferenceRetry:
+		return "the model failed and is asked again"
+	}
+	return ""
+}
