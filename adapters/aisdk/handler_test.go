@@ -206,7 +206,8 @@ func TestNoIdentityIsUnauthorized(t *testing.T) {
 
 func TestErrorsOfTheRuntime(t *testing.T) {
 	begin := []core.Event{{Type: core.EventRunStart, RunID: runID}}
-	const start = "data: {\"type\":\"start\",\"messageId\":\"01890000-0000-7000-8000-000000000001\"}\n\n"
+	const start = "data: {\"type\":\"start\",\"messageId\":\"01890000-0000-7000-8000-000000000001\"}\n\n" +
+		"data: {\"type\":\"data-run-info\",\"data\":{\"runId\":\"01890000-0000-7000-8000-000000000001\",\"threadId\":\"\",\"agentId\":\"\"},\"transient\":true}\n\n"
 	failed := func(text string) string {
 		return start + "data: {\"type\":\"error\",\"errorText\":\"" + text + "\"}\n\ndata: {\"type\":\"finish\",\"finishReason\":\"error\"}\n\ndata: [DONE]\n\n"
 	}
