@@ -39,13 +39,16 @@ const twelve = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12"
 func TestAISDKClientComesBack(t *testing.T) {
 	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
 	for _, name := range clients {
-		var got resumed
-		if out := node(t, "resume.mjs", url, "slow: 12", name); json.Unmarshal(out, &got) != nil {
-			t.Fatalf("%s: %s", name, out)
-		}
-		if diff := cmp.Diff(whole, got); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got resumed
+			if out := node(t, "resume.mjs", url, "slow: 12", name); json.Unmarshal(out, &got) != nil {
+				t.Fatal(string(out))
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -54,6 +57,7 @@ func TestAISDKClientComesBack(t *testing.T) {
 func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
 	for _, name := range clients {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data.db")
 			address, stop := serveAt(t, "127.0.0.1:0", data)
 			command := exec.CommandContext(t.Context(), "node", "resume.mjs", "http://"+address, "slow: 12", name, "wait")
