@@ -34,7 +34,7 @@ help: ## List what make can do; `make` alone does so too
 # The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
 run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
 	@mkdir -p -m 700 .reveille
-	$(GO) build -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
+	@GO=$(GO) scripts/build.sh -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
 	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
 test: check unit kill ## Everything that needs no network and no other tool

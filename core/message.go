@@ -26,12 +26,20 @@ type BlockType string
 const (
 	BlockText      BlockType = "text"
 	BlockReasoning BlockType = "reasoning"
+	BlockFile      BlockType = "file" // of a person: an image, a document, sound; see [Block.CheckFile]
 )
 
 // Block is one part of a message's content, in the order in which it was said.
 type Block struct {
 	Type BlockType `json:"type"`
-	Text string    `json:"text"`
+	Text string    `json:"text,omitempty"`
+
+	// Of a file: what it is, such as image/png, and either its bytes or the address
+	// from which the provider fetches it.
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"` // base64 in JSON
+	URL       string `json:"url,omitempty"`
+	Filename  string `json:"filename,omitempty"` // for people and models; never a path here
 
 	// Echo is an opaque value that must be sent back unchanged to the provider
 	// that made it (a reasoning signature, for example); Origin is that

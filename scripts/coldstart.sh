@@ -16,11 +16,11 @@ start=$(date +%s.%N)
 git clone --quiet "$source" "$work/clone"
 cd "$work/clone"
 set -m # the host gets a process group of its own
-env GOCACHE="$work/cache" GOMODCACHE="$work/mod" REVEILLE_ADDR="127.0.0.1:$port" OPENAI_API_KEY= OPENAI_BASE_URL= make run >"$work/log" 2>&1 &
+env GOCACHE="$work/cache" GOMODCACHE="$work/mod" REVEILLE_ADDR="127.0.0.1:$port" OPENAI_API_KEY= OPENAI_BASE_URL= make run &
 host=$!
 set +m
 until curl --silent --fail --output /dev/null "127.0.0.1:$port/health"; do
-	kill -0 "$host" 2>/dev/null || { cat "$work/log"; echo "coldstart: the host ended before it listened"; exit 1; }
+	kill -0 "$host" 2>/dev/null || { echo "coldstart: the host ended before it listened"; exit 1; }
 	sleep 0.2
 done
 answer=$(curl --silent --no-buffer "127.0.0.1:$port/v1/ai-sdk/chat" -H 'content-type: application/json' \

@@ -60,6 +60,11 @@
 // which a client's onData is given and no message keeps. A state of more than 64 KiB comes
 // where the stream begins alone, and one of more than 1 MiB not at all.
 //
+// How the run fares comes as transient parts, too: data-run-info {runId, threadId,
+// agentId} where it begins, data-inference-complete {model, stopReason, usage,
+// durationMs} behind each turn, data-inference-retry {failed, waitMs, reason} when a
+// model that failed is called again.
+//
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.
 //
@@ -68,7 +73,8 @@
 //   - What a request is, input or decisions: request.go and chat in handler.go.
 //   - What is said again or edited, and when it is new after all: retake.go.
 //   - Which parts decide, on what, and what a repeated request comes to: decide.go.
-//   - What an event becomes: encoder.go, of a running tool live.go; its bytes: chunk.go
+//   - What an event becomes: encoder.go, of a running tool live.go,
+//     what is data data.go; its bytes: chunk.go
 //     and frames.go.
 //   - The ids of assistant messages, and which steps of a run a response leaves out:
 //     response.go.

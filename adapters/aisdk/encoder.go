@@ -61,6 +61,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		return e.out
 	}
 	switch event.Type {
+	case core.EventRunStart:
+		e.runInfo(event)
 	case core.EventStepStart:
 		e.closeStep() // when its end was not told
 		e.openStep()
@@ -92,6 +94,9 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.toolDone(event)
 	case core.EventInferenceComplete:
 		e.stopReason = event.StopReason
+		e.inference(event)
+	case core.EventInferenceRetry:
+		e.retry(event)
 	case core.EventStateSnapshot:
 		e.data("data-state-snapshot", event.Snapshot)
 	case core.EventStateDelta:
@@ -148,12 +153,6 @@ func (e *Encoder) closeStep() {
 		e.inStep = false
 		e.emit(chunk{Type: "finish-step"})
 	}
-}
-
-// data emits a part of the application's own. It is transient: a client hands it on and
-// keeps it in no message, so that a replay repeats nothing there.
-func (e *Encoder) data(name string, value json.RawMessage) {
-	e.emit(chunk{Type: name, Data: value, Transient: true})
 }
 
 func (e *Encoder) closeBlocks() {

@@ -22,6 +22,7 @@ func ExampleEncoder() {
 	}
 	// Output:
 	// data: {"type":"start","messageId":"00000000-0000-0000-0000-000000000001"}
+	// data: {"type":"data-run-info","data":{"runId":"00000000-0000-0000-0000-000000000001","threadId":"","agentId":""},"transient":true}
 	// data: {"type":"start-step"}
 	// data: {"type":"text-start","id":"txt_0"}
 	// data: {"type":"text-delta","id":"txt_0","delta":"Hello"}

@@ -131,27 +131,27 @@ func TestBadChatRequestsNeverReachTheRuntime(t *testing.T) {
 		{"trailing data", `{}{}`, 400, `{"error":"body is not JSON at byte 3: invalid character '{' after top-level value","code":"invalid"}`},
 		{"no object", `[]`, 400, `{"error":"body: the body is a JSON array, which does not belong there","code":"invalid"}`},
 		{"wrong type", `{"id":"t1","messages":"x"}`, 400, `{"error":"body: messages is a JSON string, which does not belong there","code":"invalid"}`},
-		{"neither parts nor content", with(`{"id":"m1","role":"user"}`), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
-		{"blank content", with(`{"id":"m1","role":"user","content":" \u2003"}`), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
+		{"neither parts nor content", with(`{"id":"m1","role":"user"}`), 400, `{"error":"messages[0] has no text and no file","code":"invalid"}`},
+		{"blank content", with(`{"id":"m1","role":"user","content":" \u2003"}`), 400, `{"error":"messages[0] has no text and no file","code":"invalid"}`},
 		{"content of an image", with(`{"id":"m1","role":"user","content":[{"type":"text","text":"see"},{"type":"image","image":"data:,"}]}`), 400,
-			`{"error":"messages[0].content[1]: type \"image\" is not supported, only text is","code":"unsupported"}`},
-		{"content of another kind", with(`{"id":"m1","role":"user","content":7}`), 400, `{"error":"messages[0].content must be a string or a list of {type, text}","code":"invalid"}`},
-		{"content of an assistant", with(`{"id":"m1","role":"assistant","content":7},` + user("m2", " ")), 400, `{"error":"messages[1] has no text","code":"invalid"}`},
+			`{"error":"messages[0].content[1]: type \"image\" is not supported, allowed are text and file","code":"unsupported"}`},
+		{"content of another kind", with(`{"id":"m1","role":"user","content":7}`), 400, `{"error":"messages[0].content must be a string or a list of {type, text} and {type, mediaType, url}","code":"invalid"}`},
+		{"content of an assistant", with(`{"id":"m1","role":"assistant","content":7},` + user("m2", " ")), 400, `{"error":"messages[1] has no text and no file","code":"invalid"}`},
 		{"no messages", `{"id":"t1"}`, 400, `{"error":"messages are empty, at least one is required","code":"invalid"}`},
 		{"empty messages", with(``), 400, `{"error":"messages are empty, at least one is required","code":"invalid"}`},
-		{"blank text", with(user("m1", " \n")), 400, `{"error":"messages[0] has no text","code":"invalid"}`},
+		{"blank text", with(user("m1", " \n")), 400, `{"error":"messages[0] has no text and no file","code":"invalid"}`},
 		{"no thread id", `{"messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id is empty","code":"invalid"}`},
 		{"bad thread id", `{"id":"a#b","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"a#b\" has the character '#', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
 		{"a thread id of dots", `{"id":"..","messages":[` + user("m1", "x") + `]}`, 400, `{"error":"thread id \"..\" vanishes from the path of an address, give it another name","code":"invalid"}`},
 		{"a message id of dots", with(user(".", "x")), 400, `{"error":"messages[0].id \".\" vanishes from the path of an address, give it another name","code":"invalid"}`},
 		{"no message id", with(user("", "x")), 400, `{"error":"messages[0].id is empty","code":"invalid"}`},
 		{"bad message id", with(user("m1", "x") + `,` + user("m 2", "x")), 400, `{"error":"messages[1].id \"m 2\" has the character ' ', allowed are A-Z a-z 0-9 . _ : -","code":"invalid"}`},
-		{"a file", with(`{"id":"m1","role":"user","parts":[{"type":"text","text":"see"},{"type":"file","mediaType":"image/png","url":"data:,"}]}`), 400,
-			`{"error":"messages[0].parts[1]: files are not supported yet","code":"unsupported"}`},
+		{"an empty file", with(`{"id":"m1","role":"user","parts":[{"type":"text","text":"see"},{"type":"file","mediaType":"image/png","url":"data:,"}]}`), 400,
+			`{"error":"messages[0].parts[1]: the file is empty, want its bytes or a URL","code":"invalid"}`},
 		{"regenerate without a name", `{"id":"t1","trigger":"regenerate-message","messages":[{"role":"assistant","parts":[]}]}`, 400,
 			`{"error":"trigger regenerate-message: neither messageId nor the last of messages names a message","code":"invalid"}`},
 		{"edit without text", `{"id":"t1","trigger":"submit-message","messageId":"m1","messages":[` + user("m1", " ") + `]}`, 400,
-			`{"error":"messages[0] has no text","code":"invalid"}`},
+			`{"error":"messages[0] has no text and no file","code":"invalid"}`},
 		{"an approval that says nothing", tool("approval-responded"), 400, `{"error":"tool part \"c1\": approval needs id and approved","code":"invalid"}`},
 		{"an approval without a thread", strings.Replace(tool("output-available"), `"id":"t1"`, `"id":""`, 1), 400, `{"error":"thread id is empty","code":"invalid"}`},
 		{"nothing decided", tool("approval-requested"), 400, `{"error":"no new message, and tool call \"c1\" is not decided: it is in state \"approval-requested\"","code":"invalid"}`},
@@ -206,7 +206,8 @@ func TestNoIdentityIsUnauthorized(t *testing.T) {
 
 func TestErrorsOfTheRuntime(t *testing.T) {
 	begin := []core.Event{{Type: core.EventRunStart, RunID: runID}}
-	const start = "data: {\"type\":\"start\",\"messageId\":\"01890000-0000-7000-8000-000000000001\"}\n\n"
+	const start = "data: {\"type\":\"start\",\"messageId\":\"01890000-0000-7000-8000-000000000001\"}\n\n" +
+		"data: {\"type\":\"data-run-info\",\"data\":{\"runId\":\"01890000-0000-7000-8000-000000000001\",\"threadId\":\"\",\"agentId\":\"\"},\"transient\":true}\n\n"
 	failed := func(text string) string {
 		return start + "data: {\"type\":\"error\",\"errorText\":\"" + text + "\"}\n\ndata: {\"type\":\"finish\",\"finishReason\":\"error\"}\n\ndata: [DONE]\n\n"
 	}

@@ -87,7 +87,7 @@ func (p *uiPart) suspend(t core.Ticket) {
 }
 
 func (c *converter) input(m core.Message) {
-	c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: textParts(m.Content, "")})
+	c.out = append(c.out, uiMessage{ID: m.ID, Role: "user", Parts: contentParts(m.Content, "")})
 	if r := c.runs[m.RunID]; r.ends {
 		r.ended = true
 		c.runs[m.RunID] = r
@@ -106,7 +106,7 @@ func (c *converter) turn(m core.Message) {
 	c.runs[m.RunID] = r
 	i := r.message
 	parts := append(c.out[i].Parts, uiPart{Type: "step-start"})
-	parts = append(parts, textParts(m.Content, "done")...)
+	parts = append(parts, contentParts(m.Content, "done")...)
 	for _, call := range m.ToolCalls {
 		c.calls[call.ID] = append(c.calls[call.ID], place{i, len(parts)})
 		parts = append(parts, uiPart{
@@ -167,9 +167,9 @@ func resultError(r core.ToolResult) string {
 	return errorText(r.Data)
 }
 
-// textParts converts text and reasoning; state is what a streamed part ends
+// contentParts converts text, reasoning and files; state is what a streamed part ends
 // with, empty for what a user typed.
-func textParts(content []core.Block, state string) []uiPart {
+func contentParts(content []core.Block, state string) []uiPart {
 	parts := []uiPart{}
 	for _, b := range content {
 		switch b.Type {
@@ -177,6 +177,8 @@ func textParts(content []core.Block, state string) []uiPart {
 			parts = append(parts, uiPart{Type: "text", Text: b.Text, State: state})
 		case core.BlockReasoning:
 			parts = append(parts, uiPart{Type: "reasoning", Text: b.Text, State: state})
+		case core.BlockFile:
+			parts = append(parts, filePart(b))
 		}
 	}
 	return parts

@@ -58,7 +58,7 @@ type uiMessage struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// uiPart is one part of a UIMessage: text, reasoning, step-start or tool-<name>.
+// uiPart is one part of a UIMessage: text, reasoning, file, step-start or tool-<name>.
 type uiPart struct {
 	Type       string          `json:"type"`
 	Text       string          `json:"text,omitempty"`
@@ -68,6 +68,10 @@ type uiPart struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty"`
 	Approval   *approval       `json:"approval,omitempty"`
+
+	MediaType string `json:"mediaType,omitempty"` // of a file, as the two below
+	URL       string `json:"url,omitempty"`       // a data URL has the bytes
+	Filename  string `json:"filename,omitempty"`
 }
 
 // approval is what a tool part says of its approval: Approved is absent while it
@@ -201,20 +205,35 @@ func (m uiMessage) user(at string) (core.Message, error) {
 			return core.Message{}, err
 		}
 	}
-	var text strings.Builder
+	message := core.Message{ID: m.ID, Role: core.RoleUser}
 	for i, p := range parts {
 		switch p.Type {
 		case "text":
-			text.WriteString(p.Text)
+			message.Content = appendText(message.Content, p.Text)
 		case "file":
-			return core.Message{}, core.Errorf(core.CodeUnsupported, "%s.parts[%d]: files are not supported yet", at, i)
+			file, err := p.file(fmt.Sprintf("%s.parts[%d]", at, i))
+			if err != nil {
+				return core.Message{}, err
+			}
+			message.Content = append(message.Content, file)
 		}
 		// Data parts are the application's own; the official converter skips them too.
 	}
-	if strings.TrimSpace(text.String()) == "" {
-		return core.Message{}, core.Errorf(core.CodeInvalid, "%s has no text", at)
+	if strings.TrimSpace(message.Text()) == "" && !slices.ContainsFunc(message.Content, isFile) {
+		return core.Message{}, core.Errorf(core.CodeInvalid, "%s has no text and no file", at)
 	}
-	return core.UserMessage(m.ID, text.String()), nil
+	return message, nil
+}
+
+func isFile(b core.Block) bool { return b.Type == core.BlockFile }
+
+// appendText adds text to the block of text at the end, or as a new one.
+func appendText(content []core.Block, text string) []core.Block {
+	if n := len(content); n > 0 && content[n-1].Type == core.BlockText {
+		content[n-1].Text += text
+		return content
+	}
+	return append(content, core.Block{Type: core.BlockText, Text: text})
 }
 
 // content returns the parts of a message: those that it has, else those that its
@@ -228,11 +247,11 @@ func (m uiMessage) content(at string) (parts []uiPart, written bool, err error) 
 		return []uiPart{{Type: "text", Text: text}}, true, nil
 	}
 	if json.Unmarshal(m.Content, &parts) != nil {
-		return nil, true, core.Errorf(core.CodeInvalid, "%s.content must be a string or a list of {type, text}", at)
+		return nil, true, core.Errorf(core.CodeInvalid, "%s.content must be a string or a list of {type, text} and {type, mediaType, url}", at)
 	}
 	for i, p := range parts {
-		if p.Type != "text" {
-			return nil, true, core.Errorf(core.CodeUnsupported, "%s.content[%d]: type %q is not supported, only text is", at, i, core.Excerpt(p.Type))
+		if p.Type != "text" && p.Type != "file" {
+			return nil, true, core.Errorf(core.CodeUnsupported, "%s.content[%d]: type %q is not supported, allowed are text and file", at, i, core.Excerpt(p.Type))
 		}
 	}
 	return parts, true, nil

@@ -252,7 +252,7 @@ func TestAPayloadIsPushed(t *testing.T) {
 	for body, want := range map[string]string{
 		`{}`:                            `payload is required`,
 		`{"payload":1,"mode":"steer"}`:  `body has the unknown key \"mode\", allowed are payload, agentId, priority, available_at, delay_ms`,
-		`{"payload":{"text":" "}}`:      `messages[0].content has no text`,
+		`{"payload":{"text":" "}}`:      `messages[0].content has no text and no file`,
 		`{"payload":{"a":1,"a":2}}`:     `payload has the key \"a\" twice`,
 		`{"payload":1,"priority":1000}`: `priority must be a whole number from 0 to 255`,
 	} {

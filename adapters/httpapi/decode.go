@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,7 +256,8 @@ func message(at string, raw json.RawMessage) (core.Message, error) {
 	return core.Message{ID: id, Role: core.Role(role), Content: blocks}, o.end()
 }
 
-// blocks decodes content: a string, or a list of {type: "text", text}.
+// blocks decodes content: a string, or a list of {type: "text", text} and {type:
+// "file", media_type, data or url, filename?}.
 func blocks(at string, raw json.RawMessage) ([]core.Block, error) {
 	if raw[0] == '"' {
 		text, err := unquote(raw)
@@ -266,31 +268,53 @@ func blocks(at string, raw json.RawMessage) ([]core.Block, error) {
 	}
 	items, err := list(at, raw)
 	if err != nil {
-		return nil, core.Errorf(core.CodeInvalid, "%s must be a string or a list of text blocks", at)
+		return nil, core.Errorf(core.CodeInvalid, "%s must be a string or a list of text and file blocks", at)
 	}
 	var blocks []core.Block
 	for i, item := range items {
-		o, err := asObject(fmt.Sprintf("%s[%d]", at, i), item)
+		b, err := block(fmt.Sprintf("%s[%d]", at, i), item)
 		if err != nil {
 			return nil, err
 		}
-		kind, err := o.text("type")
-		if err != nil {
-			return nil, err
-		}
-		if kind != string(core.BlockText) {
-			return nil, core.Errorf(core.CodeUnsupported, "%s: type %q is not supported, only text is", o.at, core.Excerpt(kind))
-		}
-		text, err := o.text("text")
-		if err != nil {
-			return nil, err
-		}
-		if err := o.end(); err != nil {
-			return nil, err
-		}
-		blocks = append(blocks, core.Block{Type: core.BlockText, Text: text})
+		blocks = append(blocks, b)
 	}
 	return slices.Clip(blocks), nil
+}
+
+// block decodes one item of content. What a file must have is checked with the
+// submission.
+func block(at string, item json.RawMessage) (b core.Block, err error) {
+	o, err := asObject(at, item)
+	if err != nil {
+		return b, err
+	}
+	kind, err := o.text("type")
+	if err != nil {
+		return b, err
+	}
+	b.Type = core.BlockType(kind)
+	switch b.Type {
+	case core.BlockText:
+		if b.Text, err = o.text("text"); err != nil {
+			return b, err
+		}
+	case core.BlockFile:
+		var data string
+		for _, field := range []struct {
+			name string
+			to   *string
+		}{{"media_type", &b.MediaType}, {"data", &data}, {"url", &b.URL}, {"filename", &b.Filename}} {
+			if *field.to, err = o.text(field.name); err != nil {
+				return b, err
+			}
+		}
+		if b.Data, err = base64.StdEncoding.DecodeString(data); err != nil {
+			return b, core.Errorf(core.CodeInvalid, "%s.data is not base64: %v", at, err)
+		}
+	default:
+		return b, core.Errorf(core.CodeUnsupported, "%s: type %q is not supported, allowed are text and file", o.at, core.Excerpt(kind))
+	}
+	return b, o.end()
 }
 
 func list(at string, raw json.RawMessage) (items []json.RawMessage, err error) {

@@ -32,7 +32,7 @@ type (
 	}
 	chatMessage struct {
 		Role       string     `json:"role"`
-		Content    *string    `json:"content"` // null beside tool calls only
+		Content    any        `json:"content"` // *string, null beside tool calls only; []chatPart with files
 		ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 		ToolCallID string     `json:"tool_call_id,omitempty"`
 	}
@@ -146,7 +146,15 @@ func encodeMessage(m core.Message) (chatMessage, error) {
 	text := m.Text()
 	wire := chatMessage{Role: string(m.Role), Content: &text}
 	switch m.Role {
-	case core.RoleUser, core.RoleSystem:
+	case core.RoleUser:
+		parts, err := encodeParts(m.Content)
+		if err != nil {
+			return chatMessage{}, err
+		}
+		if parts != nil {
+			wire.Content = parts
+		}
+	case core.RoleSystem:
 	case core.RoleAssistant:
 		for _, call := range m.ToolCalls {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{

@@ -222,7 +222,7 @@ func TestTemplates(t *testing.T) {
 		{"absent", `{{.b}}`, `{"a":1}`, "", `trigger a: prompt: template: prompt:1:2: executing "prompt" at <.b>: map has no entry for key "b"`},
 		{"absent within", `{{.a.b.c}}`, `{"a":{}}`, "", `trigger a: prompt: template: prompt:1:4: executing "prompt" at <.a.b.c>: map has no entry for key "b"`},
 		{"null", `{{.a}}`, `{"a":null}`, "", `trigger a: prompt: template: prompt:1:2: executing "prompt" at <.a>: map has no entry for key "a"`},
-		{"empty", `{{.a}}`, `{"a":" "}`, "", `trigger a: messages[0].content has no text`},
+		{"empty", `{{.a}}`, `{"a":" "}`, "", `trigger a: messages[0].content has no text and no file`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

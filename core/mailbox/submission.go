@@ -223,14 +223,36 @@ func checkMessages(messages []core.Message) error {
 		if m.Role != core.RoleUser {
 			return core.Errorf(core.CodeInvalid, "messages[%d]: role %q, only user messages can be submitted", i, core.Excerpt(string(m.Role)))
 		}
-		if strings.TrimSpace(m.Text()) == "" {
-			return core.Errorf(core.CodeInvalid, "messages[%d].content has no text", i)
+		if err := checkContent(fmt.Sprintf("messages[%d].content", i), m.Content); err != nil {
+			return err
 		}
 		if m.ID != "" {
 			if err := core.CheckName(fmt.Sprintf("messages[%d]: id", i), m.ID); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkContent wants a text or a file, and nothing that only a model says.
+func checkContent(at string, content []core.Block) error {
+	something := false
+	for i, b := range content {
+		switch b.Type {
+		case core.BlockText:
+			something = something || strings.TrimSpace(b.Text) != ""
+		case core.BlockFile:
+			if err := b.CheckFile(fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+			something = true
+		default:
+			return core.Errorf(core.CodeInvalid, "%s[%d]: type %q, allowed are text and file", at, i, core.Excerpt(string(b.Type)))
+		}
+	}
+	if !something {
+		return core.Errorf(core.CodeInvalid, "%s has no text and no file", at)
 	}
 	return nil
 }

@@ -386,7 +386,7 @@ func TestSubmissionIsChecked(t *testing.T) {
 		{`messages[1]: id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`, change(func(s *mailbox.Submission) {
 			s.Messages = append(s.Messages, core.UserMessage("a b", "two"))
 		})},
-		{"messages[0].content has no text", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
+		{"messages[0].content has no text and no file", change(func(s *mailbox.Submission) { s.Messages[0].Content = nil })},
 		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage(`{"a"`) })},
 		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage{} })},
 		{"request is not JSON", change(func(s *mailbox.Submission) { s.Request = json.RawMessage("\"\xff\"") })},

@@ -1,21 +1,29 @@
 package window
 
-import "github.com/reveille-run/reveille/core"
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+)
 
 // DefaultBudget is the window of an agent that says nothing, in tokens.
 const DefaultBudget = 32_000
 
 // Tokens estimates what a message costs: a token for every four bytes, and a
 // few for its frame. It needs no tokenizer and errs by less than half for what
-// people, models and tools write.
+// people, models and tools write. A file that is no text is a guess.
 func Tokens(m core.Message) int { return tokens(&m) }
 
 // tokens takes a pointer: a message is large to copy, and a window measures many.
 func tokens(m *core.Message) int {
 	const frame, bytesPerToken = 8, 4
-	size := 0
-	for _, b := range m.Content {
+	size, files := 0, 0
+	for i := range m.Content {
+		b := &m.Content[i]
 		size += len(b.Text) + len(b.Echo)
+		if b.Type == core.BlockFile {
+			files += fileTokens(b)
+		}
 	}
 	for _, c := range m.ToolCalls {
 		size += len(c.Name) + len(c.Arguments)
@@ -23,7 +31,20 @@ func tokens(m *core.Message) int {
 	if r := m.ToolResult; r != nil {
 		size += len(r.Data) + len(r.Message)
 	}
-	return frame + size/bytesPerToken
+	return frame + files + size/bytesPerToken
+}
+
+// fileTokens estimates a file: text as text, an image as a large one, whatever its
+// bytes, and of another document as much again for each 50 KB, a page or two.
+func fileTokens(b *core.Block) int {
+	const image, perBytes = 1600, 50_000
+	switch kind, _, _ := strings.Cut(b.MediaType, "/"); kind {
+	case "text":
+		return len(b.Data) / 4
+	case "image":
+		return image
+	}
+	return image * (1 + len(b.Data)/perBytes)
 }
 
 // Newest is the window of the newest turns, up to a number of tokens; 0 or less

@@ -4,6 +4,7 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,5 +161,24 @@ func TestAISDKClientRegeneratesAndEdits(t *testing.T) {
 				t.Errorf("what the client and the store have (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAISDKClientSendsAFile lets the npm packages send an image with a text, as the
+// client makes it of what a person chose, and load it again.
+func TestAISDKClientSendsAFile(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	const want = `{"said": "You said: look [dot.png, image/png, 3 bytes]", "stored": [
+		{"type": "file", "mediaType": "image/png", "filename": "dot.png", "url": "data:image/png;base64,YWJj"},
+		{"type": "text", "text": "look"}]}`
+	for _, name := range clients {
+		out := node(t, "file.mjs", url, name)
+		var got, wanted any
+		if err := errors.Join(json.Unmarshal(out, &got), json.Unmarshal([]byte(want), &wanted)); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, out)
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -152,8 +152,9 @@ func TestChatStreamsAndIsStored(t *testing.T) {
 		types = append(types, chunk.Type)
 	}
 	want := []string{
-		"start", "start-step", "tool-input-start", "tool-input-delta", "tool-input-delta", "tool-input-available", "tool-output-available", "finish-step",
-		"start-step", "text-start", "text-delta", "text-delta", "text-end", "finish-step", "finish", "[DONE]",
+		"start", "data-run-info", "start-step", "tool-input-start", "tool-input-delta", "tool-input-delta", "tool-input-available",
+		"data-inference-complete", "tool-output-available", "finish-step",
+		"start-step", "text-start", "text-delta", "text-delta", "data-inference-complete", "text-end", "finish-step", "finish", "[DONE]",
 	}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,8 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 	return func(yield func(model.Delta, error) bool) {
 		s := &script{ctx: ctx, env: m.env, yield: yield}
 		messages, said := model.Continued(conversation)
-		s.user, s.results = lastTurn(messages)
+		user, results := lastTurn(messages)
+		s.user, s.files, s.results = strings.TrimSpace(user.Text()), files(user), results
 		s.said = len(said)
 		s.usage.Input = countWords(conversation)
 		if err := s.play(); err != nil && !s.left {
@@ -46,18 +48,34 @@ func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[mod
 }
 
 // lastTurn finds the last user message and the tool results behind it.
-func lastTurn(messages []core.Message) (user string, results []core.ToolResult) {
+func lastTurn(messages []core.Message) (user core.Message, results []core.ToolResult) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		switch m := messages[i]; m.Role {
 		case core.RoleUser:
-			return strings.TrimSpace(m.Text()), results
+			return m, results
 		case core.RoleTool:
 			if m.ToolResult != nil {
 				results = append([]core.ToolResult{*m.ToolResult}, results...)
 			}
 		}
 	}
-	return "", results
+	return user, results
+}
+
+// files tells which files a message has.
+func files(m core.Message) string {
+	var told []string
+	for _, b := range m.Content {
+		if b.Type != core.BlockFile {
+			continue
+		}
+		from := fmt.Sprintf("%d bytes", len(b.Data))
+		if b.URL != "" {
+			from = b.URL
+		}
+		told = append(told, fmt.Sprintf("[%s, %s, %s]", cmp.Or(b.Filename, "a file"), b.MediaType, from))
+	}
+	return strings.Join(told, " ")
 }
 
 // script is one turn in the making.
@@ -67,6 +85,7 @@ type script struct {
 	yield   func(model.Delta, error) bool
 	left    bool // the reader has stopped listening
 	user    string
+	files   string
 	results []core.ToolResult
 	said    int // bytes of the turn's text that an earlier call has said
 	usage   core.Usage
@@ -106,6 +125,9 @@ func (s *script) play() error {
 	}
 	if called, err := s.callOnce(); called {
 		return err
+	}
+	if s.files != "" {
+		return s.say(strings.TrimSpace("You said: "+s.user) + " " + s.files)
 	}
 	return s.say("You said: " + s.user)
 }

@@ -212,3 +212,30 @@ func TestReaderStops(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesAreTold(t *testing.T) {
+	picture := core.Block{Type: core.BlockFile, MediaType: "image/png", Filename: "a.png", Data: []byte("abc")}
+	link := core.Block{Type: core.BlockFile, MediaType: "application/pdf", URL: "https://example.com/b.pdf"}
+	text := core.Block{Type: core.BlockText, Text: "see"}
+	tests := []struct {
+		content []core.Block
+		want    string
+	}{
+		{[]core.Block{text, picture, link}, "You said: see [a.png, image/png, 3 bytes] [a file, application/pdf, https://example.com/b.pdf]"},
+		{[]core.Block{picture}, "You said: [a.png, image/png, 3 bytes]"},
+	}
+	for _, tt := range tests {
+		var said strings.Builder
+		for d, err := range scripted.New(env.System()).Stream(t.Context(), model.Request{Messages: []core.Message{{Role: core.RoleUser, Content: tt.content}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Type == model.DeltaText {
+				said.WriteString(d.Text)
+			}
+		}
+		if got := said.String(); got != tt.want {
+			t.Errorf("said %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package aisdk
+
+import (
+	"github.com/reveille-run/reveille/core"
+)
+
+// What the protocol has no chunks for: the state, and how the run fares.
+
+// data emits a part of the application's own. It is transient: a client hands it on and
+// keeps it in no message, so that a replay repeats nothing there.
+func (e *Encoder) data(name string, value any) {
+	e.emit(chunk{Type: name, Data: value, Transient: true})
+}
+
+// runInfo is the data of data-run-info.
+type runInfo struct {
+	RunID    core.ID `json:"runId"`
+	ThreadID string  `json:"threadId"`
+	AgentID  string  `json:"agentId"`
+}
+
+func (e *Encoder) runInfo(event core.Event) {
+	e.data("data-run-info", runInfo{event.RunID, event.ThreadID, event.AgentID})
+}
+
+// inference is the data of data-inference-complete, in the words of the client's
+// packages. What the provider does not report is absent.
+type inference struct {
+	Model      string          `json:"model"`
+	StopReason core.StopReason `json:"stopReason"`
+	Usage      usage           `json:"usage"`
+	Duration   int64           `json:"durationMs,omitempty"`
+}
+
+type usage struct {
+	Input     int `json:"inputTokens,omitempty"`
+	Output    int `json:"outputTokens,omitempty"`
+	Total     int `json:"totalTokens,omitempty"`
+	Cached    int `json:"cachedInputTokens,omitempty"`
+	Reasoning int `json:"reasoningTokens,omitempty"`
+}
+
+func (e *Encoder) inference(event core.Event) {
+	told := inference{Model: event.Model, StopReason: event.StopReason, Duration: event.Duration}
+	if u := event.Usage; u != nil {
+		told.Usage = usage{u.Input, u.Output, u.Input + u.Output, u.CacheRead, u.Reasoning}
+	}
+	e.data("data-inference-complete", told)
+}
+
+// retry is the data of data-inference-retry.
+type retry struct {
+	Failed int    `json:"failed"`
+	Wait   int64  `json:"waitMs"`
+	Reason string `json:"reason"`
+}
+
+func (e *Encoder) retry(event core.Event) {
+	e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
+}

@@ -1,0 +1,55 @@
+package openai
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+func TestFilesInARequest(t *testing.T) {
+	file := func(kind, name, data string) core.Block {
+		return core.Block{Type: core.BlockFile, MediaType: kind, Filename: name, Data: []byte(data)}
+	}
+	link := func(kind string) core.Block {
+		return core.Block{Type: core.BlockFile, MediaType: kind, URL: "https://example.com/a"}
+	}
+	tests := []struct {
+		name       string
+		file       core.Block
+		want, fail string
+	}{
+		{"an image", file("image/png", "a.png", "abc"), `{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}`, ""},
+		{"an image elsewhere", link("image/png"), `{"type":"image_url","image_url":{"url":"https://example.com/a"}}`, ""},
+		{"a document", file("application/pdf", "a.pdf", "abc"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,YWJj"}}`, ""},
+		{"a document without a name", file("application/pdf", "", "abc"), `{"type":"file","file":{"filename":"document.pdf","file_data":"data:application/pdf;base64,YWJj"}}`, ""},
+		{"sound", file("audio/x-wav", "", "abc"), `{"type":"input_audio","input_audio":{"data":"YWJj","format":"wav"}}`, ""},
+		{"other sound", file("audio/mpeg", "", "abc"), `{"type":"input_audio","input_audio":{"data":"YWJj","format":"mp3"}}`, ""},
+		{"text", file("text/plain; charset=utf-8", "a.txt", "abc"), `{"type":"text","text":"a.txt:\nabc"}`, ""},
+		{"JSON", file("application/json", "", "{}"), `{"type":"text","text":"text:\n{}"}`, ""},
+		{"what it does not take", file("video/mp4", "", "abc"), "", "openai: a file of media type video/mp4 has no form in this API, which takes images, PDF, text, WAV and MP3"},
+		{"a document elsewhere", link("application/pdf"), "", "openai: a file of media type application/pdf by its URL has no form in this API, its bytes have; images alone may be URLs"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := core.Message{ID: "1", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "see"}, tt.file}}
+			body, err := encode(model.Request{Model: "m", Messages: []core.Message{m}}, DialectOpenAI)
+			if err != nil {
+				if got := err.Error(); got != tt.fail {
+					t.Errorf("error %q, want %q", got, tt.fail)
+				}
+				return
+			}
+			var chat struct {
+				Messages []struct{ Content json.RawMessage }
+			}
+			if err := json.Unmarshal(body, &chat); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := string(chat.Messages[0].Content), `[{"type":"text","text":"see"},`+tt.want+`]`; got != want {
+				t.Errorf("content %s\nwant    %s", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,138 @@
+//go:build clients
+
+package local
+
+import (
+	"bufio"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// resumed is what resume.mjs prints.
+type resumed struct {
+	Prefix        bool
+	FinishReason  string
+	Roles         []string
+	Texts, Stored []string
+}
+
+// whole is a client that has it all, once.
+var whole = resumed{
+	Prefix: true, FinishReason: "stop", Roles: []string{"user", "assistant"},
+	Texts: []string{"slow: 12", twelve}, Stored: []string{"slow: 12", twelve},
+}
+
+const twelve = "w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12"
+
+// TestAISDKClientComesBack drops the connection in the middle of an answer.
+func TestAISDKClientComesBack(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	for _, name := range clients {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got resumed
+			if out := node(t, "resume.mjs", url, "slow: 12", name); json.Unmarshal(out, &got) != nil {
+				t.Fatal(string(out))
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAISDKClientComesBackToAnotherHost ends the host in the middle of an answer and
+// starts another on its file, at its address, before the client comes back.
+func TestAISDKClientComesBackToAnotherHost(t *testing.T) {
+	for _, name := range clients {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := filepath.Join(t.TempDir(), "data.db")
+			address, stop := serveAt(t, "127.0.0.1:0", data)
+			command := exec.CommandContext(t.Context(), "node", "resume.mjs", "http://"+address, "slow: 12", name, "wait")
+			command.Dir, command.Stderr = "../../scripts/clients/aisdk", os.Stderr
+			in, err := command.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := command.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			if !lines.Scan() || lines.Text() != "cut" {
+				t.Fatalf("the client says %q, want cut", lines.Text())
+			}
+			stop()
+			_, stop = serveAt(t, address, data)
+			defer stop()
+			if _, err := in.Write([]byte("on\n")); err != nil {
+				t.Fatal(err)
+			}
+			var got resumed
+			if !lines.Scan() || json.Unmarshal(lines.Bytes(), &got) != nil {
+				t.Fatalf("the client says %q", lines.Text())
+			}
+			if err := command.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(whole, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// serveAt serves a host at an address until stop, which ends it as a signal does.
+func serveAt(t *testing.T, address, data string) (at string, stop func()) {
+	t.Helper()
+	s, err := settings.Read(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Data = data
+	h, err := newHost(t.Context(), env.System(), s, slog.New(slog.DiscardHandler), demonstration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: h.handler}
+	go func() { _ = server.Serve(listener) }()
+	return listener.Addr().String(), func() {
+		_ = server.Close()
+		h.shutDown()
+	}
+}
+
+// TestAISDKClientReportsErrors lets a run fail, and a request be refused.
+func TestAISDKClientReportsErrors(t *testing.T) {
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	type outcome struct{ Status, Error string }
+	for _, name := range clients {
+		var got map[string]outcome
+		if out := node(t, "error.mjs", url, name); json.Unmarshal(out, &got) != nil {
+			t.Fatalf("%s: %s", name, out)
+		}
+		want := map[string]outcome{"failed": {"error", "scripted model failure"}, "refused": {"error", `{"error":"agent \"nobody\" not found","code":"not_found"}` + "\n"}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
+	}
+}
