@@ -207,7 +207,7 @@ func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 		{"POST", "/v1/threads/t1/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
 		{"POST", "/v1/runs/" + runText + "/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
 		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
-		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
+		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, messages, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
 		{"POST", "/v1/runs", `{"x":1}`, `body has the unknown key \"x\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `body has the unknown key \"actoin\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`},

@@ -1,5 +1,6 @@
 // Package httpapi is the HTTP server of Reveille: its native routes, and behind
 // the same authentication and limits the handlers of the protocols.
+//
 // [Routes] has all of them, with what each takes and returns. Of it are made the mux, the
 // OpenAPI document at /openapi.json and the README's table; after a change there, or of a
 // type that is encoded, `go generate` writes the last two again.

@@ -29,6 +29,7 @@ type description struct {
 		Schemas   map[string]*jsonschema.Schema
 		Responses map[string]answer
 	}
+	resolved map[*jsonschema.Schema]*jsonschema.Resolved
 }
 
 type operation struct {
@@ -64,7 +65,7 @@ func readDescription(t *testing.T, h http.Handler) description {
 	if kind := rec.Header().Get("Content-Type"); rec.Code != 200 || kind != "application/json" {
 		t.Fatalf("status %d, content type %q", rec.Code, kind)
 	}
-	var d description
+	d := description{resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
 	if err := json.Unmarshal(rec.Body.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +129,13 @@ func (d description) resolve(schema *jsonschema.Schema) (*jsonschema.Resolved, e
 
 // validate holds JSON against a schema of the document.
 func (d description) validate(schema *jsonschema.Schema, text []byte) error {
-	resolved, err := d.resolve(schema)
-	if err != nil {
-		return err
+	resolved := d.resolved[schema]
+	if resolved == nil {
+		var err error
+		if resolved, err = d.resolve(schema); err != nil {
+			return err
+		}
+		d.resolved[schema] = resolved
 	}
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {

@@ -64,7 +64,7 @@ func threadRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/fork", Name: "forkThread", serve: (*api).forkThread,
 			Text:  "a new thread with the messages and the state up to that one (of a turn with calls: up to their results); the other thread stays as it is",
-			Takes: []any{ofThread{}, keyed{}}, Body: fork{}, Answers: []Answer{{Status: 201, Body: forked{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
+			Takes: []any{ofThread{}, keyed{}}, Body: fork{}, Answers: []Answer{{Status: 201, Body: forked{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/runs/active", Name: "getActiveRun", serve: (*api).activeRun,
@@ -126,7 +126,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
 			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then); of a run that is not open it becomes a run of its own, which `run_id` names",
-			Takes: []any{ofRun{}, keyed{}}, Body: submission{}, Answers: queued, Refuses: refused,
+			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeBusy, core.CodeFull}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
@@ -141,7 +141,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/retry", Name: "retryRun", serve: (*api).retryRun,
 			Text:  "the input of a run that ended as a dead letter is submitted again, once however often it is asked; 409 for any other run",
-			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeFull}),
 		},
 	}
 }

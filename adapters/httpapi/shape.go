@@ -60,8 +60,8 @@ type inputMessage struct {
 	Content inputContent `json:"content"`
 }
 
-// inputContent is a text that is not blank, or a list of blocks of text.
-type inputContent string
+// inputContent is a text, or a list of blocks of text; not all of it is blank.
+type inputContent []textBlock
 
 // textBlock is a piece of a text.
 type textBlock struct {
@@ -69,18 +69,23 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-// submitted are the keys of input that all routes take which start a run.
-type submitted struct {
+// said are the keys of input that all routes take which start a run.
+type said struct {
 	AgentID  string         `json:"agentId,omitempty" schema:"also=agent_id"` // who runs; the default agent without
 	Messages []inputMessage `json:"messages,omitempty" schema:"minItems=1"`   // what is said; required but with regenerate_from
 	Mode     mailbox.Mode   `json:"mode,omitempty"`                           // what it does on a busy thread; queue without, and interrupt of what takes something back
+	Request  Any            `json:"request,omitempty"`                        // for the run's hooks and tools, at most 16 KB
+	queueing
+}
+
+// submitted are those that may take back what the thread has, too.
+type submitted struct {
+	said
 	// Says again what the thread was told in the message of this id, or before it if
 	// that is an answer. Whatever stands behind it is taken back.
 	RegenerateFrom Name `json:"regenerate_from,omitempty" schema:"also=regenerateFrom"`
 	// The messages take the place of the one with this id, and of what stands behind it.
 	ReplaceMessage Name `json:"replace_message,omitempty" schema:"also=replaceMessage"`
-	Request        Any  `json:"request,omitempty"` // for the run's hooks and tools, at most 16 KB
-	queueing
 }
 
 // queueing says when a run comes to its turn.
@@ -107,6 +112,12 @@ type newRun struct {
 type interruption struct {
 	submitted
 	_ struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\"]},{\"maxProperties\":0}],\"dependentRequired\":{\"replace_message\":[\"messages\"]},\"properties\":{\"mode\":{\"enum\":[\"interrupt\"]}}}"`
+}
+
+// furtherInput is input for a run.
+type furtherInput struct {
+	said
+	_ struct{} `schema:"{\"required\":[\"messages\"]}"`
 }
 
 // payload is input that is no conversation's.

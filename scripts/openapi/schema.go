@@ -69,23 +69,16 @@ func (s *schemas) of(t reflect.Type) (*jsonschema.Schema, error) {
 	return jsonschema.ForType(t, nil)
 }
 
-// content is what is said: a text that is not blank, or blocks of text.
+// content is what is said: a text, or blocks of text, one of which at least is not blank.
 func (s *schemas) content(t reflect.Type) (*jsonschema.Schema, error) {
-	texts, err := s.source.of(t)
+	block, err := s.component(t.Elem())
 	if err != nil {
 		return nil, err
 	}
-	block := &jsonschema.Schema{
-		Type: "object", Required: []string{"type", "text"}, AdditionalProperties: never(),
-		Properties: map[string]*jsonschema.Schema{
-			"type": {Type: "string", Enum: []any{"text"}},
-			"text": {Type: "string", Pattern: `\S`},
-		},
-		PropertyOrder: []string{"type", "text"},
-	}
-	return &jsonschema.Schema{Description: texts.types[t.Name()], OneOf: []*jsonschema.Schema{
-		{Type: "string", Pattern: `\S`},
-		{Type: "array", MinItems: jsonschema.Ptr(1), Items: block},
+	s.components[s.made[t.Elem()]].AdditionalProperties = never()
+	said := &jsonschema.Schema{Type: "string", Pattern: `\S`}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		said, {Type: "array", Items: block, Contains: &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"text": said}}},
 	}}, nil
 }
 
@@ -269,6 +262,7 @@ func (s *schemas) body(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("%s: the tag of its blank field: %w", t, err)
 	}
 	made.OneOf, made.DependentRequired = rules.OneOf, rules.DependentRequired
+	made.Required = append(made.Required, rules.Required...)
 	for name, other := range rules.Properties {
 		made.Properties[name].Enum = other.Enum
 	}
