@@ -224,6 +224,9 @@ func (d description) judge(r *http.Request, rec *httptest.ResponseRecorder) (ope
 	if schema == nil {
 		return operation, "", fmt.Errorf("status %d has the undocumented content type %q", rec.Code, kind)
 	}
+	if kind == "text/event-stream" {
+		schema = schema.Properties["data"].ContentSchema
+	}
 	for _, text := range bodies(kind, rec.Body.Bytes()) {
 		if err := d.validate(schema, text); err != nil {
 			return operation, "", fmt.Errorf("status %d: %w: %s", rec.Code, err, text)

@@ -111,6 +111,7 @@ func TestEverythingThatIsDocumentedHappens(t *testing.T) {
 	e.absent()
 	e.deleted()
 	e.conflict()
+	e.unsupported()
 	e.takeBack()
 	e.fill()
 	e.common()
@@ -256,6 +257,7 @@ func (e *exercise) conflict() {
 	e.send(409, "POST", "/v1/threads/c2/messages", say("hi", reject), "")
 	e.send(409, "POST", "/v1/runs/"+run+"/inputs", say("hi", reject), "")
 	e.send(409, "POST", "/v1/runs", say("hi", reject, `,"threadId":"c2"`), "")
+	e.send(409, "POST", "/v1/runs/"+run+"/continue", "", "")
 	// Two decisions on one ticket, and two under one name.
 	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
 	decide := func(action, id string) string {
@@ -275,6 +277,18 @@ func (e *exercise) conflict() {
 	// A door that cannot stream.
 	e.sendTo(e.buffered, 406, "POST", "/v1/runs", say("hi"), "", "Accept", "text/event-stream")
 	e.sendTo(e.buffered, 406, "GET", "/v1/runs/"+run+"/events/stream", "", "")
+}
+
+// unsupported says something in blocks that are no text.
+func (e *exercise) unsupported() {
+	run := e.send(202, "POST", "/v1/threads/u1/messages", say("hello"), "run_id")
+	e.work()
+	const image = `{"messages":[{"role":"user","content":[{"type":"image"}]}]}`
+	for _, r := range httpapi.Routes() {
+		if slices.Contains(r.Refuses, core.CodeUnsupported) {
+			e.send(400, r.Method, pathOf(r, "u1", run, nobodys), image, "")
+		}
+	}
 }
 
 // takeBack takes back what was taken back before.

@@ -17,7 +17,7 @@ func Routes() []Route {
 // store that takes no more for now; of input besides.
 var (
 	absent  = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeThrottled}
-	refused = append(slices.Clone(absent), core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
+	refused = append(slices.Clone(absent), core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
 )
 
 // queued are the successes of a route that queues a run.
@@ -54,7 +54,7 @@ func threadRoutes() []Route {
 			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
 			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; 404 without input when there is nothing to end",
 			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
-			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeSuperseded}),
+			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
@@ -89,7 +89,7 @@ func inboxRoutes() []Route {
 		{
 			Method: "PATCH", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "patchInput", serve: (*api).patchInput,
 			Text:  "changes input that no step has read; 404 once it was read",
-			Takes: []any{ofThread{}, ofInput{}}, Body: edit{}, Answers: []Answer{{Status: 200, Body: edited{}}}, Refuses: absent,
+			Takes: []any{ofThread{}, ofInput{}}, Body: edit{}, Answers: []Answer{{Status: 200, Body: edited{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported}),
 		},
 		{
 			Method: "DELETE", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "deleteInput", serve: (*api).deleteInput,
@@ -126,7 +126,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
 			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then); of a run that is not open it becomes a run of its own, which `run_id` names",
-			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeBusy, core.CodeFull}),
+			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
@@ -136,7 +136,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
 			Text:  "a run that ended with an error goes on at its last commit, as a run of its own; 409 when it ended otherwise or the thread has gone on",
-			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeBusy}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/retry", Name: "retryRun", serve: (*api).retryRun,

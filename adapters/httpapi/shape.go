@@ -19,6 +19,9 @@ import (
 // neither "." nor "..".
 type Name string
 
+// OptionalName is a Name, or empty, which is none.
+type OptionalName string
+
 // Any is any JSON.
 type Any json.RawMessage
 
@@ -36,7 +39,7 @@ type ofInput struct {
 
 type paged struct {
 	Limit  int    `in:"query" json:"limit,omitempty" schema:"min=1,max=200"` // how many at most; 50 without
-	Cursor string `in:"query" json:"cursor,omitempty"`                       // next_cursor of the page before
+	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"`  // next_cursor of the page before
 }
 
 type ofStatus struct {
@@ -55,7 +58,7 @@ type following struct {
 
 // inputMessage is what is said to an agent.
 type inputMessage struct {
-	ID      Name         `json:"id,omitempty"`
+	ID      OptionalName `json:"id,omitempty"`
 	Role    string       `json:"role" schema:"enum=user"`
 	Content inputContent `json:"content"`
 }
@@ -104,8 +107,8 @@ type submission struct {
 // newRun is input for a thread that the body may name; without it is a new one.
 type newRun struct {
 	submitted
-	ThreadID Name     `json:"threadId,omitempty" schema:"also=thread_id"`
-	_        struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\",\"threadId\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
+	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"`
+	_        struct{}     `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\",\"threadId\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
 }
 
 // interruption is what takes the place of what is ended; an empty one ends it alone.
@@ -146,10 +149,10 @@ type decisionBody struct {
 	Action       core.DecisionAction `json:"action"`
 	Payload      Any                 `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
 	Reason       string              `json:"reason,omitempty"`                               // for the model
-	DecisionID   Name                `json:"decision_id,omitempty" schema:"also=decisionId"` // the same again does nothing; made of what the decision says without
+	DecisionID   OptionalName        `json:"decision_id,omitempty" schema:"also=decisionId"` // the same again does nothing; made of what the decision says without
 	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
 	RememberAs   core.RememberAs     `json:"remember_as,omitempty" schema:"also=rememberAs"` // what it holds for; with remember run or thread alone
-	_            struct{}            `schema:"{\"oneOf\":[{\"required\":[\"tool_call_id\"]},{\"required\":[\"suspension_id\"]}],\"dependentRequired\":{\"remember_as\":[\"remember\"]}}"`
+	_            struct{}            `schema:"{\"oneOf\":[{\"required\":[\"tool_call_id\"]},{\"required\":[\"suspension_id\"]}],\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
 }
 
 // threadCancelled is the body of a 202 for a cancel of a thread's run.

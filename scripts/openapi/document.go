@@ -39,6 +39,7 @@ type (
 	components struct {
 		Schemas         map[string]*jsonschema.Schema `json:"schemas"`
 		Responses       map[string]response           `json:"responses"`
+		Links           map[string]link               `json:"links"`
 		SecuritySchemes map[string]securityScheme     `json:"securitySchemes"`
 	}
 	securityScheme struct {
@@ -74,6 +75,12 @@ type (
 		Description string           `json:"description,omitempty"`
 		Headers     map[string]media `json:"headers,omitempty"`
 		Content     map[string]media `json:"content,omitempty"`
+		Links       map[string]link  `json:"links,omitempty"`
+	}
+	link struct {
+		Ref         string            `json:"$ref,omitempty"`
+		OperationID string            `json:"operationId,omitempty"`
+		Parameters  map[string]string `json:"parameters,omitempty"`
 	}
 	media struct {
 		Schema *jsonschema.Schema `json:"schema"`
@@ -100,13 +107,13 @@ func Document(root string, routes []httpapi.Route) ([]byte, error) {
 		OpenAPI: "3.1.0", Info: info{Title: "Reveille", Version: "1", Description: about}, Servers: []server{{URL: "/"}},
 		Security: []map[string][]string{{"bearer": {}}, {"signature": {}}, {}},
 		Paths:    map[string]map[string]*operation{},
-		Components: components{Schemas: s.components, Responses: s.responses, SecuritySchemes: map[string]securityScheme{
+		Components: components{Schemas: s.components, Responses: s.responses, Links: links(routes), SecuritySchemes: map[string]securityScheme{
 			"bearer":    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "a token of the configured issuer (REVEILLE_AUTH jwt or gateway)"},
 			"signature": {Type: "apiKey", In: "header", Name: "Authorization", Description: "AWS Signature Version 4 (REVEILLE_AUTH iam)"},
 		}},
 	}
 	for _, route := range routes {
-		made, err := s.operation(route)
+		made, err := s.operation(route, d.Components.Links)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", route.Method, route.Path, err)
 		}
@@ -125,7 +132,7 @@ func Document(root string, routes []httpapi.Route) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-func (s *schemas) operation(r httpapi.Route) (*operation, error) {
+func (s *schemas) operation(r httpapi.Route, links map[string]link) (*operation, error) {
 	summary, _, _ := strings.Cut(r.Text, ";")
 	o := &operation{OperationID: r.Name, Summary: summary, Description: r.Text, Responses: map[string]response{}}
 	if r.Open {
@@ -151,12 +158,15 @@ func (s *schemas) operation(r httpapi.Route) (*operation, error) {
 		if err := s.answer(o, a); err != nil {
 			return nil, err
 		}
+		if r.Method == http.MethodPost && a.Body != nil && !a.Stream {
+			s.link(o.Responses[strconv.Itoa(a.Status)], reflect.TypeOf(a.Body), links)
+		}
 	}
 	return o, s.refusals(o, r)
 }
 
 func (s *schemas) answer(o *operation, a httpapi.Answer) error {
-	made := response{Description: cmp.Or(a.Text, http.StatusText(a.Status))}
+	made := response{Description: cmp.Or(a.Text, http.StatusText(a.Status)), Links: map[string]link{}}
 	schema, kind := &jsonschema.Schema{Type: "object"}, jsonType
 	if a.Body != nil {
 		var err error
@@ -166,13 +176,56 @@ func (s *schemas) answer(o *operation, a httpapi.Answer) error {
 	}
 	if a.Stream {
 		kind = streamType
-		made.Description = "server-sent events: the data of each is an event, its id the event's position"
+		made.Description = "server-sent events, each of this schema: its data is the JSON of one, its id the event's position"
+		schema = &jsonschema.Schema{
+			Type: "object", Required: []string{"data"}, PropertyOrder: []string{"id", "data"},
+			Properties: map[string]*jsonschema.Schema{
+				"id":   {Type: "string"},
+				"data": {Type: "string", ContentMediaType: jsonType, ContentSchema: schema},
+			},
+		}
 	}
 	if a.Body != nil || a.Raw {
 		made.Content = map[string]media{kind: {schema}}
 	}
 	o.Responses[strconv.Itoa(a.Status)] = made
 	return nil
+}
+
+// named are the parameters of paths that responses name, and by which key.
+var named = map[string]string{"thread": "thread_id", "run": "run_id", "input": "dispatch_id"}
+
+// links lead from a response to the operations on what it names.
+func links(routes []httpapi.Route) map[string]link {
+	all := map[string]link{}
+	for _, r := range routes {
+		parameters := map[string]string{}
+		for _, part := range strings.Split(r.Path, "/") {
+			if name, is := strings.CutPrefix(part, "{"); is {
+				name = strings.TrimSuffix(name, "}")
+				if named[name] == "" {
+					parameters = nil
+					break
+				}
+				parameters[name] = "$response.body#/" + named[name]
+			}
+		}
+		if len(parameters) > 0 {
+			all[r.Name] = link{OperationID: r.Name, Parameters: parameters}
+		}
+	}
+	return all
+}
+
+// link adds to a response the links for which its body has all values, always.
+func (s *schemas) link(to response, body reflect.Type, links map[string]link) {
+	required := s.components[s.made[body]].Required
+	for name, l := range links {
+		missing := func(parameter string) bool { return !slices.Contains(required, named[parameter]) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Parameters)), missing) {
+			to.Links[name] = link{Ref: "#/components/links/" + name}
+		}
+	}
 }
 
 // Refusals are all refusals of a route.

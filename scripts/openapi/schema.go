@@ -39,6 +39,8 @@ func written(t reflect.Type) *jsonschema.Schema {
 	switch t.Name() {
 	case "Name":
 		return &jsonschema.Schema{Type: "string", Pattern: namePattern, Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
+	case "OptionalName":
+		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
 	case "Any":
 		return &jsonschema.Schema{}
 	}
@@ -261,7 +263,7 @@ func (s *schemas) body(t reflect.Type) (*jsonschema.Schema, error) {
 	if err := json.Unmarshal([]byte(blank.Tag.Get("schema")), &rules); err != nil {
 		return nil, fmt.Errorf("%s: the tag of its blank field: %w", t, err)
 	}
-	made.OneOf, made.DependentRequired = rules.OneOf, rules.DependentRequired
+	made.OneOf, made.DependentRequired, made.DependentSchemas = rules.OneOf, rules.DependentRequired, rules.DependentSchemas
 	made.Required = append(made.Required, rules.Required...)
 	for name, other := range rules.Properties {
 		made.Properties[name].Enum = other.Enum

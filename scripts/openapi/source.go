@@ -91,13 +91,13 @@ func (t *texts) addFields(of string, shape *ast.StructType) {
 	}
 }
 
-var link = regexp.MustCompile(`\[([A-Za-z.]+)\]`)
+var reference = regexp.MustCompile(`\[([A-Za-z.]+)\]`)
 
 // comment is the first comment that is there, in one line, without Go's links.
 func comment(groups ...*ast.CommentGroup) string {
 	for _, g := range groups {
 		if text := strings.Join(strings.Fields(g.Text()), " "); text != "" {
-			return link.ReplaceAllString(text, "$1")
+			return reference.ReplaceAllString(text, "$1")
 		}
 	}
 	return ""
