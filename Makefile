@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -89,6 +89,9 @@ test-clients: ## The protocols and providers against npm's clients and fakes (ne
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
 
+openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
+	scripts/openapi.sh
+
 test-aws: ## DynamoDB, SQS and EventBridge on the wire, and the built functions under a Lambda Runtime API
 	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./scripts/deployed
 
@@ -113,6 +116,7 @@ mutants: ## Change core in MUTANTS=300 places, SEED=1: 95 % must fail a test, of
 nightly: ## What takes too long for every change: fuzzing, many rounds under the race detector
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(MAKE) fuzz FUZZTIME=60s
+	$(MAKE) openapi EXAMPLES=300
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(GO) test -timeout 60m -run CrashMatrix ./core/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants

@@ -71,7 +71,7 @@ if ours; then
 	scripts/aws-down.sh
 fi
 
-python=$(scripts/aws-python.sh)
+python=$(scripts/python.sh aws)
 : >"$log" # it is read before the server has made it
 nohup "$python" -m moto.server --host 127.0.0.1 --port "$port" >"$log" 2>&1 </dev/null &
 echo $! >"$pid"

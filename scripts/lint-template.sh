@@ -3,7 +3,7 @@
 # the other does not. Leaves the plain CloudFormation in .reveille/template.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=$(scripts/aws-python.sh)
+python=$(scripts/python.sh aws)
 lint() { "$python" -c 'from cfnlint.runner import main; main()' --regions us-east-1 -- "$1"; }
 mkdir -p .reveille
 lint template.yaml

@@ -85,11 +85,9 @@ func (a *api) activeRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
-	body := struct {
-		Active *core.Run `json:"active_run"` // null: none
-	}{}
+	body := active{}
 	if ok {
-		body.Active = &got
+		body.Run = &got
 	}
 	protocol.JSON(w, http.StatusOK, body)
 	return nil

@@ -94,9 +94,13 @@ func TestInputThatIsForLater(t *testing.T) {
 		{"priority", `"priority":255`, func(s *mailbox.Submission) { p := uint8(255); s.Priority = &p }, ""},
 		{"available_at", `"available_at":1900000000000`, func(s *mailbox.Submission) { s.AvailableAt = 1_900_000_000_000 }, ""},
 		{"delay_ms", `"delay_ms":1`, func(s *mailbox.Submission) { s.Delay = time.Millisecond }, ""},
+		{"a whole number with a point", `"priority":7.0`, func(s *mailbox.Submission) { p := uint8(7); s.Priority = &p }, ""},
+		{"a whole number with an exponent", `"delay_ms":1e3`, func(s *mailbox.Submission) { s.Delay = time.Second }, ""},
+		{"more than a float says exactly", `"available_at":9007199254740993.0`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
+		{"more than there is", `"available_at":1e400`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
 		{"256", `"priority":256`, nil, "priority must be a whole number from 0 to 255"},
 		{"-1", `"priority":-1`, nil, "priority must be a whole number from 0 to 255"},
-		{"a fraction", `"priority":1.0`, nil, "priority must be a whole number from 0 to 255"},
+		{"a fraction", `"priority":1.5`, nil, "priority must be a whole number from 0 to 255"},
 		{"a text", `"priority":"1"`, nil, "priority must be a whole number from 0 to 255"},
 		{"null", `"available_at":null`, nil, "available_at must be a whole number from 0 to 9223372036854775807"},
 		{"too long", `"delay_ms":31536000001`, nil, "delay_ms must be a whole number from 0 to 31536000000"},
@@ -149,6 +153,7 @@ func TestMailboxComesInPages(t *testing.T) {
 		"state=queued":            `query has the unknown parameter \"state\", allowed are limit, cursor, status`,
 		"cursor=R":                `cursor \"R\" is not one that this route gave`,
 		"cursor=bWVzc2FnZXM6MQ":   `cursor \"bWVzc2FnZXM6MQ\" is not one that this route gave`, // of messages
+		"status=":                 `query has the parameter \"status\" without a value`,
 		"status=acked&status=all": `query has the parameter \"status\" 2 times`,
 	} {
 		f := &fake{}
@@ -207,7 +212,7 @@ func TestBadControlRequestsNeverReachTheRuntime(t *testing.T) {
 		{"POST", "/v1/threads/t1/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
 		{"POST", "/v1/runs/" + runText + "/cancel", `{"mode":"all"}`, `body has the unknown key \"mode\", none is allowed`},
 		{"POST", interruptPath, `{"agentId":"demo"}`, `messages is required`},
-		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
+		{"POST", inputsPath, `{"threadId":"t2",` + sayHi[1:], `body has the unknown key \"threadId\", allowed are agentId, mode, messages, request, priority, available_at, delay_ms`},
 		{"POST", inputsPath, `{}`, `messages is required`},
 		{"POST", "/v1/runs", `{"x":1}`, `body has the unknown key \"x\", allowed are agentId, mode, threadId, regenerate_from, replace_message, messages, request, priority, available_at, delay_ms`},
 		{"POST", "/v1/runs/" + runText + "/decision", `{"tool_call_id":"c1","actoin":"resume"}`, `body has the unknown key \"actoin\", allowed are tool_call_id, suspension_id, action, payload, reason, decision_id, remember, remember_as`},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -166,10 +167,24 @@ func (o *object) number(name string, least, most int64) (n int64, found bool, er
 	if err != nil || !found {
 		return 0, false, err
 	}
-	if n, err = strconv.ParseInt(string(raw), 10, 64); err != nil || n < least || n > most {
+	if n, err = whole64(raw); err != nil || n < least || n > most {
 		return 0, false, core.Errorf(core.CodeInvalid, "%s must be a whole number from %d to %d", o.path(name), least, most)
 	}
 	return n, true, nil
+}
+
+// whole64 reads a whole number, also as 7.0 or 7e3: JSON has one kind of number, and
+// some languages write it so.
+func whole64(raw json.RawMessage) (int64, error) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err == nil {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err == nil && (f != math.Trunc(f) || math.Abs(f) >= 1<<53) { // beyond it a float is no exact number
+		err = strconv.ErrRange
+	}
+	return int64(f), err
 }
 
 // request takes what is for the run's hooks and tools alone: any JSON, and null like

@@ -1,28 +1,9 @@
 // Package httpapi is the HTTP server of Reveille: its native routes, and behind
 // the same authentication and limits the handlers of the protocols.
 //
-//	POST /v1/threads/{id}/messages       queue input: 202 with run and dispatch
-//	GET  /v1/threads/{id}/messages       a page of the thread, ?limit=1..200&cursor=
-//	GET  /v1/threads/{id}                the thread
-//	POST /v1/threads/{id}/cancel         cancel its active run
-//	POST /v1/threads/{id}/decision       decide on a suspended call of its open run: 202
-//	POST /v1/threads/{id}/fork           a new thread, up to a message of this one: 201
-//	DELETE /v1/threads/{id}              delete it, for good: 204; its id is 410 from then on
-//	POST /v1/threads/{id}/interrupt      end what is open or queued, with or without input instead: 202
-//	GET  /v1/threads/{id}/runs/active    the open run, or null
-//	GET  /v1/threads/{id}/mailbox        a page of what is open, queued and over, ?limit=1..200&cursor=&status=
-//	POST /v1/threads/{id}/mailbox        push a payload, any JSON, as input: 201
-//	PATCH /v1/threads/{id}/mailbox/{dispatch}   change input that no step has read
-//	DELETE /v1/threads/{id}/mailbox/{dispatch}  take it back: 204
-//	POST /v1/runs                        start a run and stream its events
-//	GET  /v1/runs/{id}                   the run, with the tickets that it waits for
-//	POST /v1/runs/{id}/cancel            cancel it
-//	POST /v1/runs/{id}/decision          decide on a suspended call of it: 202
-//	POST /v1/runs/{id}/continue          go on with a run that ended with an error: 202
-//	POST /v1/runs/{id}/inputs            give it more to read: 202
-//	POST /v1/runs/{id}/retry             submit the input of a dead-lettered run again: 202
-//	GET  /v1/runs/{id}/events/stream     its events from the first, then live
-//	GET  /health, /health/live           needs no identity
+// [Routes] has all of them, with what each takes and returns. Of it are made the mux, the
+// OpenAPI document at /openapi.json and the README's table; after a change there, or of a
+// type that is encoded, `go generate` writes the last two again.
 //
 // Streams are server-sent events: each data field is the JSON of a core.Event,
 // its id field the event's position. A stream ends after run_finish, or after
@@ -111,6 +92,7 @@
 //
 // # Where to look
 //
+//   - Which routes there are: routes.go, and the shapes of what they take in shape.go.
 //   - The order of the checks that every request passes, and what becomes of an error
 //     or a panic: serve.go. Which status a code has, and which text stays inside:
 //     adapters/protocol/refuse.go.

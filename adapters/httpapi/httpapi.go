@@ -38,30 +38,7 @@ func New(o Options) http.Handler {
 		o.Authenticate = nobody
 	}
 	a := &api{Options: o, mux: http.NewServeMux()}
-	a.mux.HandleFunc("GET /health", a.health)
-	a.mux.HandleFunc("GET /health/live", a.health)
-	a.mux.HandleFunc("POST /v1/threads/{thread}/messages", a.Handle(a.postMessages))
-	a.mux.HandleFunc("GET /v1/threads/{thread}/messages", a.Handle(a.getMessages))
-	a.mux.HandleFunc("GET /v1/threads/{thread}", a.Handle(a.getThread))
-	a.mux.HandleFunc("POST /v1/threads/{thread}/cancel", a.Handle(a.cancelThread))
-	a.mux.HandleFunc("POST /v1/threads/{thread}/decision", a.Handle(a.decideThread))
-	a.mux.HandleFunc("POST /v1/threads/{thread}/fork", a.Handle(a.forkThread))
-	a.mux.HandleFunc("DELETE /v1/threads/{thread}", a.Handle(a.deleteThread))
-	a.mux.HandleFunc("POST /v1/threads/{thread}/interrupt", a.Handle(a.interruptThread))
-	a.mux.HandleFunc("GET /v1/threads/{thread}/runs/active", a.Handle(a.activeRun))
-	a.mux.HandleFunc("GET /v1/threads/{thread}/mailbox", a.Handle(a.getMailbox))
-	a.mux.HandleFunc("POST /v1/threads/{thread}/mailbox", a.Handle(a.postMailbox))
-	a.mux.HandleFunc("PATCH /v1/threads/{thread}/mailbox/{input}", a.Handle(a.patchInput))
-	a.mux.HandleFunc("DELETE /v1/threads/{thread}/mailbox/{input}", a.Handle(a.deleteInput))
-	a.mux.HandleFunc("POST /v1/runs", a.Handle(a.postRun))
-	a.mux.HandleFunc("GET /v1/runs/{run}", a.Handle(a.getRun))
-	a.mux.HandleFunc("POST /v1/runs/{run}/cancel", a.Handle(a.cancelRun))
-	a.mux.HandleFunc("POST /v1/runs/{run}/inputs", a.Handle(a.postInputs))
-	a.mux.HandleFunc("POST /v1/runs/{run}/retry", a.Handle(a.retryRun))
-	a.mux.HandleFunc("POST /v1/runs/{run}/decision", a.Handle(a.decideRun))
-	a.mux.HandleFunc("POST /v1/runs/{run}/continue", a.Handle(a.continueRun))
-	a.mux.HandleFunc("GET /v1/runs/{run}/events/stream", a.Handle(a.followRun))
-	a.mux.HandleFunc("GET /v1/approvals", a.Handle(a.getApprovals))
+	a.register(a.mux)
 	for pattern, handler := range o.Mounts { // behind serve like the routes: identity and limits hold for them
 		a.mux.Handle(pattern, handler)
 	}

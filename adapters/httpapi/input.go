@@ -40,8 +40,10 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 			return s, err
 		}
 	}
-	if s.Retake, err = o.retake(); err != nil {
-		return s, err
+	if !ofRun { // what is for a run takes nothing back
+		if s.Retake, err = o.retake(); err != nil {
+			return s, err
+		}
 	}
 	says := o.has("messages")
 	if says || s.Retake == nil {
@@ -64,7 +66,7 @@ func (a *api) submissionOf(r *http.Request, o *object, id core.Identity) (s mail
 	if !says && s.Retake == nil {
 		return s, core.Errorf(core.CodeInvalid, "messages is required")
 	}
-	if s.Retake != nil && thread == "" && !ofRun { // a new thread would have no message
+	if s.Retake != nil && thread == "" { // a new thread would have no message
 		return s, core.Errorf(core.CodeInvalid, "threadId is required: the thread that has message %s", core.Excerpt(s.Retake.Message))
 	}
 	key, err := protocol.IdempotencyKey(r)

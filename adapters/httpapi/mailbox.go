@@ -142,7 +142,7 @@ func (a *api) patchInput(w http.ResponseWriter, r *http.Request, id core.Identit
 	if err := a.Runtime.EditInput(r.Context(), id, thread, input, messages); err != nil {
 		return protocol.Hide(err, "unread input", input.String(), "of thread", thread)
 	}
-	protocol.JSON(w, http.StatusOK, map[string]string{"status": "edited", "thread_id": thread, "dispatch_id": input.String()})
+	protocol.JSON(w, http.StatusOK, edited{DispatchID: input, Status: "edited", ThreadID: thread})
 	return nil
 }
 

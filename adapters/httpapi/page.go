@@ -40,6 +40,9 @@ func filteredQuery(raw string, filters ...string) (limit int, cursor *string, va
 		if len(given) > 1 {
 			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
 		}
+		if given[0] == "" && slices.Contains(filters, name) { // it would filter nothing
+			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q without a value", name)
+		}
 	}
 	if values.Has("limit") {
 		text := values.Get("limit")

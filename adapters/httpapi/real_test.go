@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -31,14 +32,38 @@ type real struct {
 	queue   *mailboxtest.Queue
 	runtime *runtime.Runtime
 	store   *refusing
+	options httpapi.Options
 	during  func() // what the tool meanwhile does
 	user    string // who sends what says nothing of a user
 }
 
-// refusing is a store that refuses every commit with an error, if there is one.
+// refusing is a store that refuses every commit with an error, if there is one, and
+// every read with another.
 type refusing struct {
 	store.Backend
 	refuse error
+	unread error
+}
+
+func (s *refusing) Head(ctx context.Context, key core.ThreadKey) (thread.Head, error) {
+	if s.unread != nil {
+		return thread.Head{}, s.unread
+	}
+	return s.Backend.Head(ctx, key)
+}
+
+func (s *refusing) Pointer(ctx context.Context, tenant, name string) ([]byte, bool, error) {
+	if s.unread != nil {
+		return nil, false, s.unread
+	}
+	return s.Backend.Pointer(ctx, tenant, name)
+}
+
+func (s *refusing) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
+	if s.unread != nil {
+		return nil, s.unread
+	}
+	return s.Backend.Waiting(ctx, tenant, after, limit)
 }
 
 func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
@@ -81,9 +106,16 @@ func newReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	shared := protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet}
-	made.runtime, made.Handler = r, httpapi.New(httpapi.Options{
+	made.runtime, made.options = r, httpapi.Options{
 		Options: shared,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
+			switch refused := r.Header.Get("Refuse"); refused {
+			case "":
+			case "panic":
+				panic("the issuer's keys")
+			default:
+				return core.Identity{}, core.Errorf(core.Code(refused), "no")
+			}
 			id := core.Identity{Tenant: "secret-tenant", User: made.user}
 			if values := r.Header.Values("User"); len(values) > 0 {
 				id.User = values[0]
@@ -94,7 +126,8 @@ func newReal(t *testing.T) *real {
 			return id, nil
 		},
 		Mounts: map[string]http.Handler{"/v1/ai-sdk/": aisdk.New(shared)},
-	})
+	}
+	made.Handler = httpapi.New(made.options)
 	return made
 }
 

@@ -56,7 +56,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	if err := a.Runtime.CancelRun(r.Context(), id, runID); err != nil {
 		return protocol.Hide(err, "active run", runID.String())
 	}
-	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "run_id": runID.String()})
+	protocol.JSON(w, http.StatusAccepted, runCancelled{RunID: runID, Status: "cancel_requested"})
 	return nil
 }
 

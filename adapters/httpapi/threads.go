@@ -115,6 +115,6 @@ func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Ident
 	if _, err := a.Runtime.CancelThread(r.Context(), id, thread); err != nil {
 		return protocol.Hide(err, "active run of thread", thread)
 	}
-	protocol.JSON(w, http.StatusAccepted, map[string]string{"status": "cancel_requested", "thread_id": thread})
+	protocol.JSON(w, http.StatusAccepted, threadCancelled{Status: "cancel_requested", ThreadID: thread})
 	return nil
 }

@@ -295,6 +295,7 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	m.announceChanges()
 	m.announceState()
 	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
+	m.stepOver(m.record.AgentID)
 	if result.Outcome == thread.Done {
 		m.events.finish(&m.record.Run)
 		m.report(ctx, m.record.Run)

@@ -8,10 +8,13 @@ import (
 	"github.com/reveille-run/reveille/core"
 )
 
-// report logs how a run ended, or that it begins to wait: the one line by which
-// somebody who watches the log knows what ran. It comes after the write that makes
+// report tells how a run ended, or that it begins to wait: the observer, and in the
+// log the one line by which somebody who watches it knows what ran. It comes after the write that makes
 // it so, in the process that made it; a crash in between loses it.
 func (p *step) report(ctx context.Context, r core.Run) {
+	if p.observer != nil {
+		p.observer.Ended(r)
+	}
 	if !p.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}

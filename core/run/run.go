@@ -68,6 +68,7 @@ type Options struct {
 	Records   thread.Records // the schemas that the program reads and writes
 	Stops     []stop.Policy  // of every run, asked behind those of its agent
 	Logger    *slog.Logger   // nil: slog.Default
+	Observer  Observer       // nil: nobody counts
 	Lease     time.Duration  // renewed past two thirds; 0: 30 s
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
@@ -93,6 +94,7 @@ type Stepper struct {
 	records   thread.Records
 	stops     []stop.Policy
 	log       *slog.Logger
+	observer  Observer
 	lease     time.Duration
 	poll      time.Duration
 	window    Window
@@ -116,7 +118,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -180,6 +182,7 @@ type Stepped struct {
 // the lease decides who goes on, anything else that the store did not take it.
 func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {
 	m := s.newMachine(w, sink)
+	m.began()
 	stepped, err := m.run(ctx)
 	if err != nil {
 		return stepped, fmt.Errorf("run %s of thread %s: %w", w.Head.Run.ID, w.Key, err)

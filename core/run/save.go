@@ -17,6 +17,9 @@ import (
 func (d *draft) save(ctx context.Context, r *round, change func() thread.Change, build builds) (thread.Result, error) {
 	was := d.head
 	result, err := d.commit(ctx, change, build)
+	if err == nil {
+		d.logged(was, d.head)
+	}
 	if err == nil && r != nil {
 		r.callEffects(ctx, was, d.head)
 	}

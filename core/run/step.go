@@ -35,9 +35,10 @@ type step struct {
 	whole  bool          // see Work.Whole
 	last   time.Time     // until when there is time to hand back the work; zero: no end
 	events emitter
-	hold   hold // shared with the watch; it has the fence of the claim
-	news   news // what reaches a round from beside the step's goroutine
-	moved  bool // the step made a commit: it is progress, however the step goes on
+	hold   hold      // shared with the watch; it has the fence of the claim
+	news   news      // what reaches a round from beside the step's goroutine
+	moved  bool      // the step made a commit: it is progress, however the step goes on
+	taken  time.Time // since when this process is at the step; zero: nobody is told
 
 	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which
 	// have clocks of their own: when the step began, then when its last word was said,

@@ -210,6 +210,8 @@ type options struct {
 	window  int
 	cache   int
 	logger  *slog.Logger
+
+	observer run.Observer
 }
 
 // resolver is a registry, or what stands for one.
@@ -305,7 +307,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
-		Logger: o.logger, Window: window.Newest(o.window), CacheSize: o.cache,
+		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -412,20 +414,24 @@ func (w *world) log(tb testing.TB, key core.ThreadKey) []string {
 		tb.Fatal(err)
 	}
 	var lines []string
-	for _, e := range entries {
-		line := "state"
-		if e.Failed != nil {
-			line = "failed: " + e.Failed.Kind
-		}
-		if m := e.Message; m != nil {
-			line = string(m.Role) + ": " + m.Text()
-			for _, c := range m.ToolCalls {
-				line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
-			}
-		}
-		lines = append(lines, line)
+	for i := range entries {
+		lines = append(lines, logLine(&entries[i]))
 	}
 	return lines
+}
+
+func logLine(e *thread.Entry) string {
+	line := "state"
+	if e.Failed != nil {
+		line = "failed: " + e.Failed.Kind
+	}
+	if m := e.Message; m != nil {
+		line = string(m.Role) + ": " + m.Text()
+		for _, c := range m.ToolCalls {
+			line += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+		}
+	}
+	return line
 }
 
 // end is how a finished run ended, as JSON, and its response.

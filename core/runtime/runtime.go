@@ -30,6 +30,9 @@ type Config struct {
 	Registry *agent.Registry
 	Stops    []stop.Policy // of every run, asked behind those of its agent
 	Logger   *slog.Logger  // nil: slog.Default
+	// Observer is told what the steps of this process come to, for metrics; nil:
+	// nobody is.
+	Observer run.Observer
 
 	// Publisher is told what happens to runs, by the processes that work on wake-ups.
 	// Announce is for the others: their writes leave announcements for it. nil and
@@ -128,7 +131,7 @@ func Build(c Config) (*Runtime, error) {
 	}
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
-		Logger: c.Logger, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
+		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
 		Children: children{r},
 	})

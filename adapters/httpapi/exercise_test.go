@@ -1,0 +1,454 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// exercise drives the routes of a real runtime, holds every response against the
+// document, and notes which of what is documented has happened.
+type exercise struct {
+	*real
+	d        description
+	buffered http.Handler // the same runtime, behind a door that cannot stream
+	happened map[string]bool
+}
+
+// say is a body that starts a run.
+func say(text string, more ...string) string {
+	return `{"messages":[{"role":"user","content":"` + text + `"}]` + strings.Join(more, "") + `}`
+}
+
+// bodies that a route takes, by its name, where it needs one.
+var wellFormed = map[string]string{
+	"postMessages": say("hi"), "postRun": say("hi"), "postInputs": say("hi"), "postMailbox": `{"payload":1}`,
+	"decideThread": `{"tool_call_id":"c1","action":"resume"}`, "decideRun": `{"tool_call_id":"c1","action":"resume"}`,
+	"forkThread": `{"at":"m1"}`, "patchInput": `{"messages":[{"role":"user","content":"hi"}]}`,
+}
+
+// send sends a request and returns the JSON field of the response that is named; "" is
+// the whole body.
+func (e *exercise) send(want int, method, path, body, field string, header ...string) string {
+	e.t.Helper()
+	return e.sendTo(e.real, want, method, path, body, field, header...)
+}
+
+func (e *exercise) sendTo(h http.Handler, want int, method, path, body, field string, header ...string) string {
+	e.t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := e.judge(h, r)
+	if rec.Code != want {
+		e.t.Errorf("%s %s %s: status %d, want %d: %s", method, path, core.Excerpt(body), rec.Code, want, rec.Body)
+	}
+	if field == "" {
+		return rec.Body.String()
+	}
+	m := regexp.MustCompile(`"` + field + `":"([^"]*)"`).FindStringSubmatch(rec.Body.String())
+	if m == nil {
+		e.t.Fatalf("%s %s: %s has no %s", method, path, rec.Body, field)
+	}
+	return m[1]
+}
+
+func (e *exercise) judge(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	e.t.Helper()
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	operation, code, err := e.d.judge(r, rec)
+	if err != nil {
+		e.t.Errorf("%s %s: %v", r.Method, r.URL, err)
+	}
+	e.happened[strings.TrimSpace(fmt.Sprint(operation, " ", rec.Code, " ", code))] = true
+	return rec
+}
+
+// documented is all that must happen.
+func (d description) documented() (all []string) {
+	for operation, o := range d.operations() {
+		for status, a := range d.answers(o) {
+			codes := a.codes()
+			if codes == nil {
+				codes = []string{""}
+			}
+			for _, code := range codes {
+				all = append(all, strings.TrimSpace(fmt.Sprint(operation, " ", status, " ", code)))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestEverythingThatIsDocumentedHappens(t *testing.T) {
+	r := newReal(t)
+	e := &exercise{real: r, d: readDescription(t, r), happened: map[string]bool{}}
+	options := r.options
+	options.Buffered = true
+	e.buffered = httpapi.New(options)
+	e.succeed()
+	e.absent()
+	e.deleted()
+	e.conflict()
+	e.unsupported()
+	e.takeBack()
+	e.fill()
+	e.common()
+	all := e.d.documented()
+	for _, what := range all {
+		if !e.happened[what] {
+			t.Errorf("documented, and never seen: %s", what)
+		}
+		delete(e.happened, what)
+	}
+	for what := range e.happened {
+		t.Errorf("seen, and not documented: %s", what)
+	}
+	t.Logf("%d documented answers of %d operations", len(all), len(e.d.operations()))
+}
+
+// succeed has each route do what it is for.
+func (e *exercise) succeed() {
+	// A run that waits, is decided, and ends.
+	run := e.send(202, "POST", "/v1/threads/s1/messages", say("call: confirm {}"), "run_id")
+	e.work()
+	e.send(200, "GET", "/v1/threads/s1/runs/active", "", "run_id")
+	e.send(200, "GET", "/v1/approvals", "", "")
+	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
+	decide := `{"tool_call_id":"` + call + `","action":"resume","payload":{"approved":true},"decision_id":"d1"}`
+	e.send(202, "POST", "/v1/runs/"+run+"/decision", decide, "")
+	e.send(202, "POST", "/v1/threads/s1/decision", decide, "")
+	e.work()
+	events := e.send(200, "GET", "/v1/runs/"+run+"/events/stream", "", "")
+	ids := regexp.MustCompile(`(?m)^id: (\S+)`).FindAllStringSubmatch(events, -1)
+	e.send(204, "GET", "/v1/runs/"+run+"/events/stream", "", "", "Last-Event-ID", ids[len(ids)-1][1])
+	e.send(200, "GET", "/v1/threads/s1", "", "")
+	e.send(200, "GET", "/v1/threads/s1/runs/active", "", "")
+	message := e.send(200, "GET", "/v1/threads/s1/messages", "", "id")
+	e.send(200, "GET", "/v1/threads/s1/messages?limit=1", "", "next_cursor")
+	e.send(201, "POST", "/v1/threads/s1/fork", `{"at":"`+message+`"}`, "")
+	e.send(200, "POST", "/v1/runs", say("hello"), "")
+	e.send(200, "POST", "/v1/runs", say("hello", `,"threadId":"s2"`), "run_id")
+	e.sendTo(e.buffered, 202, "POST", "/v1/runs", say("hello"), "stream_url")
+	// Input that is queued, changed and taken back.
+	e.send(202, "POST", "/v1/threads/s2/messages", say("call: confirm {}"), "")
+	e.work()
+	input := e.send(201, "POST", "/v1/threads/s2/mailbox", `{"payload":{"text":"hi","n":1},"delay_ms":60000}`, "dispatch_id")
+	e.send(200, "GET", "/v1/threads/s2/mailbox?limit=2", "", "")
+	e.send(200, "PATCH", "/v1/threads/s2/mailbox/"+input, say("better"), "")
+	e.send(204, "DELETE", "/v1/threads/s2/mailbox/"+input, "", "")
+	waiting := e.send(200, "GET", "/v1/threads/s2/runs/active", "", "run_id")
+	e.send(202, "POST", "/v1/runs/"+waiting+"/inputs", say("go on"), "")
+	e.work()
+	// What ends runs, and what takes them up.
+	e.send(202, "POST", "/v1/threads/s3/messages", say("call: confirm {}"), "")
+	e.work()
+	e.send(202, "POST", "/v1/threads/s3/interrupt", "", "")
+	e.send(202, "POST", "/v1/threads/s3/interrupt", say("call: confirm {}"), "")
+	e.work()
+	e.send(202, "POST", "/v1/threads/s3/cancel", "", "")
+	e.work()
+	cancelled := e.send(202, "POST", "/v1/threads/s3/messages", say("never"), "run_id")
+	e.send(202, "POST", "/v1/runs/"+cancelled+"/cancel", "", "")
+	e.work()
+	failed := e.send(202, "POST", "/v1/threads/s4/messages", say("fail"), "run_id")
+	e.work()
+	e.send(202, "POST", "/v1/runs/"+failed+"/continue", "", "")
+	e.work()
+	dead := e.send(202, "POST", "/v1/threads/t1/messages", say("hello"), "run_id")
+	e.dies()
+	e.work()
+	e.send(202, "POST", "/v1/runs/"+dead+"/retry", "", "")
+	e.work()
+	e.send(204, "DELETE", "/v1/threads/s4", "", "")
+	e.send(200, "GET", "/openapi.json", "", "")
+	for _, path := range []string{"/health", "/health/live"} {
+		e.send(200, "GET", path, "", "")
+		options := e.options
+		options.Healthy = func() error { return errors.New("16 tools do not end") }
+		e.sendTo(httpapi.New(options), 503, "GET", path, "", "")
+	}
+}
+
+// pathOf fills the path of a route.
+func pathOf(r httpapi.Route, thread, run, input string) string {
+	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input).Replace(r.Path)
+}
+
+const nobodys = "00000000-0000-4000-8000-000000000000"
+
+// absent asks for what does not exist.
+func (e *exercise) absent() {
+	e.send(202, "POST", "/v1/threads/a1/messages", say("hello"), "")
+	e.work()
+	const agent = `,"agentId":"nobody"`
+	for _, r := range httpapi.Routes() {
+		switch r.Name {
+		case "postMessages", "postRun":
+			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
+		case "postMailbox":
+			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), `{"payload":1`+agent+`}`, "")
+		default:
+			if slices.Contains(r.Refuses, core.CodeNotFound) {
+				e.send(404, r.Method, pathOf(r, "nowhere", nobodys, nobodys), wellFormed[r.Name], "")
+			}
+		}
+	}
+}
+
+// deleted asks for what is gone for good.
+func (e *exercise) deleted() {
+	run := e.send(202, "POST", "/v1/threads/g1/messages", say("hello"), "run_id")
+	e.work()
+	e.send(204, "DELETE", "/v1/threads/g1", "", "")
+	for _, r := range httpapi.Routes() {
+		body := wellFormed[r.Name]
+		if r.Name == "postRun" {
+			body = say("hi", `,"threadId":"g1"`)
+		}
+		if slices.Contains(r.Refuses, core.CodeDeleted) {
+			e.send(410, r.Method, pathOf(r, "g1", run, nobodys), body, "")
+		}
+	}
+}
+
+// conflict asks for what something else stands against.
+func (e *exercise) conflict() {
+	// One key, two contents.
+	key := []string{"Idempotency-Key", "k1"}
+	run := e.send(202, "POST", "/v1/threads/c1/messages", say("call: confirm {}"), "run_id")
+	e.work()
+	for _, path := range []string{"/v1/threads/c1/messages", "/v1/runs/" + run + "/inputs", "/v1/threads/c1/interrupt"} {
+		key[1] += "x"
+		e.send(202, "POST", path, say("call: confirm {}"), "", key...)
+		e.send(409, "POST", path, say("other"), "", key...)
+		e.work()
+	}
+	e.send(201, "POST", "/v1/threads/c1/mailbox", `{"payload":1}`, "", "Idempotency-Key", "k2")
+	e.send(409, "POST", "/v1/threads/c1/mailbox", `{"payload":2}`, "", "Idempotency-Key", "k2")
+	e.send(200, "POST", "/v1/runs", say("hello"), "", "Idempotency-Key", "k3")
+	e.send(409, "POST", "/v1/runs", say("other"), "", "Idempotency-Key", "k3")
+	e.work()
+	// A thread that is busy.
+	run = e.send(202, "POST", "/v1/threads/c2/messages", say("call: confirm {}"), "run_id")
+	e.work()
+	const reject = `,"mode":"reject"`
+	e.send(409, "POST", "/v1/threads/c2/messages", say("hi", reject), "")
+	e.send(409, "POST", "/v1/runs/"+run+"/inputs", say("hi", reject), "")
+	e.send(409, "POST", "/v1/runs", say("hi", reject, `,"threadId":"c2"`), "")
+	e.send(409, "POST", "/v1/runs/"+run+"/continue", "", "")
+	// Two decisions on one ticket, and two under one name.
+	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
+	decide := func(action, id string) string {
+		return `{"tool_call_id":"` + call + `","action":"` + action + `","decision_id":"` + id + `"}`
+	}
+	e.send(202, "POST", "/v1/runs/"+run+"/decision", decide("resume", "d1"), "")
+	for _, path := range []string{"/v1/runs/" + run + "/decision", "/v1/threads/c2/decision"} {
+		e.send(409, "POST", path, decide("cancel", "d1"), "")
+		e.send(409, "POST", path, decide("cancel", "d2"), "")
+	}
+	e.work()
+	// A name that is taken, a run that ended well.
+	message := e.send(200, "GET", "/v1/threads/c2/messages", "", "id")
+	e.send(409, "POST", "/v1/threads/c2/fork", `{"at":"`+message+`","threadId":"c1"}`, "")
+	e.send(409, "POST", "/v1/runs/"+run+"/continue", "", "")
+	e.send(409, "POST", "/v1/runs/"+run+"/retry", "", "")
+	// A door that cannot stream.
+	e.sendTo(e.buffered, 406, "POST", "/v1/runs", say("hi"), "", "Accept", "text/event-stream")
+	e.sendTo(e.buffered, 406, "GET", "/v1/runs/"+run+"/events/stream", "", "")
+}
+
+// unsupported says something in blocks that are no text.
+func (e *exercise) unsupported() {
+	run := e.send(202, "POST", "/v1/threads/u1/messages", say("hello"), "run_id")
+	e.work()
+	const image = `{"messages":[{"role":"user","content":[{"type":"image"}]}]}`
+	for _, r := range httpapi.Routes() {
+		if slices.Contains(r.Refuses, core.CodeUnsupported) {
+			e.send(400, r.Method, pathOf(r, "u1", run, nobodys), image, "")
+		}
+	}
+}
+
+// takeBack takes back what was taken back before.
+func (e *exercise) takeBack() {
+	e.send(202, "POST", "/v1/threads/b1/messages", say("hello"), "")
+	e.work()
+	message := e.send(200, "GET", "/v1/threads/b1/messages", "", "id")
+	e.send(202, "POST", "/v1/threads/b1/messages", `{"replace_message":"`+message+`","messages":[{"role":"user","content":"other"}]}`, "")
+	e.work()
+	again := `{"regenerate_from":"` + message + `","threadId":"b1"}`
+	ofPath := `{"regenerate_from":"` + message + `"}`
+	e.send(409, "POST", "/v1/threads/b1/messages", ofPath, "")
+	e.send(409, "POST", "/v1/threads/b1/interrupt", ofPath, "")
+	e.send(409, "POST", "/v1/runs", again, "")
+	e.send(409, "POST", "/v1/threads/b1/fork", `{"at":"`+message+`"}`, "")
+}
+
+// fill queues as much as a thread takes, and more.
+func (e *exercise) fill() {
+	dead := e.send(202, "POST", "/v1/threads/t1/messages", say("hello"), "run_id")
+	e.dies()
+	e.work()
+	const later = `,"delay_ms":60000`
+	for range 8 {
+		e.send(202, "POST", "/v1/threads/t1/messages", say("hi", later), "")
+	}
+	e.send(429, "POST", "/v1/threads/t1/messages", say("hi", later), "")
+	e.send(429, "POST", "/v1/threads/t1/mailbox", `{"payload":1`+later+`}`, "")
+	e.send(429, "POST", "/v1/runs/"+dead+"/inputs", say("hi", later), "")
+	e.send(429, "POST", "/v1/runs", say("hi", later, `,"threadId":"t1"`), "")
+	e.send(429, "POST", "/v1/runs/"+dead+"/retry", "", "")
+}
+
+// slow is a body that does not arrive in time.
+type slow struct{}
+
+func (slow) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// common has each route refuse for what every route refuses for.
+func (e *exercise) common() {
+	run := e.send(202, "POST", "/v1/threads/o1/messages", say("hello"), "run_id")
+	e.work()
+	for _, r := range httpapi.Routes() {
+		if r.Open {
+			continue
+		}
+		path, body := pathOf(r, "o1", run, nobodys), wellFormed[r.Name]
+		if r.Name == "postRun" {
+			body = say("hi", `,"threadId":"o1"`)
+		}
+		stored := slices.Contains(r.Refuses, core.CodeThrottled)
+		for status, header := range map[int]string{401: "unauthorized", 403: "denied", 500: "panic", 503: "unavailable"} {
+			if status < 500 || !stored { // the store's come below
+				e.send(status, r.Method, path, body, "", "Refuse", header)
+			}
+		}
+		e.send(400, r.Method, path, "\xff", "")
+		e.send(413, r.Method, path, `"`+strings.Repeat("x", 1<<20)+`"`, "")
+		e.send(415, r.Method, path, "x=1", "", "Content-Type", "application/x-www-form-urlencoded")
+		late := httptest.NewRequest(r.Method, path, slow{})
+		if rec := e.judge(e.real, late); rec.Code != 408 {
+			e.t.Errorf("%s: status %d of a body that does not arrive", r.Name, rec.Code)
+		}
+		if !stored {
+			continue
+		}
+		for _, failing := range []error{errors.New("the disk is gone"), store.ErrThrottled, context.DeadlineExceeded} {
+			e.store.unread = failing
+			e.send(map[bool]int{true: 500, false: 503}[failing.Error() == "the disk is gone"], r.Method, path, body, "")
+			e.store.unread = nil
+		}
+	}
+}
+
+// A number beyond a bound of the document, a value that no enum has, a key that no schema
+// has: each is refused, so that the document and the decoders are of one mind.
+func TestWhatTheDocumentForbidsIsRefused(t *testing.T) {
+	r := newReal(t)
+	d := readDescription(t, r)
+	run := r.waits("call: confirm {}").ID.String()
+	refused := func(route httpapi.Route, query, body, what string, header ...string) string {
+		rec := do(r, route.Method, pathOf(route, "t1", run, nobodys)+query, body, header...)
+		if rec.Code != 400 || !strings.Contains(rec.Body.String(), `"code":"invalid"`) {
+			t.Errorf("%s: %s: status %d, %s", route.Name, what, rec.Code, rec.Body)
+		}
+		return rec.Body.String()
+	}
+	for _, route := range httpapi.Routes() {
+		o := d.operations()[route.Method+" "+route.Path]
+		for _, p := range o.Parameters {
+			for _, bad := range forbidden(p.Schema) {
+				switch text := url.QueryEscape(strings.Trim(bad, `"`)); p.In {
+				case "query":
+					refused(route, "?"+p.Name+"="+text, wellFormed[route.Name], p.Name+" "+bad)
+				case "header":
+					refused(route, "", wellFormed[route.Name], p.Name+" "+bad, p.Name, text)
+				} // of a path: 404 or 400, by route
+			}
+		}
+		if o.RequestBody == nil {
+			continue
+		}
+		schema := o.RequestBody.Content["application/json"].Schema
+		body := d.Components.Schemas[strings.TrimPrefix(schema.Ref, schemaRefs)]
+		answer := refused(route, "", with(t, wellFormed[route.Name], "zz", "1"), "an unknown key")
+		if !sameKeys(answer, body.Properties) {
+			t.Errorf("%s: %s, documented are %v", route.Name, answer, slices.Sorted(maps.Keys(body.Properties)))
+		}
+		for name, property := range body.Properties {
+			bads := forbidden(property)
+			if property.Type == "string" {
+				bads = append(bads, "7")
+			}
+			for _, bad := range bads {
+				refused(route, "", with(t, wellFormed[route.Name], name, bad), name+" "+bad)
+			}
+		}
+	}
+}
+
+// with is a body with another value under a key.
+func with(t *testing.T, body, key, value string) string {
+	t.Helper()
+	members := map[string]json.RawMessage{}
+	if body != "" {
+		if err := json.Unmarshal([]byte(body), &members); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members[key] = json.RawMessage(value)
+	if key == "regenerate_from" {
+		delete(members, "messages")
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// sameKeys compares the keys that a refusal allows with those of a schema.
+func sameKeys(refusal string, documented map[string]*jsonschema.Schema) bool {
+	_, allowed, _ := strings.Cut(refusal, "allowed are ")
+	allowed, _, _ = strings.Cut(allowed, `"`)
+	return slices.Equal(slices.Sorted(slices.Values(strings.Split(allowed, ", "))), slices.Sorted(maps.Keys(documented)))
+}
+
+// forbidden are JSON values that a schema forbids.
+func forbidden(s *jsonschema.Schema) (all []string) {
+	if s.Maximum != nil {
+		all = append(all, strconv.FormatFloat(*s.Maximum+1, 'f', 0, 64))
+	}
+	if s.Minimum != nil {
+		all = append(all, strconv.FormatFloat(*s.Minimum-1, 'f', 0, 64), "1.5", `"one"`)
+	}
+	if len(s.Enum) > 0 {
+		all = append(all, `"zz"`)
+	}
+	if s.Pattern != "" {
+		all = append(all, `"a#b"`, `".."`, `"`+strings.Repeat("a", 129)+`"`)
+	}
+	return all
+}

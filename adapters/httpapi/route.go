@@ -1,0 +1,91 @@
+package httpapi
+
+import (
+	_ "embed"
+	"net/http"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+//go:generate go run ../../scripts/openapi
+
+// document is the OpenAPI document of [Routes]. It is made beforehand, so that a start
+// costs nothing for it.
+//
+//go:embed openapi.json
+var document []byte
+
+// Route is one route of the native API: what the server does with a request, and what
+// the OpenAPI document and the README's table say of it. The zero values of types stand
+// for their shapes: the keys that a decoder takes, or those that an encoder writes.
+type Route struct {
+	Method, Path string // Path with {thread}, {run} and so on, as http.ServeMux has it
+	Name         string // of the operation, unique
+	Text         string // CommonMark: what it does, one sentence or more, the first without end
+	Open         bool   // it needs no identity
+	// Takes are structs of parameters: a field's tag "in" says where it stands (path,
+	// query or header), its tag "json" how it is called.
+	Takes []any
+	Body  any  // nil: none, or {}
+	Empty bool // Body may be missing
+	// Answers are its successes.
+	Answers []Answer
+	// Refuses are the codes of its own refusals. Those that every route has are not
+	// among them: [Common].
+	Refuses []core.Code
+
+	serve func(*api, http.ResponseWriter, *http.Request, core.Identity) error
+	plain func(*api, http.ResponseWriter, *http.Request) // instead of serve, of an open route
+}
+
+// Answer is a response that is no refusal.
+type Answer struct {
+	Status int
+	Text   string // when, if not always
+	Body   any    // JSON; nil: none
+	Stream bool   // server-sent events instead, whose data fields are Body
+	Raw    bool   // JSON of no type of ours
+}
+
+// Refusal is the status and the code of a refusal.
+type Refusal struct {
+	Status int
+	Code   core.Code
+}
+
+// Common are the refusals that every route has which asks who sends a request: those of
+// whoever says so, of the limits of bodies, and of what is out of order.
+func Common() []Refusal {
+	return []Refusal{
+		{http.StatusBadRequest, core.CodeInvalid},
+		{http.StatusUnauthorized, core.CodeUnauthorized},
+		{http.StatusForbidden, core.CodeDenied},
+		{http.StatusRequestTimeout, core.CodeInvalid},
+		{http.StatusRequestEntityTooLarge, core.CodeTooLarge},
+		{http.StatusUnsupportedMediaType, core.CodeUnsupported},
+		{http.StatusInternalServerError, core.CodeInternal},
+		{http.StatusServiceUnavailable, core.CodeUnavailable},
+	}
+}
+
+// openapi is the document. Who asks is known: routes are no secret, but a stranger
+// learns nothing here.
+func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(document) // a client that is gone needs nothing
+	return nil
+}
+
+// register makes the mux serve the routes.
+func (a *api) register(mux *http.ServeMux) {
+	for _, r := range Routes() {
+		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
+		if r.plain == nil {
+			handler = a.Handle(func(w http.ResponseWriter, request *http.Request, id core.Identity) error {
+				return r.serve(a, w, request, id)
+			})
+		}
+		mux.HandleFunc(r.Method+" "+r.Path, handler)
+	}
+}

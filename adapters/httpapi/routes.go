@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+)
+
+// Routes are all routes of the native API, the only place where they are named.
+func Routes() []Route {
+	return slices.Concat(threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
+}
+
+// Codes that many routes refuse with: what is absent or another's, what was deleted, a
+// store that takes no more for now; of input besides.
+var (
+	absent  = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeThrottled}
+	refused = append(slices.Clone(absent), core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
+)
+
+// queued are the successes of a route that queues a run.
+var queued = []Answer{{Status: http.StatusAccepted, Body: protocol.Accepted{}}}
+
+func threadRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/threads/{thread}", Name: "getThread", serve: (*api).getThread,
+			Text:  "the thread",
+			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+		},
+		{
+			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
+			Text:  "deletes it for good: its id and those of its runs are 410, whoever works on it stops; what it had is erased by the sweep, at once and again 20 minutes later, for what a paused worker may still write",
+			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 204}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/messages", Name: "getMessages", serve: (*api).getMessages,
+			Text:  "its messages; a page ends at its limit or at 3 MB, the last one with results of an open tool round and with input that no step has read (`\"pending\":true`)",
+			Takes: []any{ofThread{}, paged{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,
+			Text:  "queues input; mode `queue`, `interrupt`, `steer`, `reject`; `request` is any JSON up to 16 KB for the run's hooks and tools; of what is queued, priority 0 opens first, 255 last (128 without), and nothing before its `available_at` (unix milliseconds) or delay, at most a year ahead",
+			Takes: []any{ofThread{}, keyed{}}, Body: submission{}, Answers: queued, Refuses: refused,
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/cancel", Name: "cancelThread", serve: (*api).cancelThread,
+			Text:  "cancels its open run, or the first that is queued; 404 when nothing is",
+			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 202, Body: threadCancelled{}}}, Refuses: absent,
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
+			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; 404 without input when there is nothing to end",
+			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
+			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
+			Text:  "decides on a call of its open run that waits, also for the same decision again (`\"duplicate\":true`); 409 for another one, 400 for a payload that the ticket does not take",
+			Takes: []any{ofThread{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided}),
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/fork", Name: "forkThread", serve: (*api).forkThread,
+			Text:  "a new thread with the messages and the state up to that one (of a turn with calls: up to their results); the other thread stays as it is",
+			Takes: []any{ofThread{}, keyed{}}, Body: fork{}, Answers: []Answer{{Status: 201, Body: forked{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeSuperseded}),
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/runs/active", Name: "getActiveRun", serve: (*api).activeRun,
+			Text:  "the open run with its tickets, or null",
+			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: active{}}}, Refuses: absent,
+		},
+	}
+}
+
+func inboxRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/mailbox", Name: "getMailbox", serve: (*api).getMailbox,
+			Text:  "what is open and queued, then what is over: runs and inputs with the state of their delivery, priority, attempts and, until a step has read them, messages",
+			Takes: []any{ofThread{}, paged{}, ofStatus{}}, Answers: []Answer{{Status: 200, Body: listing{}}}, Refuses: absent,
+		},
+		{
+			Method: "POST", Path: "/v1/threads/{thread}/mailbox", Name: "postMailbox", serve: (*api).postMailbox,
+			Text:  "queues any JSON as input, for programs; of an object its `text`, if it has one",
+			Takes: []any{ofThread{}, keyed{}}, Body: payload{}, Answers: []Answer{{Status: 201, Body: pushed{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeFull}),
+		},
+		{
+			Method: "PATCH", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "patchInput", serve: (*api).patchInput,
+			Text:  "changes input that no step has read; 404 once it was read",
+			Takes: []any{ofThread{}, ofInput{}}, Body: edit{}, Answers: []Answer{{Status: 200, Body: edited{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported}),
+		},
+		{
+			Method: "DELETE", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "deleteInput", serve: (*api).deleteInput,
+			Text:  "takes back input that no step has read; a queued run that is taken back is cancelled",
+			Takes: []any{ofThread{}, ofInput{}}, Answers: []Answer{{Status: 204}}, Refuses: absent,
+		},
+	}
+}
+
+func runRoutes() []Route {
+	return []Route{
+		{
+			Method: "POST", Path: "/v1/runs", Name: "postRun", serve: (*api).postRun,
+			Text:  "starts a run, as for messages, and streams its events; behind a door that cannot stream it queues the run",
+			Takes: []any{keyed{}}, Body: newRun{}, Refuses: slices.Concat(refused, []core.Code{core.CodeNotAcceptable}),
+			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 202, Text: "behind a door that cannot stream", Body: protocol.Accepted{}}},
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}", Name: "getRun", serve: (*api).getRun,
+			Text:  "the run, with the tickets of calls that wait",
+			Takes: []any{ofRun{}}, Answers: []Answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}/events/stream", Name: "followRun", serve: (*api).followRun,
+			Text:  "its events, from the first or after `Last-Event-ID`, until it is done or waits (behind Lambda it ends with `run_yield` after 60 s that it only followed: connect again)",
+			Takes: []any{ofRun{}, following{}}, Refuses: slices.Concat(absent, []core.Code{core.CodeNotAcceptable}),
+			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 204, Text: "there is nothing after it"}},
+		},
+		{
+			Method: "POST", Path: "/v1/runs/{run}/cancel", Name: "cancelRun", serve: (*api).cancelRun,
+			Text:  "cancels it; 404 when it is over",
+			Takes: []any{ofRun{}}, Answers: []Answer{{Status: 202, Body: runCancelled{}}}, Refuses: absent,
+		},
+		{
+			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
+			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then); of a run that is not open it becomes a run of its own, which `run_id` names",
+			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
+		},
+		{
+			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
+			Text:  "decides on a call of it that waits, as for the thread",
+			Takes: []any{ofRun{}}, Body: decisionBody{}, Answers: []Answer{{Status: 202, Body: decided{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeDecided}),
+		},
+		{
+			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
+			Text:  "a run that ended with an error goes on at its last commit, as a run of its own; 409 when it ended otherwise or the thread has gone on",
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeBusy}),
+		},
+		{
+			Method: "POST", Path: "/v1/runs/{run}/retry", Name: "retryRun", serve: (*api).retryRun,
+			Text:  "the input of a run that ended as a dead letter is submitted again, once however often it is asked; 409 for any other run",
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeFull}),
+		},
+	}
+}
+
+func hostRoutes() []Route {
+	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced", Body: health{}}}
+	const sick = "whether the process should be replaced, and why: 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
+			Text:  "the calls that wait for a person, longest waiting first, in threads of the caller and of nobody; a page ends at its limit (50) or at 3 MB, and may have fewer or none while there are more",
+			Takes: []any{paged{}}, Answers: []Answer{{Status: 200, Body: approvals{}}}, Refuses: []core.Code{core.CodeThrottled},
+		},
+		{
+			Method: "GET", Path: "/openapi.json", Name: "getDocument", serve: (*api).openapi,
+			Text:    "this document: OpenAPI 3.1",
+			Answers: []Answer{{Status: 200, Raw: true}},
+		},
+		{Method: "GET", Path: "/health", Name: "getHealth", Open: true, plain: (*api).health, Text: sick, Answers: healthy},
+		{Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).health, Text: "the same", Answers: healthy},
+	}
+}

@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"encoding/json"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+)
+
+// What requests may have, as the document tells it. Nothing is decoded into these types,
+// since a decoder that names an unknown, a repeated or a misspelt key, and where, is
+// object's; a test asks it which keys it takes, and compares.
+//
+// The tag "schema" narrows a field: min, max, minLength, maxLength, minItems, enum, pattern
+// and also (another name of the key). That of a field "_" is JSON which the type's whole
+// schema has too.
+
+// Name is an id that a client chooses: 1 to 128 of the characters A-Z a-z 0-9 . _ : and -,
+// neither "." nor "..".
+type Name string
+
+// OptionalName is a Name, or empty, which is none.
+type OptionalName string
+
+// Any is any JSON.
+type Any json.RawMessage
+
+type ofThread struct {
+	Thread Name `in:"path" json:"thread"` // the thread's id
+}
+
+type ofRun struct {
+	Run core.ID `in:"path" json:"run"` // the run's id
+}
+
+type ofInput struct {
+	Input core.ID `in:"path" json:"input"` // the dispatch_id of the input's receipt
+}
+
+type paged struct {
+	Limit  int    `in:"query" json:"limit,omitempty" schema:"min=1,max=200"` // how many at most; 50 without
+	Cursor string `in:"query" json:"cursor,omitempty" schema:"minLength=1"`  // next_cursor of the page before
+}
+
+type ofStatus struct {
+	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // those alone
+}
+
+type keyed struct {
+	// Makes the request safe to send again: the same key and body return the first
+	// result, another body under the key is 409.
+	Key Name `in:"header" json:"Idempotency-Key,omitempty"`
+}
+
+type following struct {
+	Last string `in:"header" json:"Last-Event-ID,omitempty"` // id of the last event that the client has
+}
+
+// inputMessage is what is said to an agent.
+type inputMessage struct {
+	ID      OptionalName `json:"id,omitempty"`
+	Role    string       `json:"role" schema:"enum=user"`
+	Content inputContent `json:"content"`
+}
+
+// inputContent is a text, or a list of blocks; something of it is a file or not blank.
+type inputContent []inputBlock
+
+// inputBlock is a piece of a text, which has a text alone, or a file, which has a media
+// type and its bytes or its address.
+type inputBlock struct {
+	Type      string `json:"type" schema:"enum=text|file"`
+	Text      string `json:"text,omitempty"`
+	MediaType string `json:"media_type,omitempty"` // such as image/png
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"` // absolute, http or https: the provider fetches it
+	Filename  string `json:"filename,omitempty"`
+}
+
+// said are the keys of input that all routes take which start a run.
+type said struct {
+	AgentID  string         `json:"agentId,omitempty" schema:"also=agent_id"` // who runs; the default agent without
+	Messages []inputMessage `json:"messages,omitempty" schema:"minItems=1"`   // what is said; required but with regenerate_from
+	Mode     mailbox.Mode   `json:"mode,omitempty"`                           // what it does on a busy thread; queue without, and interrupt of what takes something back
+	Request  Any            `json:"request,omitempty"`                        // for the run's hooks and tools, at most 16 KB
+	queueing
+}
+
+// submitted are those that may take back what the thread has, too.
+type submitted struct {
+	said
+	// Says again what the thread was told in the message of this id, or before it if
+	// that is an answer. Whatever stands behind it is taken back.
+	RegenerateFrom Name `json:"regenerate_from,omitempty" schema:"also=regenerateFrom"`
+	// The messages take the place of the one with this id, and of what stands behind it.
+	ReplaceMessage Name `json:"replace_message,omitempty" schema:"also=replaceMessage"`
+}
+
+// queueing says when a run comes to its turn.
+type queueing struct {
+	Priority    uint8 `json:"priority,omitempty"`                                // 0 opens first, 255 last; 128 without
+	AvailableAt int64 `json:"available_at,omitempty" schema:"min=0"`             // unix milliseconds before which the run does not begin, at most a year ahead; not with delay_ms, nor with the modes steer and interrupt
+	DelayMS     int64 `json:"delay_ms,omitempty" schema:"min=0,max=31536000000"` // the same, from now on
+}
+
+// submission is input for a thread.
+type submission struct {
+	submitted
+	_ struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\"]}}"`
+}
+
+// newRun is input for a thread that the body may name; without it is a new one.
+type newRun struct {
+	submitted
+	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"`
+	_        struct{}     `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\",\"threadId\"]}],\"dependentRequired\":{\"replace_message\":[\"messages\",\"threadId\"]}}"`
+}
+
+// interruption is what takes the place of what is ended; an empty one ends it alone.
+type interruption struct {
+	submitted
+	_ struct{} `schema:"{\"oneOf\":[{\"required\":[\"messages\"]},{\"required\":[\"regenerate_from\"]},{\"maxProperties\":0}],\"dependentRequired\":{\"replace_message\":[\"messages\"]},\"properties\":{\"mode\":{\"enum\":[\"interrupt\"]}}}"`
+}
+
+// furtherInput is input for a run.
+type furtherInput struct {
+	said
+	_ struct{} `schema:"{\"required\":[\"messages\"]}"`
+}
+
+// payload is input that is no conversation's.
+type payload struct {
+	Payload Any    `json:"payload"` // of an object its text, if it has one, is what is said; else the JSON itself
+	AgentID string `json:"agentId,omitempty" schema:"also=agent_id"`
+	queueing
+}
+
+// edit is what takes the place of input that no step has read.
+type edit struct {
+	Messages []inputMessage `json:"messages" schema:"minItems=1"`
+}
+
+// fork says where a thread is forked.
+type fork struct {
+	At       Name `json:"at"`                                         // id of the last message that the fork has
+	ThreadID Name `json:"threadId,omitempty" schema:"also=thread_id"` // of the fork; without it is a new one
+}
+
+// decisionBody is what is decided about a call that waits. It names the call or the
+// suspension.
+type decisionBody struct {
+	ToolCallID   string              `json:"tool_call_id,omitempty" schema:"also=toolCallId,minLength=1"`
+	SuspensionID string              `json:"suspension_id,omitempty" schema:"also=suspensionId,minLength=1"`
+	Action       core.DecisionAction `json:"action"`
+	Payload      Any                 `json:"payload,omitempty"`                              // a person's {"approved": false} cancels, whatever the action says
+	Reason       string              `json:"reason,omitempty"`                               // for the model
+	DecisionID   OptionalName        `json:"decision_id,omitempty" schema:"also=decisionId"` // the same again does nothing; made of what the decision says without
+	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
+	RememberAs   core.RememberAs     `json:"remember_as,omitempty" schema:"also=rememberAs"` // what it holds for; with remember run or thread alone
+	_            struct{}            `schema:"{\"oneOf\":[{\"required\":[\"tool_call_id\"]},{\"required\":[\"suspension_id\"]}],\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
+}
+
+// threadCancelled is the body of a 202 for a cancel of a thread's run.
+type threadCancelled struct {
+	Status   string `json:"status" schema:"enum=cancel_requested"`
+	ThreadID string `json:"thread_id"`
+}
+
+// runCancelled is the body of a 202 for a cancel of a run.
+type runCancelled struct {
+	RunID  core.ID `json:"run_id"`
+	Status string  `json:"status" schema:"enum=cancel_requested"`
+}
+
+// edited is the body of a 200 for input that was changed.
+type edited struct {
+	DispatchID core.ID `json:"dispatch_id"`
+	Status     string  `json:"status" schema:"enum=edited"`
+	ThreadID   string  `json:"thread_id"`
+}
+
+// active is the body of a 200 for the open run of a thread.
+type active struct {
+	Run *core.Run `json:"active_run"` // null: none
+}

@@ -1,0 +1,242 @@
+package metrics
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Options say what a process is asked each time that the metrics are shown. What is nil
+// is not shown.
+type Options struct {
+	// Queue returns how many wake-ups are ready, how many are not yet, and for how long
+	// the oldest of the ready ones has waited.
+	Queue func() (ready, delayed int, oldest time.Duration)
+	// Working is how many runs the process works on.
+	Working func() int
+	// Followers is how many streams follow a thread that others work on, or nobody.
+	Followers func() int
+	// Waiting is how many threads wait for a person.
+	Waiting func(context.Context) (int, error)
+	// Abandoned is how many tools were left behind and still run.
+	Abandoned func() int
+	// EffectFailures is how many effects have failed so far.
+	EffectFailures func() int64
+	Log            *slog.Logger // nil: slog.Default()
+}
+
+// Metrics counts and shows. It is safe for concurrent use.
+type Metrics struct {
+	options Options
+
+	mu       sync.Mutex // guards every family and what follows; held for no I/O
+	runs     *family
+	waits    *family
+	errors   *family
+	runTime  *family
+	steps    *family
+	stepTime *family
+
+	inferences    *family
+	inferenceTime *family
+	retries       *family
+	failures      *family
+	tokens        *family
+	calls         *family
+	callTime      *family
+
+	requests *family
+	streams  int // that are open
+}
+
+var _ run.Observer = (*Metrics)(nil)
+
+// The bounds of histograms, in seconds.
+var (
+	short = []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	long  = []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
+)
+
+// New returns metrics that have counted nothing.
+func New(o Options) *Metrics {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Metrics{
+		options: o,
+		runs:    newFamily("counter", "reveille_runs_total", "Runs that are over, by how they ended.", "agent", "end"),
+		waits:   newFamily("counter", "reveille_run_waits_total", "How often runs began to wait for a decision.", "agent"),
+		errors:  newFamily("counter", "reveille_run_errors_total", "Runs that ended with an error, by its code.", "code"),
+		runTime: newHistogram("reveille_run_duration_seconds", "From a run's first step to its end, waits included.", long, "agent"),
+
+		steps:    newFamily("counter", "reveille_steps_total", "Steps that are over.", "agent"),
+		stepTime: newHistogram("reveille_step_duration_seconds", "How long steps took that are over; of one that waited the part behind the wait.", long, "agent"),
+
+		inferences:    newFamily("counter", "reveille_inferences_total", "Turns that models have said, by why they stopped.", "model", "stop"),
+		inferenceTime: newHistogram("reveille_inference_duration_seconds", "How long models took for a turn, without the pauses between tries.", long, "model"),
+		retries:       newFamily("counter", "reveille_inference_retries_total", "Calls of models that failed before a turn was whole.", "model"),
+		failures:      newFamily("counter", "reveille_inference_failures_total", "Steps that ended without a turn, in runs that went on, by the kind of failure.", "kind"),
+		tokens:        newFamily("counter", "reveille_tokens_total", "Tokens as providers report them. cache_read is part of input, reasoning of output, with most.", "model", "kind"),
+		calls:         newFamily("counter", "reveille_tool_calls_total", "Tool calls that have a result, by its status.", "tool", "status"),
+		callTime:      newHistogram("reveille_tool_call_duration_seconds", "How long tools ran, of calls that came to run one.", short, "tool"),
+
+		requests: newFamily("counter", "reveille_http_requests_total", "Requests that are over, by the status of the response.", "method", "status"),
+	}
+}
+
+// Logged implements run.Observer.
+func (m *Metrics) Logged(_ string, entries []thread.Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case e.Failed != nil:
+			m.failures.add(1, e.Failed.Kind)
+		case e.Message == nil:
+		case e.Message.Role == core.RoleAssistant:
+			m.said(e)
+		case e.Message.ToolResult != nil:
+			m.called(e)
+		}
+	}
+}
+
+// said counts a turn.
+func (m *Metrics) said(e *thread.Entry) {
+	turn := e.Message
+	m.inferences.add(1, turn.Model, string(turn.StopReason))
+	m.inferenceTime.observe(seconds(e.Duration), turn.Model)
+	if e.Retried > 0 {
+		m.retries.add(float64(e.Retried), turn.Model)
+	}
+	if u := turn.Usage; u != nil {
+		for _, t := range []struct {
+			kind  string
+			count int
+		}{{"input", u.Input}, {"output", u.Output}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite}, {"reasoning", u.Reasoning}} {
+			if t.count > 0 {
+				m.tokens.add(float64(t.count), turn.Model, t.kind)
+			}
+		}
+	}
+}
+
+// called counts a result. One without a status is of an older program.
+func (m *Metrics) called(e *thread.Entry) {
+	r := e.Message.ToolResult
+	status := r.Status
+	switch {
+	case status == "" && r.IsError:
+		status = core.ResultError
+	case status == "":
+		status = core.ResultOK
+	}
+	m.calls.add(1, r.Name, string(status))
+	if status == core.ResultOK || status == core.ResultError {
+		m.callTime.observe(seconds(e.Duration), r.Name)
+	}
+}
+
+// Stepped implements run.Observer.
+func (m *Metrics) Stepped(agent string, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.steps.add(1, agent)
+	m.stepTime.observe(took.Seconds(), agent)
+}
+
+// Ended implements run.Observer.
+func (m *Metrics) Ended(r core.Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Status == core.RunWaiting {
+		m.waits.add(1, r.AgentID)
+		return
+	}
+	end := core.Termination{}
+	if r.Termination != nil {
+		end = *r.Termination
+	}
+	m.runs.add(1, r.AgentID, string(end.Type))
+	if end.Type == core.TerminationError {
+		m.errors.add(1, end.Code)
+	}
+	if r.StartedAt > 0 {
+		m.runTime.observe(seconds(r.FinishedAt-r.StartedAt), r.AgentID)
+	}
+}
+
+func seconds(millis int64) float64 { return float64(millis) / 1000 }
+
+// ServeHTTP implements http.Handler: it shows the metrics in Prometheus' text format.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var text strings.Builder
+	for _, f := range m.asked(r.Context()) {
+		f.write(&text)
+	}
+	m.mu.Lock()
+	for _, f := range []*family{
+		m.runs, m.waits, m.errors, m.runTime, m.steps, m.stepTime, m.inferences, m.inferenceTime, m.retries, m.failures,
+		m.tokens, m.calls, m.callTime, m.requests, gauge("reveille_streams_open", "Streams of events that are open.", float64(m.streams)),
+	} {
+		f.write(&text)
+	}
+	m.mu.Unlock()
+	for _, f := range process() {
+		f.write(&text)
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write([]byte(text.String())) // who is gone needs nothing
+}
+
+// asked is what the process says of this moment.
+func (m *Metrics) asked(ctx context.Context) (all []*family) {
+	o := m.options
+	if o.Queue != nil {
+		ready, delayed, oldest := o.Queue()
+		all = append(all,
+			gauge("reveille_queue_ready", "Wake-ups that wait for a worker.", float64(ready)),
+			gauge("reveille_queue_delayed", "Wake-ups that are not due yet.", float64(delayed)),
+			gauge("reveille_queue_oldest_seconds", "For how long the oldest wake-up that is due has waited.", oldest.Seconds()))
+	}
+	for _, g := range []struct {
+		name, help string
+		value      func() int
+	}{
+		{"reveille_runs_working", "Runs that the process works on.", o.Working},
+		{"reveille_followers", "Streams that follow what others do, or nobody.", o.Followers},
+		{"reveille_tools_abandoned", "Tools that were left behind and still run.", o.Abandoned},
+	} {
+		if g.value != nil {
+			all = append(all, gauge(g.name, g.help, float64(g.value())))
+		}
+	}
+	if o.Waiting != nil {
+		n, err := o.Waiting(ctx)
+		if err != nil { // the rest is worth more than none
+			o.Log.Error("metrics: count the threads that wait", "error", err)
+		} else {
+			all = append(all, gauge("reveille_threads_waiting", "Threads that wait for a person.", float64(n)))
+		}
+	}
+	if o.EffectFailures != nil {
+		f := newFamily("counter", "reveille_effect_failures_total", "Effects that have failed.")
+		f.add(float64(o.EffectFailures()))
+		all = append(all, f)
+	}
+	return all
+}
+
+func gauge(name, help string, value float64) *family {
+	f := newFamily("gauge", name, help)
+	f.add(value)
+	return f
+}

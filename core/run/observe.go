@@ -1,0 +1,49 @@
+package run
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Observer counts what the steps of a process do: what its writes have made visible,
+// once each, whichever process has said or run it before. It is called in the step's
+// goroutine, which waits for it, right after the write; a crash in between loses it. It
+// keeps nothing that it is given, and does not panic.
+type Observer interface {
+	// Logged is called with records of a run's log: input, turns, results, step records.
+	Logged(agent string, entries []thread.Entry)
+	// Stepped is called when a step is over, with how long this process took for it since
+	// it took it up: a step that has waited counts from where it went on.
+	Stepped(agent string, took time.Duration)
+	// Ended is called when a run is done, and each time that it begins to wait.
+	Ended(run core.Run)
+}
+
+// began notes when a step is taken up, for whoever is told how long it took: nothing
+// else asks for the time.
+func (p *step) began() {
+	if p.observer != nil {
+		p.taken = p.env.Now()
+	}
+}
+
+// stepOver tells the observer that the step is over.
+func (p *step) stepOver(agent string) {
+	if p.observer != nil {
+		p.observer.Stepped(agent, p.env.Now().Sub(p.taken))
+	}
+}
+
+// logged tells the observer what a write has moved the head over. The draft begins
+// behind the old head.
+func (d *draft) logged(was, now thread.Head) {
+	if d.observer == nil {
+		return
+	}
+	n := min(now.Seq-was.Seq, uint64(len(d.entries)))
+	if n > 0 {
+		d.observer.Logged(d.record.AgentID, d.entries[:n])
+	}
+}
