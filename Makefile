@@ -84,7 +84,7 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 
 test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
-	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/openai ./functions/local ./functions/local/editor
+	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/openai ./functions/local ./functions/local/editor
 
 test-aws: ## DynamoDB, SQS and EventBridge on the wire, and the built functions under a Lambda Runtime API
 	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./scripts/deployed

@@ -63,7 +63,7 @@ async function frontend(scenario, text, parameters, answer) {
   calls.forEach((toolCallId, i) => agent.addMessage({ id: `${thread(scenario)}.result.${i}`, role: 'tool', toolCallId, ...answer }));
   const { types, outcome } = await run(agent, parameters);
   return {
-    asked: asked.types.slice(-2), first: asked.outcome?.type, pending: asked.outcome?.pendingToolCallIds?.length,
+    asked: asked.types.slice(-2), first: asked.outcome?.type, pendingCalls: asked.outcome?.pendingToolCallIds?.length,
     outcome: outcome?.type, types, messages: plain(agent.messages), same: await same(agent),
   };
 }
