@@ -250,13 +250,9 @@ func (e *Encoder) turn(in core.Event) {
 // void takes back what was told of a turn that starts again, or never will be.
 func (e *Encoder) void() {
 	e.closeMessages()
-	shown := e.transcript.shown()
-	for _, c := range e.transcript.open.calls {
-		e.endCall(c.id)
-		e.forget(c.id)
-	}
-	e.transcript.void()
-	if shown {
+	e.closeCalls()
+	e.calls = nil
+	if e.transcript.void() {
 		e.showMessages()
 	}
 }
@@ -285,6 +281,7 @@ func (e *Encoder) finish(in core.Event) {
 		one.Result = t
 	}
 	if one.Outcome != nil && one.Outcome.Type == "interrupt" { // whoever answers has all that the answer is about
+		e.state.client = nil
 		e.showState()
 		e.showMessages()
 	} else {

@@ -26,6 +26,7 @@ type sharedState struct {
 	fold   *state.Fold     // nil: not known
 	client json.RawMessage // canonical; nil: not known
 	sent   bool            // the client's is its own and on its way into the thread
+	rest   bool            // the client was told of the rest, and is told each change of it
 }
 
 // sentBy notes what a client has sent as its state.
@@ -111,7 +112,8 @@ func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest
 // stateSnapshot tells the client of a state that it does not have. While its own is on
 // the way, what the thread had before is not shown to it.
 func (e *Encoder) stateSnapshot(event core.Event) {
-	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil {
+	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil && !e.state.rest {
+		e.state.rest = true
 		e.custom("reveille.state_snapshot", rest)
 	}
 	if e.state.sent && !bytes.Equal(e.state.client, e.state.value()) {
@@ -126,6 +128,7 @@ func (e *Encoder) stateSnapshot(event core.Event) {
 func (e *Encoder) stateDelta(event core.Event) {
 	delta, rest, whole := e.state.change(event.Patch, event.Revision)
 	if rest != nil {
+		e.state.rest = true
 		e.custom("reveille.state_delta", rest)
 	}
 	switch {

@@ -38,6 +38,7 @@ type transcript struct {
 	before []json.RawMessage // as the client sent them, or the server has them
 	said   []message         // finished messages of this response
 	open   turn
+	last   string // id of the turn that was opened last
 }
 
 // turn is an assistant message that is being told.
@@ -65,7 +66,7 @@ func (t *transcript) begin(id string) {
 		return
 	}
 	t.finish()
-	t.open.id = id
+	t.open.id, t.last = id, id
 }
 
 // finish takes the open turn over into the conversation.
@@ -118,19 +119,24 @@ func (t *transcript) drop(id string) {
 	t.open.calls = slices.DeleteFunc(t.open.calls, func(c spokenCall) bool { return c.id == id })
 }
 
-// void takes the open turn back. Its reasoning stays, empty: a client keeps reasoning
-// that a snapshot does not name.
-func (t *transcript) void() {
-	blank := ""
-	for _, r := range t.open.reasoning {
-		t.said = append(t.said, message{ID: r.id, Role: "reasoning", Content: &blank})
+// void takes the last turn back, with the results of its calls, and reports whether
+// anything of it was told. Its reasoning stays, empty: a client keeps reasoning that a
+// snapshot does not name.
+func (t *transcript) void() (told bool) {
+	t.finish()
+	kept := t.said[:0:0]
+	for _, m := range t.said {
+		if m.ID == t.last || strings.HasPrefix(m.ID, t.last+".") {
+			told = true
+			if m.Role != "reasoning" {
+				continue
+			}
+			m.Content = new("")
+		}
+		kept = append(kept, m)
 	}
-	t.open = turn{id: t.open.id}
-}
-
-// shown reports whether the open turn has told the client anything.
-func (t *transcript) shown() bool {
-	return t.open.spoken || len(t.open.reasoning) > 0 || len(t.open.calls) > 0
+	t.said, t.open.id = kept, t.last
+	return told
 }
 
 // all is the whole conversation. A message that is said again takes the place of the
