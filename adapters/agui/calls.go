@@ -101,6 +101,15 @@ func (e *Encoder) callCancel(id string) {
 	e.showMessages()
 }
 
+// dropCalls takes back the calls whose arguments never came to their end.
+func (e *Encoder) dropCalls() {
+	for _, c := range slices.Clone(e.calls) {
+		if !c.ended {
+			e.callCancel(c.id)
+		}
+	}
+}
+
 // settle forgets what a call waited for.
 func (e *Encoder) settle(id string) {
 	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.Call.ID == id })

@@ -267,6 +267,7 @@ func (e *Encoder) finish(in core.Event) {
 		e.fail(reason(t), t.Code)
 		return
 	}
+	e.dropCalls()
 	e.closeStep()
 	one := event{Type: "RUN_FINISHED", ThreadID: e.to.ThreadID, RunID: e.run}
 	switch t.Type {
@@ -294,6 +295,7 @@ func (e *Encoder) finish(in core.Event) {
 
 // fail ends the stream with an error.
 func (e *Encoder) fail(text, code string) {
+	e.dropCalls()
 	e.closeStep()
 	e.emit(event{Type: "RUN_ERROR", Message: text, Code: code})
 	e.ended = true

@@ -69,6 +69,29 @@ func TestAGUIClientReadsTheHost(t *testing.T) {
 	}
 }
 
+// TestAGUIClientRunsTheReadme runs the README's first piece of code as it stands.
+func TestAGUIClientRunsTheReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, found := strings.Cut(string(readme), "\n```js\nimport { HttpAgent }")
+	code, _, whole := strings.Cut(code, "```")
+	if !found || !whole {
+		t.Fatal("README.md has no such code")
+	}
+	url := serveHost(t, filepath.Join(t.TempDir(), "data.db"))
+	for _, name := range aguiClients {
+		code := strings.NewReplacer("@ag-ui/client", name, "http://localhost:3000", url, "'c1'", "'"+name+"'").Replace("import { HttpAgent }" + code)
+		var said []string
+		aguiNode(t, &said, "--input-type=module", "-e", code+"\nconsole.log(JSON.stringify(agent.messages.map(m => m.role + ': ' + (m.content ?? ''))));")
+		want := []string{"user: echo: hello", "assistant: ", `tool: {"text":"hello"}`, "assistant: Echo: hello"}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // reconnected is what reconnect.mjs prints.
 type reconnected struct {
 	Messages json.RawMessage `json:"messages"`
