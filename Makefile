@@ -87,7 +87,7 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 
 test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
-	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
+	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
 
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
 	scripts/openapi.sh

@@ -324,3 +324,35 @@ func TestRetryOfInputBehindSteeredInputIsHinted(t *testing.T) {
 		t.Errorf("hints (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatAFrontendBringsIsPartOfASubmissionUnlessItIsBesideTheKey(t *testing.T) {
+	w := newWorld(t)
+	s := keyed("one", "")
+	s.Frontend = &core.Frontend{Tools: []core.FrontendTool{{Name: "bell"}}}
+	first := w.submit(t, s)
+	s.Frontend = &core.Frontend{State: json.RawMessage(`{"n":1}`)}
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeConflict {
+		t.Errorf("another frontend: %v, want code conflict", err)
+	}
+	beside := keyed("beside", "")
+	beside.Key, beside.RequestBesideKey = "k2", true
+	kept := w.submit(t, beside)
+	beside.Frontend = s.Frontend
+	if again := w.submit(t, beside); !again.Duplicate || again.RunID != kept.RunID {
+		t.Errorf("%+v, want a duplicate of %+v", again, kept)
+	}
+	head, err := w.Head(t.Context(), s.Thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]core.ID{s.Key: first.RunID, "k2": kept.RunID, "nobody's": {}} {
+		if got, ok, err := w.Submitted(t.Context(), s.Thread, head, name); got != want || ok == want.IsZero() || err != nil {
+			t.Errorf("key %s leads to %s, %v, %v; want %s", name, got, ok, err, want)
+		}
+	}
+	s = keyed("three", "")
+	s.Key, s.Frontend = "k3", &core.Frontend{State: json.RawMessage(`[]`)}
+	if _, err := w.Submit(t.Context(), s); core.CodeOf(err) != core.CodeInvalid {
+		t.Errorf("a state that is no object: %v", err)
+	}
+}

@@ -64,7 +64,7 @@ func bodyHash(s Submission) (string, error) {
 		return keyAlone, nil
 	}
 	if s.RequestBesideKey {
-		s.Request = nil
+		s.Request, s.Frontend = nil, nil
 	}
 	b, err := json.Marshal(struct {
 		Agent    string
@@ -77,7 +77,8 @@ func bodyHash(s Submission) (string, error) {
 		Delay    time.Duration   `json:",omitempty"`
 		Into     core.ID         `json:",omitzero"`
 		Retake   string          `json:",omitempty"` // where the Key does not say it
-	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into, s.Retake.named()})
+		Frontend *core.Frontend  `json:",omitempty"`
+	}{s.AgentID, s.Messages, s.Mode, s.Supersede, s.Request, s.Priority, s.AvailableAt, s.Delay, s.Into, s.Retake.named(), s.Frontend})
 	if err != nil {
 		return "", core.Errorf(core.CodeInvalid, "encode submission: %w", err)
 	}

@@ -56,6 +56,8 @@ type taken struct {
 
 	agent   string // of the run, as far as it is known
 	request []byte
+	// frontend is what its frontend brought, but for its state.
+	frontend *core.Frontend
 
 	gone  bool    // it is superseded
 	fresh bool    // the run is queued or runs
@@ -107,6 +109,9 @@ func (u *submission) anew(ctx context.Context, head thread.Head) error {
 	if u.Request == nil {
 		u.Request = t.request
 	}
+	if u.Frontend == nil {
+		u.Frontend = t.frontend
+	}
 	u.Supersede = t.from
 	return nil
 }
@@ -135,7 +140,7 @@ func (u *submission) unreadInput(ctx context.Context, head thread.Head) (*taken,
 		}
 		return &taken{
 			run: run, input: plain(in.Messages), named: i, from: in.Supersede,
-			agent: in.AgentID, request: in.Request, fresh: run != head.Run.ID || head.Run.Status == thread.Running, of: in.Retakes,
+			agent: in.AgentID, request: in.Request, frontend: in.Frontend.Stateless(), fresh: run != head.Run.ID || head.Run.Status == thread.Running, of: in.Retakes,
 		}, in, nil
 	}
 	for _, d := range slices.Backward(head.Pending) {
@@ -234,7 +239,7 @@ func (u *submission) aboutRun(ctx context.Context, head thread.Head, t *taken) e
 	if err != nil {
 		return err
 	}
-	t.agent, t.request = record.AgentID, record.Request
+	t.agent, t.request, t.frontend = record.AgentID, record.Request, record.Frontend
 	if !head.Open() || head.Run.ID != t.run {
 		return nil
 	}

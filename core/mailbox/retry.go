@@ -41,7 +41,7 @@ func (s *Service) Retry(ctx context.Context, key core.ThreadKey, user string, ru
 		return Receipt{}, err
 	}
 	receipt, _, err := s.submit(ctx, submission{apart: true, Submission: Submission{
-		Thread: key, User: user, AgentID: record.AgentID, Origin: record.Origin, Messages: messages, Request: record.Request,
+		Thread: key, User: user, AgentID: record.AgentID, Origin: record.Origin, Messages: messages, Request: record.Request, Frontend: record.Frontend,
 		Key: "retry:" + run.String(),
 	}})
 	return receipt, err

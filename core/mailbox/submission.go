@@ -55,12 +55,16 @@ type Submission struct {
 	// with: that of input that goes to the inbox of an open run does not reach it, and
 	// counts only when the run has ended first and the input opens one of its own.
 	Request json.RawMessage
+	// Frontend is what the program in front of the person brings: tools that it runs, what
+	// it shows, the state that it shares. Like Request it counts only for input that opens
+	// a run. nil: nothing.
+	Frontend *core.Frontend
 	// Key makes the submission idempotent: the same key on the same thread with the
 	// same content returns the first receipt, with other content it is
 	// core.CodeConflict. Empty: every submission is new.
 	Key string
-	// RequestBesideKey says that the Key stands for the submission without its Request:
-	// another try may bring another one, and that of the first counts. It is for a key
+	// RequestBesideKey says that the Key stands for the submission without its Request and
+	// its Frontend: another try may bring another one, and that of the first counts. It is for a key
 	// that a protocol makes of its messages, whose clients send other fields each time.
 	RequestBesideKey bool
 	// KeyAlone says that the Key stands for the submission by itself: whatever another
@@ -153,6 +157,9 @@ func (s Submission) Check() error {
 		}
 	}
 	if err := checkRequest(s.Request); err != nil {
+		return err
+	}
+	if err := s.Frontend.Check(); err != nil {
 		return err
 	}
 	if err := s.Mode.Check(); err != nil {

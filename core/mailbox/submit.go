@@ -156,6 +156,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	in := thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
+		Frontend: u.Frontend,
 	}
 	if u.taken != nil {
 		in.Retakes = u.taken.run

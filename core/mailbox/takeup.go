@@ -66,7 +66,7 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 		return Receipt{}, err
 	}
 	input, err := u.inputRecord(thread.Queued{
-		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Resolution: record.Resolution, TakesUp: run,
+		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Frontend: record.Frontend, Resolution: record.Resolution, TakesUp: run,
 	}, 0)
 	if err != nil {
 		return Receipt{}, err

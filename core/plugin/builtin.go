@@ -75,6 +75,12 @@ func (m ContextMessage) check() error {
 	return nil
 }
 
+// SharedState is the state that a thread shares with the frontends in front of it, an
+// object. A run begins with what its frontend sent; hooks and tools read and edit it as
+// any document, and the frontend is shown each change. No other state can be changed by
+// a frontend.
+var SharedState = state.Document[map[string]any]("shared_state", state.ScopeThread)
+
 // lastShown says when a throttled message was shown last.
 type lastShown struct {
 	Step int    `json:"step"`
@@ -110,7 +116,7 @@ var (
 // registerBuiltin gives an engine what belongs to the runtime.
 func registerBuiltin(r *Registrar) {
 	for _, k := range []interface{ Definition() state.Definition }{
-		pendingActions, FailedScheduledActions, pinnedMessages, stepMessages, throttle, override, excludedTools, includedTools,
+		SharedState, pendingActions, FailedScheduledActions, pinnedMessages, stepMessages, throttle, override, excludedTools, includedTools,
 	} {
 		r.Key(k)
 	}

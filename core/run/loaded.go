@@ -63,7 +63,7 @@ func (l *loaded) resolve(ctx context.Context) error {
 		}
 		return endWith("resolution", err)
 	}
-	l.agent, l.model = found, found.ModelOf(l.Key, l.id)
+	l.agent, l.model = found.WithFrontend(l.record.Frontend), found.ModelOf(l.Key, l.id)
 	if l.record.Resolution == "" {
 		l.record.Resolution = found.Hash
 	}
@@ -148,7 +148,7 @@ func (l *loaded) recall(ctx context.Context) error {
 		ID: l.id, ThreadID: l.Key.Thread, AgentID: input.AgentID, Origin: input.Origin, Status: core.RunRunning,
 		Dispatch: l.head.Run.Dispatch, FirstSeq: l.head.Seq + 1, CreatedAt: input.CreatedAt, StartedAt: l.at,
 	}
-	l.record.Request, l.record.Resolution = input.Request, input.Resolution
+	l.record.Request, l.record.Frontend, l.record.Resolution = input.Request, input.Frontend.Stateless(), input.Resolution
 	l.input = &input
 	return nil
 }
@@ -307,6 +307,7 @@ func (l *loaded) identify(ctx context.Context) error {
 	l.record.Run = core.Run{ID: l.id, ThreadID: l.Key.Thread, Status: core.RunRunning, Dispatch: l.head.Run.Dispatch}
 	if input, err := l.queued(ctx, l.head.Run.Dispatch, l.head.Run.Revision); err == nil {
 		l.record.AgentID, l.record.Origin, l.record.CreatedAt, l.record.Request = input.AgentID, input.Origin, input.CreatedAt, input.Request
+		l.record.Frontend = input.Frontend.Stateless()
 	} else if core.CodeOf(err) != core.CodeCorrupt {
 		return err
 	}

@@ -72,6 +72,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if m.head.Run.Cursor == thread.CursorStart {
 		m.announceStart()
 		m.announceFound() // before a hook changes it
+		if err := m.takeFrontend(); err != nil {
+			return Stepped{}, err
+		}
 		if err := m.phase(ctx, core.PhaseRunStart, plugin.Moment{}); err != nil {
 			return Stepped{}, err
 		}

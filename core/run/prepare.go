@@ -13,12 +13,14 @@ import (
 // is made, so that a retry, a continuation and the first call differ in nothing but
 // what is said so far. It depends on the draft alone:
 //
-//   - the agent's system prompt, and the context messages that are part of it;
+//   - the agent's system prompt, the context messages that are part of it, and what
+//     the run's frontend shows;
 //   - context messages of the session and of the conversation;
 //   - the conversation, cut to the window, with what the run was asked before it;
 //   - what the turn has said, if a call is to go on from it;
 //   - context messages behind the newest message;
-//   - the agent's tools, but for those that plugins hide;
+//   - the agent's tools, then those of the run's frontend, but for those that plugins
+//     hide;
 //   - parameters: the agent's, then what plugins override for this step;
 //   - last, the plugins' transforms, in order.
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
@@ -48,7 +50,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	if len(request.Tools) == 0 { // providers refuse a choice of nothing
 		request.ToolChoice = model.ToolChoice{}
 	}
-	request.Messages = d.arrange(&request, asked.Messages, said)
+	request.Messages = d.arrange(&request, append(asked.Messages, shownBy(d.record.Frontend)...), said)
 	if d.agent.Engine.Transforms() {
 		return d.transform(ctx, request)
 	}

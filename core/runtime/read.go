@@ -134,3 +134,16 @@ func (r *Runtime) EditInput(ctx context.Context, id core.Identity, threadID stri
 	}
 	return r.mailbox.Edit(ctx, key, input, messages)
 }
+
+// RunOfKey finds a run by the Key that its input was submitted under, for clients that
+// name their runs; ok is false when the thread knows of none.
+func (r *Runtime) RunOfKey(ctx context.Context, id core.Identity, threadID, name string) (run core.ID, ok bool, err error) {
+	key, head, err := r.visible(ctx, id, threadID)
+	if core.CodeOf(err) == core.CodeNotFound {
+		return run, false, nil
+	}
+	if err != nil {
+		return run, false, err
+	}
+	return r.mailbox.Submitted(ctx, key, head, name)
+}

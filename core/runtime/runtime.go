@@ -178,8 +178,11 @@ func (r *Runtime) known(s mailbox.Submission) error {
 	if s.AgentID == "" {
 		return nil // Submission.Check says so better
 	}
-	_, err := r.agents.Resolve(s.AgentID)
-	return err
+	resolved, err := r.agents.Resolve(s.AgentID)
+	if err != nil || s.Frontend == nil {
+		return err
+	}
+	return resolved.CheckFrontend(s.Frontend)
 }
 
 // MaxAbandoned is how many tools that were left behind make a process unhealthy.

@@ -28,7 +28,10 @@ type Queued struct {
 	// Request is what the caller sent along, JSON. It does not count for input that
 	// comes to an inbox: a run has the request that it was started with.
 	Request json.RawMessage `json:"request,omitempty"`
-	Unknown core.Unknown    `json:"-"` // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
+	// Frontend is what the caller's frontend brings. It does not count for input that
+	// comes to an inbox either.
+	Frontend *core.Frontend `json:"frontend,omitempty"`
+	Unknown  core.Unknown   `json:"-"` // fields of a newer program, kept by an edit; see [Records.DecodeWholeQueued]
 }
 
 // RunRecord is the payload of R#<run>, written at a run's start, when it waits
@@ -41,9 +44,12 @@ type RunRecord struct {
 	Ending *Ending `json:"ending,omitempty"`
 	// Request is the one that came with the run's input; see [Queued.Request].
 	Request json.RawMessage `json:"request,omitempty"`
-	Skipped bool            `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
-	InRound bool            `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
-	Unknown core.Unknown    `json:"-"`                         // fields of a newer program, kept when the record is rewritten
+	// Frontend is the one that came with the run's input, but for its state, which the
+	// thread has.
+	Frontend *core.Frontend `json:"frontend,omitempty"`
+	Skipped  bool           `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	InRound  bool           `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
+	Unknown  core.Unknown   `json:"-"`                         // fields of a newer program, kept when the record is rewritten
 }
 
 // Ending says how a run came to its end, and by which write.

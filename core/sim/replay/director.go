@@ -139,6 +139,7 @@ func (d *director) enqueue(ctx context.Context) error {
 	queued := thread.Queued{
 		Run: d.record.ID, Dispatch: d.record.Dispatch, AgentID: d.record.AgentID, Origin: d.record.Origin, Messages: d.own,
 		CreatedAt: d.record.CreatedAt, Supersede: d.takeBack, Request: d.record.Request,
+		Frontend: d.record.Frontend,
 	}
 	e := thread.Enqueue{Dispatch: queued.Dispatch, Run: queued.Run, Owner: d.owner}
 	_, _, err := d.box.Commit(ctx, d.key, thread.Head{}, e, d.inputRecord(queued))

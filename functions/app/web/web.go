@@ -5,6 +5,7 @@ package web
 import (
 	"net/http"
 
+	"github.com/reveille-run/reveille/adapters/agui"
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/adapters/mcp"
@@ -25,6 +26,7 @@ func Handler(o Options) http.Handler {
 		Options: shared, Authenticate: o.Authenticate, Healthy: o.Runtime.Healthy,
 		Mounts: map[string]http.Handler{
 			"/v1/ai-sdk/": aisdk.New(shared),
+			"/v1/ag-ui/":  agui.New(agui.Options{Options: shared, Aliases: o.Runtime}),
 			"/v1/mcp":     mcp.New(mcp.Options{Options: shared, Exposed: o.Runtime.Exposed()}),
 		},
 	})

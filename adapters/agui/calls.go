@@ -1,0 +1,197 @@
+package agui
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// toolCall tells of a call: START, ARGS and END while the model makes it, RESULT when it
+// has one. A call that this response goes on with has its START in an earlier one.
+func (e *Encoder) toolCall(in core.Event) {
+	switch in.Type {
+	case core.EventToolCallStart:
+		e.callStart(in)
+	case core.EventToolCallDelta:
+		if c := e.open(in.CallID); c != nil && !c.ended && in.Delta != "" {
+			e.arguments(c, in.Delta)
+		}
+	case core.EventToolCallReady:
+		e.callReady(in)
+	case core.EventToolCallCancel:
+		e.callCancel(in.CallID)
+	case core.EventToolCallSuspended:
+		if in.Ticket != nil && in.Ticket.Decision == nil {
+			e.settle(in.CallID)
+			e.tickets = append(e.tickets, *in.Ticket)
+		}
+	case core.EventToolCallResumed:
+		e.settle(in.CallID)
+	case core.EventToolCallDone:
+		e.callDone(in)
+	}
+}
+
+// callStart begins a call, behind the text of its turn.
+func (e *Encoder) callStart(in core.Event) {
+	if e.open(in.CallID) != nil { // its start was told already
+		return
+	}
+	e.turn(in)
+	e.closeMessages()
+	e.calls = append(e.calls, call{id: in.CallID, name: in.Name})
+	if e.transcript.call(in.CallID) == nil {
+		e.transcript.open.calls = append(e.transcript.open.calls, spokenCall{id: in.CallID, name: in.Name})
+	}
+	e.emit(event{Type: "TOOL_CALL_START", ToolCallID: in.CallID, ToolCallName: in.Name, ParentMessageID: e.transcript.open.id})
+}
+
+// arguments tells a piece of a call's arguments.
+func (e *Encoder) arguments(c *call, delta string) {
+	c.streamed = true
+	if said := e.transcript.call(c.id); said != nil {
+		said.arguments = append(said.arguments, delta...)
+	}
+	e.emit(event{Type: "TOOL_CALL_ARGS", ToolCallID: c.id, Delta: delta})
+}
+
+// callReady completes a call's arguments: what was not streamed is told at once.
+func (e *Encoder) callReady(in core.Event) {
+	c := e.open(in.CallID)
+	if c == nil {
+		e.callStart(in)
+		c = e.open(in.CallID)
+	}
+	if !c.streamed && !c.ended {
+		arguments := "{}"
+		if len(in.Arguments) > 0 {
+			arguments = string(in.Arguments)
+		}
+		e.arguments(c, arguments)
+	}
+	e.endCall(in.CallID)
+}
+
+// endCall says that a call's arguments are complete, once.
+func (e *Encoder) endCall(id string) {
+	if c := e.open(id); c != nil && !c.ended {
+		c.ended = true
+		e.emit(event{Type: "TOOL_CALL_END", ToolCallID: id})
+	}
+}
+
+// closeCalls ends the calls that are open when nothing more can come of them.
+func (e *Encoder) closeCalls() {
+	for i := range e.calls {
+		e.endCall(e.calls[i].id)
+	}
+}
+
+// callCancel takes back a call whose arguments were cut off: nobody is to run it.
+func (e *Encoder) callCancel(id string) {
+	if e.open(id) == nil {
+		return
+	}
+	e.closeMessages()
+	e.endCall(id)
+	e.forget(id)
+	e.transcript.drop(id)
+	e.showMessages()
+}
+
+// dropCalls takes back the calls whose arguments never came to their end.
+func (e *Encoder) dropCalls() {
+	for _, c := range slices.Clone(e.calls) {
+		if !c.ended {
+			e.callCancel(c.id)
+		}
+	}
+}
+
+// settle forgets what a call waited for.
+func (e *Encoder) settle(id string) {
+	e.tickets = slices.DeleteFunc(e.tickets, func(t core.Ticket) bool { return t.Call.ID == id })
+}
+
+// callDone tells a call's result. One that the client has given is not told again: it
+// would have the call's result twice.
+func (e *Encoder) callDone(in core.Event) {
+	e.settle(in.CallID)
+	e.endCall(in.CallID)
+	e.forget(in.CallID)
+	e.endOutput(in.CallID)
+	if slices.Contains(e.to.Given, in.CallID) {
+		return
+	}
+	text := plain(in.Result)
+	e.transcript.finish()
+	e.transcript.said = append(e.transcript.said, message{ID: in.MessageID, Role: "tool", ToolCallID: in.CallID, Content: &text, Error: errorOf(in)})
+	e.emit(event{Type: "TOOL_CALL_RESULT", MessageID: in.MessageID, ToolCallID: in.CallID, Content: text, Role: "tool"})
+}
+
+// errorOf is the text of a failed call's result, {"error": text}.
+func errorOf(in core.Event) string {
+	var r struct {
+		Error string `json:"error"`
+	}
+	if !in.IsError || json.Unmarshal(in.Result, &r) != nil {
+		return ""
+	}
+	return r.Error
+}
+
+// waiting is the outcome of a run that waits. What a person is asked is an interrupt;
+// a call that the client runs is none: it is pending, and its result comes as a message.
+func (e *Encoder) waiting() *outcome {
+	o := &outcome{Type: "success"}
+	for _, t := range e.tickets {
+		if t.ByPerson() {
+			o.Type = "interrupt"
+			o.Interrupts = append(o.Interrupts, interruptOf(t))
+		} else {
+			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.Call.ID)
+		}
+	}
+	switch {
+	case o.Type == "interrupt":
+		o.PendingToolCallIDs = nil // it is success's alone
+	case !e.to.Modern:
+		return nil
+	}
+	return o
+}
+
+// approvalSchema is what a request for permission wants to know.
+const approvalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"},` +
+	`"reason":{"type":"string"},"remember":{"type":"string","enum":["once","run","thread"]},` +
+	`"rememberAs":{"type":"string","enum":["call","rule"]}},"required":["approved"]}`
+
+// approves reports whether a ticket asks for permission: a person says whether the call
+// may run as it is. Otherwise what the person says is the call's output, or input.
+func approves(t core.Ticket) bool {
+	return (t.Mode == core.ResumeReplay || t.Mode == "") && t.ByPerson()
+}
+
+func interruptOf(t core.Ticket) interrupt {
+	i := interrupt{
+		ID: t.Suspension.ID, Reason: "input_required", Message: t.Suspension.Message, ToolCallID: t.Call.ID,
+		Metadata: map[string]any{"reveille": about{t.Suspension.Action, t.Suspension.Parameters}},
+	}
+	if approves(t) {
+		i.Reason, i.ResponseSchema = "tool_call", json.RawMessage(approvalSchema)
+	} else if len(t.Suspension.ResponseSchema) > 0 && t.Suspension.ResponseSchema[0] == '{' {
+		i.ResponseSchema = t.Suspension.ResponseSchema
+	}
+	if t.Deadline != 0 {
+		i.ExpiresAt = time.UnixMilli(t.Deadline).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	return i
+}
+
+// about is what an interrupt is about, in the runtime's own words.
+type about struct {
+	Action     string          `json:"action"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+}

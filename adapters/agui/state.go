@@ -1,0 +1,163 @@
+package agui
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// The protocol's state is one value of the thread, plugin.SharedState: what a client
+// sends as its state is what it is, and what tools make of it comes back. All other
+// state is the agent's own. It is told in custom events, which a client may show and
+// cannot change.
+
+// shared is where the state that frontends share lies.
+var shared = state.KeyPath{Scope: state.ScopeThread, Name: plugin.SharedState.Name}
+
+func isShared(key state.KeyPath) bool { return key == shared }
+func isOwn(key state.KeyPath) bool    { return key != shared }
+
+// sharedState is the shared state as the thread has it, and as the client has it.
+type sharedState struct {
+	fold   *state.Fold     // nil: not known
+	client json.RawMessage // canonical; nil: not known
+	sent   bool            // the client's is its own and on its way into the thread
+	rest   bool            // the client was told of the rest, and is told each change of it
+}
+
+// sentBy notes what a client has sent as its state.
+func (s *sharedState) sentBy(text json.RawMessage) {
+	if text = canonical(text); text != nil {
+		s.client, s.sent = text, true
+	}
+}
+
+// canonical spells a value as snapshots do; nil: it has no such form.
+func canonical(text json.RawMessage) json.RawMessage {
+	value, ok := state.Restore(0, map[state.KeyPath]json.RawMessage{shared: text}).Value(shared)
+	if !ok {
+		return nil
+	}
+	return value
+}
+
+// value is the thread's value; nil: there is none, or it is not known.
+func (s *sharedState) value() json.RawMessage {
+	if s.fold == nil {
+		return nil
+	}
+	value, _ := s.fold.Snapshot().Value(shared)
+	return value
+}
+
+// snapshot takes a snapshot of all that readers are shown. rest is what of it is not
+// shared; nil: nothing.
+func (s *sharedState) snapshot(document json.RawMessage, revision uint64) (rest json.RawMessage) {
+	var all struct {
+		Thread map[string]json.RawMessage `json:"thread"`
+		Run    map[string]json.RawMessage `json:"run"`
+	}
+	if json.Unmarshal(document, &all) != nil {
+		return nil
+	}
+	values := map[state.KeyPath]json.RawMessage{}
+	if value, ok := all.Thread[shared.Name]; ok {
+		values[shared] = value
+		delete(all.Thread, shared.Name)
+	}
+	s.fold = state.NewFold(state.Restore(revision, values))
+	if len(all.Thread)+len(all.Run) == 0 {
+		return nil
+	}
+	rest, _ = core.EncodeJSON(all) // it was decoded
+	return rest
+}
+
+// change applies a patch. It returns what the client is to be told of it: a delta for
+// its state, and of the rest the patch as it is. whole says that the delta will not do.
+func (s *sharedState) change(text json.RawMessage, revision uint64) (delta, rest json.RawMessage, whole bool) {
+	var patch state.Patch
+	if json.Unmarshal(text, &patch) != nil {
+		return nil, nil, false
+	}
+	if own := patch.Only(isOwn); len(own) > 0 {
+		rest, _ = core.EncodeJSON(own)
+	}
+	ours := patch.Only(isShared)
+	if len(ours) == 0 {
+		return nil, rest, false
+	}
+	if s.fold == nil {
+		s.fold = state.NewFold(state.Snapshot{})
+	}
+	if s.fold.Apply(ours, revision) != nil { // it is not what the patch was made for
+		s.fold = nil
+	}
+	var inner []state.Operation
+	for _, o := range ours {
+		path := strings.TrimPrefix(o.Path, shared.String())
+		if path == "" {
+			return nil, rest, true
+		}
+		inner = append(inner, state.Operation{Op: o.Op, Path: path, Value: o.Value})
+	}
+	delta, _ = core.EncodeJSON(inner)
+	return delta, rest, false
+}
+
+// stateSnapshot tells the client of a state that it does not have. While its own is on
+// the way, what the thread had before is not shown to it.
+func (e *Encoder) stateSnapshot(event core.Event) {
+	if rest := e.state.snapshot(event.Snapshot, event.Revision); rest != nil && !e.state.rest {
+		e.state.rest = true
+		e.custom("reveille.state_snapshot", rest)
+	}
+	if e.state.sent && !bytes.Equal(e.state.client, e.state.value()) {
+		return
+	}
+	e.state.sent = false
+	e.showState()
+}
+
+// stateDelta tells the client of a change, by a patch where it has what the patch is
+// made for.
+func (e *Encoder) stateDelta(event core.Event) {
+	delta, rest, whole := e.state.change(event.Patch, event.Revision)
+	if rest != nil {
+		e.state.rest = true
+		e.custom("reveille.state_delta", rest)
+	}
+	switch {
+	case delta == nil && !whole:
+	case whole || e.state.sent || e.state.client == nil && e.state.fold != nil:
+		e.state.sent = false
+		e.showState()
+	default:
+		e.emit(wireDelta(delta))
+		e.state.client = e.state.value()
+	}
+}
+
+func wireDelta(delta json.RawMessage) event { return event{Type: "STATE_DELTA", Delta: delta} }
+
+// showState tells the whole state, unless the client has it.
+func (e *Encoder) showState() {
+	value := e.state.value()
+	if value == nil && e.state.fold != nil && e.state.client != nil { // it was taken away
+		value = json.RawMessage("{}")
+	}
+	if value == nil || bytes.Equal(value, e.state.client) {
+		return
+	}
+	e.state.client = value
+	e.emit(event{Type: "STATE_SNAPSHOT", Snapshot: value})
+}
+
+// custom tells what the protocol has no event for.
+func (e *Encoder) custom(name string, value any) {
+	e.emit(event{Type: "CUSTOM", Name: name, Value: value})
+}

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// CheckFrontend refuses a frontend whose tools this agent cannot be given: one that is
+// no tool, or has the name of one that the agent runs itself. The agent's own client
+// tool may be declared again, since the client does run it; the agent's declaration
+// counts.
+func (r *Resolved) CheckFrontend(f *core.Frontend) error {
+	for i, t := range f.Tools {
+		if own, exists := r.Tools[t.Name]; exists {
+			if own.Spec().Client {
+				continue
+			}
+			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of a tool that agent %q runs itself", core.Excerpt(t.Name), r.Spec.ID)
+		}
+		if _, err := frontendTool(t); err != nil {
+			return core.Errorf(core.CodeInvalid, "frontend.tools[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// WithFrontend returns the agent with the tools of a run's frontend behind its own. What
+// CheckFrontend would refuse is left out: it was accepted for an agent that has changed
+// since.
+func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
+	if f == nil || len(f.Tools) == 0 {
+		return r
+	}
+	with := *r
+	with.Tools = maps.Clone(r.Tools)
+	with.ModelTools = slices.Clip(r.ModelTools)
+	for _, t := range f.Tools {
+		if _, exists := with.Tools[t.Name]; exists {
+			continue
+		}
+		made, err := frontendTool(t)
+		if err != nil {
+			continue
+		}
+		if with.Tools == nil {
+			with.Tools = map[string]tool.Tool{}
+		}
+		spec := made.Spec()
+		with.Tools[t.Name] = made
+		with.ModelTools = append(with.ModelTools, model.ToolDefinition{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters})
+	}
+	return &with
+}
+
+// frontendTool makes a client's tool of a declaration.
+func frontendTool(t core.FrontendTool) (tool.Tool, error) {
+	var parameters json.RawMessage
+	if string(t.Parameters) != "null" {
+		parameters = t.Parameters
+	}
+	made, err := tool.Client(tool.Spec{Name: t.Name, Description: t.Description, Parameters: parameters})
+	if err == nil {
+		made, err = tool.Admit(made)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tool %q: %w", core.Excerpt(t.Name), err)
+	}
+	return made, nil
+}

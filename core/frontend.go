@@ -1,0 +1,94 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Frontend is what the program in front of a person brings to the run that its input
+// opens. It holds for that run: a later one has what came with its own input.
+type Frontend struct {
+	// Tools are offered to the model behind the agent's own. A call of one waits for the
+	// frontend, which runs it and sends its output as a decision.
+	Tools []FrontendTool `json:"tools,omitempty"`
+	// Context is what the person has before their eyes: the model reads it behind the
+	// agent's system prompt, and no thread stores it as a message.
+	Context []FrontendContext `json:"context,omitempty"`
+	// State is a JSON object: the frontend's copy of the state that it shares with the
+	// thread, whose value it becomes when the run begins; nil: the thread's stays.
+	State json.RawMessage `json:"state,omitempty"`
+}
+
+// FrontendTool is a tool that a frontend runs.
+type FrontendTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // JSON Schema of the arguments, an object; nil: any object
+}
+
+// FrontendContext is one thing that a frontend shows, and what it is.
+type FrontendContext struct {
+	Description string `json:"description"`
+	Value       string `json:"value"`
+}
+
+// The limits of a [Frontend]. It is stored with the input, and but for its state each
+// time that the run's record is.
+const (
+	MaxFrontend        = 64 << 10 // bytes of its JSON
+	MaxFrontendTools   = 64
+	MaxFrontendContext = 64
+)
+
+// ErrFrontendTooLarge is returned for a [Frontend] of more than [MaxFrontend] bytes.
+var ErrFrontendTooLarge = Errorf(CodeTooLarge, "frontend is larger than %d bytes", MaxFrontend)
+
+// Check validates what came from outside. The names of tools and their schemas are
+// looked at by whoever makes tools of them.
+func (f *Frontend) Check() error {
+	if f == nil {
+		return nil
+	}
+	if len(f.Tools) > MaxFrontendTools {
+		return Errorf(CodeTooLarge, "frontend has %d tools, at most %d are allowed", len(f.Tools), MaxFrontendTools)
+	}
+	if len(f.Context) > MaxFrontendContext {
+		return Errorf(CodeTooLarge, "frontend has %d pieces of context, at most %d are allowed", len(f.Context), MaxFrontendContext)
+	}
+	for i, t := range f.Tools {
+		if slices.ContainsFunc(f.Tools[:i], func(o FrontendTool) bool { return o.Name == t.Name }) {
+			return Errorf(CodeInvalid, "frontend: tool %q is declared twice", Excerpt(t.Name))
+		}
+	}
+	if f.State != nil && !isObject(f.State) {
+		return Errorf(CodeInvalid, "frontend: the state must be a JSON object")
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return Errorf(CodeInvalid, "encode frontend: %w", err)
+	}
+	if !utf8.Valid(text) {
+		return Errorf(CodeInvalid, "frontend is not UTF-8")
+	}
+	if len(text) > MaxFrontend {
+		return fmt.Errorf("%w: it has %d", ErrFrontendTooLarge, len(text))
+	}
+	return nil
+}
+
+// Stateless returns it without its state, which the run's beginning takes: nil when
+// nothing is left.
+func (f *Frontend) Stateless() *Frontend {
+	if f == nil || len(f.Tools) == 0 && len(f.Context) == 0 {
+		return nil
+	}
+	return &Frontend{Tools: f.Tools, Context: f.Context}
+}
+
+// isObject reports whether text is a JSON object.
+func isObject(text json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(text, &object) == nil && object != nil
+}

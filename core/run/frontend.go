@@ -1,0 +1,40 @@
+package run
+
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
+)
+
+// What a run's frontend brings: its tools are the agent's from the moment when the
+// agent is known (agent.Resolved.WithFrontend), what it shows is part of each request,
+// and its state becomes the thread's as the run begins.
+
+// shownBy is what a frontend shows, as a part of the system prompt.
+func shownBy(f *core.Frontend) []plugin.ContextMessage {
+	if f == nil || len(f.Context) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	text.WriteString("What the user's application shows at present:")
+	for _, c := range f.Context {
+		text.WriteString("\n\n" + c.Description + ":\n" + c.Value)
+	}
+	return []plugin.ContextMessage{{Key: "frontend", Text: text.String(), Target: plugin.TargetSystem}}
+}
+
+// takeFrontend makes the frontend's state the thread's. It is part of the run's first
+// commit; a crash before that does it again, on the same state.
+func (m *machine) takeFrontend() error {
+	if m.input == nil || m.input.Frontend == nil || m.input.Frontend.State == nil {
+		return nil
+	}
+	result, err := m.agent.Engine.Submit(m.snapshot, 0, plugin.SharedState.Edit(state.At().Set(m.input.Frontend.State)))
+	if err != nil {
+		return endAt("frontend", "its state", err)
+	}
+	m.merge(result)
+	return nil
+}
