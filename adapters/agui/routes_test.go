@@ -47,7 +47,7 @@ func TestRoutesRefuseWhatIsNot(t *testing.T) {
 		says       string
 	}{
 		{"/v1/ag-ui/run", `{"threadId":"t1","runId":"r1","messages":[]}`, 400, "no new message"},
-		{"/v1/ag-ui/run", `{"threadId":"t1","runId":"r1","messages":[{"id":"a","role":"user","content":" "}]}`, 400, "has no text"},
+		{"/v1/ag-ui/run", `{"threadId":"t1","runId":"r1","messages":[{"id":"a","role":"user","content":" "}]}`, 400, "has no text and no file"},
 		{"/v1/ag-ui/run", `{"runId":"r1","messages":[{"id":"a","role":"user","content":"x"}]}`, 400, "thread id"},
 		{"/v1/ag-ui/run", `{"threadId":"a#b","messages":[]}`, 400, "thread id"},
 		{"/v1/ag-ui/agents/nobody/runs", `{"threadId":"t1","runId":"r1","messages":[{"id":"a","role":"user","content":"x"}]}`, 404, `agent \"nobody\" not found`},

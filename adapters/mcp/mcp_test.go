@@ -214,7 +214,7 @@ func TestWhatFailsIsAnErrorThatQuotesNothing(t *testing.T) {
 			{"a message of another type", "demo", map[string]any{"message": 1}, "", "argument message is no string"},
 			{"a bad thread", "demo", map[string]any{"message": "x", "thread_id": "a b"}, "", `argument thread_id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
 			{"an empty thread", "demo", map[string]any{"message": "x", "thread_id": ""}, "", "argument thread_id is empty"},
-			{"a blank message", "demo", map[string]any{"message": " "}, "", "messages[0].content has no text"},
+			{"a blank message", "demo", map[string]any{"message": " "}, "", "messages[0].content has no text and no file"},
 			{"no run", "get_run", map[string]any{"run_id": "x"}, "", "run x not found"},
 			{"another run", "get_run", map[string]any{"run_id": "01890000-0000-7000-8000-000000000001"}, "", "run 01890000-0000-7000-8000-000000000001 not found"},
 		}
