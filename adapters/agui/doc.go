@@ -70,7 +70,7 @@
 //
 // # Where to look
 //
-//   - What an input is: request.go. What it comes to: handler.go, decide.go.
+//   - What an input is: request.go, with files content.go. What it comes to: handler.go, decide.go.
 //   - What an event becomes: encoder.go, calls.go, state.go, live.go; its bytes: event.go.
 //   - The conversation as the client has it, for snapshots and the history: transcript.go.
 package agui

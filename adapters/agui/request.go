@@ -187,7 +187,7 @@ func (in *input) said() (all []core.Message, err error) {
 		if m.Role != "user" {
 			continue
 		}
-		text, err := m.text(fmt.Sprintf("messages[%d]", len(in.messages)-len(in.tail())+i))
+		content, err := m.blocks(fmt.Sprintf("messages[%d]", len(in.messages)-len(in.tail())+i))
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (in *input) said() (all []core.Message, err error) {
 				return nil, err
 			}
 		}
-		all = append(all, core.UserMessage(m.ID, text))
+		all = append(all, core.Message{ID: m.ID, Role: core.RoleUser, Content: content})
 	}
 	return all, nil
 }
@@ -211,25 +211,16 @@ func (in *input) given() (all []inMessage) {
 	return all
 }
 
-// text is the content of a message: a string, or parts of type text.
+// text is the content of a message that can have text alone.
 func (m inMessage) text(at string) (string, error) {
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return text, nil
+	content, err := m.blocks(at)
+	if err != nil {
+		return "", err
 	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(m.Content, &parts) != nil {
-		return "", core.Errorf(core.CodeInvalid, "%s.content must be a string or a list of parts", at)
-	}
-	var all strings.Builder
-	for i, p := range parts {
-		if p.Type != "text" {
-			return "", core.Errorf(core.CodeUnsupported, "%s.content[%d]: type %q is not supported, only text is", at, i, core.Excerpt(p.Type))
+	for i, b := range content {
+		if b.Type != core.BlockText {
+			return "", core.Errorf(core.CodeUnsupported, "%s.content[%d]: a %s message may have text alone", at, i, core.Excerpt(m.Role))
 		}
-		all.WriteString(p.Text)
 	}
-	return all.String(), nil
+	return core.Message{Content: content}.Text(), nil
 }

@@ -64,7 +64,12 @@ func TestInputsThatAreNoneAreRefused(t *testing.T) {
 		{"a message no object", `{"messages":["x"]}`, core.CodeInvalid, "messages[0]"},
 		{"a role no text", `{"messages":[{"role":1}]}`, core.CodeInvalid, "messages[0]"},
 		{"content no text", `{"messages":[{"id":"a","role":"user","content":{}}]}`, core.CodeInvalid, "messages[0].content must be a string or a list of parts"},
-		{"a picture", `{"messages":[{"id":"a","role":"user","content":[{"type":"image"}]}]}`, core.CodeUnsupported, `messages[0].content[0]: type "image" is not supported, only text is`},
+		{"a picture that is nowhere", `{"messages":[{"id":"a","role":"user","content":[{"type":"image"}]}]}`, core.CodeInvalid, "messages[0].content[0] has no source"},
+		{"a picture that somebody else keeps", `{"messages":[{"id":"a","role":"user","content":[{"type":"image","source":{"type":"file","value":"f1"}}]}]}`, core.CodeUnsupported, `messages[0].content[0].source: type "file" is not supported, allowed are data and url`},
+		{"a picture that is no base64", `{"messages":[{"id":"a","role":"user","content":[{"type":"image","source":{"type":"data","value":"%","mimeType":"image/png"}}]}]}`, core.CodeInvalid, "messages[0].content[0] has data that is not base64"},
+		{"an empty file", `{"messages":[{"id":"a","role":"user","content":[{"type":"binary","mimeType":"image/png","id":"x"}]}]}`, core.CodeInvalid, "messages[0].content[0]: the file is empty, want its bytes or a URL"},
+		{"another part", `{"messages":[{"id":"a","role":"user","content":[{"type":"smell"}]}]}`, core.CodeUnsupported, `messages[0].content[0]: type "smell" is not supported, allowed are text, image, audio, video, document and binary`},
+		{"instructions with a picture", `{"messages":[{"id":"s","role":"system","content":[{"type":"binary","mimeType":"image/png","data":"YWJj"}]},{"id":"a","role":"user","content":"x"}]}`, core.CodeUnsupported, "messages[0].content[0]: a system message may have text alone"},
 		{"a message's id", `{"messages":[{"id":"a b","role":"user","content":"x"}]}`, core.CodeInvalid, "message id"},
 		{"runId", `{"runId":"a#b"}`, core.CodeInvalid, "runId"},
 		{"parentRunId", `{"parentRunId":"a#b"}`, core.CodeInvalid, "parentRunId"},
@@ -76,6 +81,9 @@ func TestInputsThatAreNoneAreRefused(t *testing.T) {
 		in, err := decodeInput([]byte(test.body))
 		if err == nil {
 			_, err = in.said()
+		}
+		if err == nil {
+			_, err = in.frontend()
 		}
 		if core.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", test.name, err)

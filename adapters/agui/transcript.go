@@ -13,7 +13,7 @@ import (
 type message struct {
 	ID         string     `json:"id"`
 	Role       string     `json:"role"`
-	Content    *string    `json:"content,omitempty"` // absent of an assistant that only calls
+	Content    any        `json:"content,omitempty"` // *string, or []part with files; absent of an assistant that only calls
 	ToolCalls  []toolCall `json:"toolCalls,omitempty"`
 	ToolCallID string     `json:"toolCallId,omitempty"`
 	Error      string     `json:"error,omitempty"`
@@ -174,8 +174,7 @@ func convert(messages []core.Message) []message {
 	for _, m := range messages {
 		switch m.Role {
 		case core.RoleUser:
-			text := m.Text()
-			all = append(all, message{ID: m.ID, Role: "user", Content: &text})
+			all = append(all, message{ID: m.ID, Role: "user", Content: userContent(m)})
 		case core.RoleAssistant:
 			all = append(all, assistant(m)...)
 		case core.RoleTool:
