@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -39,13 +41,39 @@ type Listing struct {
 // payload says is not looked at, so that one of a newer program is listed as well. A
 // payload that does not say it is core.CodeInvalid.
 func PlaceOf(r Record) (l Listing, err error) {
-	if err := json.Unmarshal(r.Payload, &l); err != nil {
-		return l, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
+	if !l.scan(r.Payload) {
+		if err := json.Unmarshal(r.Payload, &l); err != nil {
+			return l, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
+		}
 	}
 	if l.At < 0 {
 		return l, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
 	}
 	return l, CheckList(l.List)
+}
+
+// scan reads a payload that begins as programs write it, without decoding the rest: it
+// is read with every put. false: it does not begin so.
+func (l *Listing) scan(payload []byte) bool {
+	rest, ok := bytes.CutPrefix(payload, []byte(`{"schema":`))
+	rest = bytes.TrimLeft(rest, "0123456789")
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"list":"`)); !ok {
+		return false
+	}
+	list, rest, ok := bytes.Cut(rest, []byte(`","at":`))
+	end := bytes.IndexAny(rest, ",}")
+	if !ok || end < 1 || bytes.ContainsAny(list, `\"`) {
+		return false
+	}
+	at := int64(0)
+	for _, digit := range rest[:end] {
+		if digit < '0' || digit > '9' || at > math.MaxInt64/10-1 {
+			return false
+		}
+		at = 10*at + int64(digit-'0')
+	}
+	l.List, l.At = string(list), at
+	return true
 }
 
 // CheckList validates the name of a list: what kind it is of, a colon, and whose it is,

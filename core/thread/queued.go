@@ -85,8 +85,18 @@ type Listing struct {
 	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread
 	Parent  string `json:"parent,omitempty"`   // the thread whose call has started the run
 	// Of a thread: its last run that has ended or waits, and how what it answered begins.
-	Last    *core.Run `json:"last,omitempty"`
-	Excerpt string    `json:"excerpt,omitempty"`
+	Last    *LastRun `json:"last,omitempty"`
+	Excerpt string   `json:"excerpt,omitempty"`
+}
+
+// LastRun is what a list of threads shows of a run that has ended or waits.
+type LastRun struct {
+	ID          core.ID           `json:"run_id"`
+	AgentID     string            `json:"agent_id"`
+	Status      core.RunStatus    `json:"status"`
+	Termination *core.Termination `json:"termination,omitempty"` // without its detail
+	Steps       int               `json:"steps"`
+	Usage       core.Usage        `json:"usage,omitzero"`
 }
 
 // MaxExcerpt is how many characters of an answer a listing has.

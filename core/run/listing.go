@@ -1,0 +1,52 @@
+package run
+
+import (
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// runRecords encodes the run's record with which a write goes and, where the run ends
+// or begins to wait with it, what lists of threads show from then on. A close is not
+// listed until it is final.
+func (d *draft) runRecords(next thread.Head, outcome thread.Outcome, r *thread.RunRecord, at int64) ([]store.Record, error) {
+	stored, err := d.runRecord(r)
+	if err != nil || outcome != thread.Wait && outcome != thread.Done {
+		return []store.Record{stored}, err
+	}
+	said := r.Response
+	if outcome == thread.Wait {
+		said = lastText(d.messages.items, r.ID)
+	}
+	parent := d.head.Run.Parent // of the run that ends: next may have none any more
+	l := thread.Listing{
+		List: store.ListOf(next.Owner, parent), At: at, AgentID: r.AgentID, Excerpt: excerpt(said),
+		Last: &thread.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
+	}
+	if parent != nil {
+		l.Parent = parent.Thread
+	}
+	if t := r.Termination; t != nil {
+		l.Last.Termination = &core.Termination{Type: t.Type, Code: t.Code}
+	}
+	payload, err := d.records.EncodeListing(&l)
+	return []store.Record{stored, {Name: store.ActivityName, Payload: payload}}, err
+}
+
+// excerpt is how a text begins, on one line.
+func excerpt(text string) string {
+	const most = thread.MaxExcerpt
+	if len(text) <= most && !strings.ContainsAny(text, "\n\t\r") {
+		return text
+	}
+	if len(text) > 8*most { // no more is looked at
+		text = text[:8*most]
+	}
+	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}
