@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
@@ -23,11 +27,53 @@ type Creating struct {
 	About thread.About
 }
 
+// Limits of what is said of a thread.
+const (
+	MaxTitle        = 200      // characters
+	MaxMetadata     = 16 << 10 // bytes of JSON without blanks
+	MaxMetadataKeys = 64       // of the object itself
+)
+
+// ErrMetadataTooLarge refuses metadata over [MaxMetadata].
+var ErrMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", MaxMetadata)
+
+// CheckAbout validates what is to be said of a thread.
+func CheckAbout(a thread.About) error {
+	if n := utf8.RuneCountInString(a.Title); n > MaxTitle {
+		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, MaxTitle)
+	}
+	if i := strings.IndexFunc(a.Title, unicode.IsControl); i >= 0 || !utf8.ValidString(a.Title) {
+		return core.Errorf(core.CodeInvalid, "title %q has a control character, text on one line is allowed", core.Excerpt(a.Title))
+	}
+	if a.Title != "" && strings.TrimSpace(a.Title) == "" {
+		return core.Errorf(core.CodeInvalid, "title is blank; null takes a title away")
+	}
+	if a.Metadata == nil {
+		return nil
+	}
+	if len(a.Metadata) > MaxMetadata {
+		return fmt.Errorf("%w: it has %d", ErrMetadataTooLarge, len(a.Metadata))
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(a.Metadata, &members); err != nil || members == nil {
+		return core.Errorf(core.CodeInvalid, "metadata must be an object")
+	}
+	if len(members) > MaxMetadataKeys {
+		return core.Errorf(core.CodeInvalid, "metadata has %d keys, at most %d are allowed", len(members), MaxMetadataKeys)
+	}
+	return nil
+}
+
 // Create makes a thread. The title and metadata come with a write of their own: what a
 // crash leaves between the two is a thread without them, which the same call completes.
 func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
-	if err := c.Thread.Check(); err != nil {
+	if err := errors.Join(c.Thread.Check(), CheckAbout(c.About)); err != nil {
 		return thread.Head{}, err
+	}
+	if c.User != "" {
+		if err := core.CheckName("user", c.User); err != nil {
+			return thread.Head{}, err
+		}
 	}
 	about, err := s.records.EncodeAbout(&c.About)
 	if err != nil {
@@ -113,6 +159,9 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			if err == nil {
 				about, err = edit(was)
 			}
+			if err == nil {
+				err = CheckAbout(about)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +170,7 @@ func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string,
 			return []store.Record{{Name: store.AboutName, Fence: next.Fence, Version: next.Version, Payload: payload}}, err
 		}}
 	if head, _, err = c.run(ctx, thread.Head{}); err != nil {
-		return about, head, fmt.Errorf("describe: %w", s.outward(ctx, key, "thread", err))
+		return about, head, s.outward(ctx, key, "thread", err)
 	}
 	return about, head, nil
 }
