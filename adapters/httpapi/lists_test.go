@@ -242,7 +242,10 @@ func runsAreListedByWhenTheyWereSubmitted(t *testing.T) {
 	} {
 		r.want(path, want, names(r.get(path), "status"))
 	}
-	r.want("the latest", []string{"created"}, names(r.get("/v1/threads/t1/runs/latest"), "status"))
+	// One that is cancelled before a step has opened it is done, and stays.
+	r.ok("POST", "/v1/threads/t1/cancel", "")
+	r.want("cancelled in the queue", []string{"cancelled"}, names(r.get("/v1/runs?termination=cancelled"), "type"))
+	r.want("the latest", []string{"done"}, names(r.get("/v1/threads/t1/runs/latest"), "status"))
 	var pages []string
 	for path := "/v1/threads/t1/runs?limit=1"; path != ""; {
 		body := r.get(path)
@@ -252,7 +255,7 @@ func runsAreListedByWhenTheyWereSubmitted(t *testing.T) {
 			path = "/v1/threads/t1/runs?limit=1&cursor=" + cursor[0]
 		}
 	}
-	r.want("pages of one", []string{"created", "done", "done"}, pages)
+	r.want("pages of one", []string{"done", "done", "done"}, pages)
 	r.ok("POST", "/v1/threads", `{"threadId":"t3"}`)
 	if rec := do(r, "GET", "/v1/threads/t3/runs/latest", ""); rec.Code != 404 {
 		t.Errorf("the latest of none: status %d, want 404", rec.Code)

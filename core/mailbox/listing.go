@@ -14,7 +14,7 @@ import (
 // runListing lists a run on the thread that next is the head of.
 func (s *Service) runListing(next thread.Head, run, dispatch core.ID, agent, parent string) (store.Record, error) {
 	return s.listing(store.ListingName(run), next, thread.Listing{
-		List: store.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent, Dispatch: dispatch,
+		List: store.RunsList(next.Owner), At: createdAt(dispatch), AgentID: agent, Parent: parent,
 	})
 }
 

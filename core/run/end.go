@@ -163,8 +163,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		}
 		record = m.recordFor(next, result, &t)
 		record.InRound = inRound
-		stored, err := m.runRecords(next, result.Outcome, &record, record.FinishedAt)
-		return append(records, stored...), err
+		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err
@@ -354,8 +353,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		if err != nil {
 			return nil, err
 		}
-		stored, err := m.runRecords(next, thread.Done, &record, record.FinishedAt)
-		return append(append(records, results...), stored...), err
+		return m.addRun(append(records, results...), next, thread.Done, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err

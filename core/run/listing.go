@@ -8,13 +8,14 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// runRecords encodes the run's record with which a write goes and, where the run ends
-// or begins to wait with it, what lists of threads show from then on. A close is not
-// listed until it is final.
-func (d *draft) runRecords(next thread.Head, outcome thread.Outcome, r *thread.RunRecord, at int64) ([]store.Record, error) {
+// addRun adds to the records of a write that of the run and, where the run ends or
+// begins to wait with it, what lists of threads show from then on. A close is not listed
+// until it is final.
+func (d *draft) addRun(records []store.Record, next thread.Head, outcome thread.Outcome, r *thread.RunRecord, at int64) ([]store.Record, error) {
 	stored, err := d.runRecord(r)
+	records = append(records, stored)
 	if err != nil || outcome != thread.Wait && outcome != thread.Done {
-		return []store.Record{stored}, err
+		return records, err
 	}
 	said := r.Response
 	if outcome == thread.Wait {
@@ -28,11 +29,11 @@ func (d *draft) runRecords(next thread.Head, outcome thread.Outcome, r *thread.R
 	if parent != nil {
 		l.Parent = parent.Thread
 	}
-	if t := r.Termination; t != nil {
-		l.Last.Termination = &core.Termination{Type: t.Type, Code: t.Code}
+	if l.Last.Termination = r.Termination; r.Termination != nil && r.Termination.Detail != "" {
+		l.Last.Termination = &core.Termination{Type: r.Termination.Type, Code: r.Termination.Code}
 	}
 	payload, err := d.records.EncodeListing(&l)
-	return []store.Record{stored, {Name: store.ActivityName, Payload: payload}}, err
+	return append(records, store.Record{Name: store.ActivityName, Payload: payload}), err
 }
 
 // excerpt is how a text begins, on one line.

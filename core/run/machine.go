@@ -273,8 +273,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
 		}
-		stored, err := m.runRecords(next, result.Outcome, &record, record.FinishedAt)
-		return append(records, stored...), err
+		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err

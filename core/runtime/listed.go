@@ -174,12 +174,28 @@ func (r *Runtime) listedRun(ctx context.Context, key core.ThreadKey, head thread
 	if err != nil {
 		return nil, 0, nil
 	}
-	run, ok, err := r.mailbox.Run(ctx, key, head, runID, e.Dispatch)
+	run, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatchOf(head, runID))
+	if err == nil && !ok { // it has ended before a step opened it, which its dispatch says
+		_, dispatch, located, failed := r.mailbox.Locate(ctx, key.Tenant, runID)
+		if err = failed; located && err == nil {
+			run, ok, err = r.mailbox.Run(ctx, key, head, runID, dispatch)
+		}
+	}
 	if err != nil || !ok || !q.is(run) {
 		return nil, 0, err
 	}
 	const around = 1 << 10 // what is not the response
 	return &run, around + len(run.Response), nil
+}
+
+// dispatchOf is the dispatch of a run that is queued; zero: it is not.
+func dispatchOf(head thread.Head, run core.ID) core.ID {
+	for _, d := range head.Pending {
+		if d.Run == run {
+			return d.ID
+		}
+	}
+	return core.ID{}
 }
 
 func (q RunQuery) limit() int {

@@ -84,8 +84,6 @@ type Listing struct {
 
 	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread
 	Parent  string `json:"parent,omitempty"`   // the thread whose call has started the run
-	// Dispatch is a run's, with which the mailbox reads one that no step has opened.
-	Dispatch core.ID `json:"dispatch,omitzero"`
 	// Of a thread: its last run that has ended or waits, and how what it answered begins.
 	Last    *LastRun `json:"last,omitempty"`
 	Excerpt string   `json:"excerpt,omitempty"`

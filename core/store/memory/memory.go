@@ -236,7 +236,7 @@ func (s *Store) version(key core.ThreadKey) uint64 {
 func (s *Store) contents(key core.ThreadKey) *contents {
 	c := s.threads[key]
 	if c == nil {
-		c = &contents{records: make([]*store.Record, 0, 8)}
+		c = &contents{records: make([]*store.Record, 0, 12)}
 		s.threads[key] = c
 	}
 	return c
