@@ -145,7 +145,7 @@ func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identit
 		m.Title = *title
 	}
 	m.Metadata = metadata
-	key, err := idempotencyKey(r)
+	key, err := protocol.IdempotencyKey(r)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identit
 		m.Key = "http:" + key
 	}
 	if m.ID == "" {
-		m.ID = a.newThread(id, key)
+		m.ID = a.NewThread(id, key)
 	}
 	if err := core.CheckName("thread id", m.ID); err != nil {
 		return err
