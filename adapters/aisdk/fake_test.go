@@ -22,6 +22,7 @@ type fake struct {
 	protocol.Controller // for what no route of this protocol asks
 	protocol.Inbox
 	protocol.Retaker
+	protocol.Lister
 
 	mu          sync.Mutex
 	calls       []string

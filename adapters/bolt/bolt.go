@@ -47,6 +47,7 @@ type Store struct {
 	commits    *committer
 	now        func() time.Time
 	maxPayload int
+	listed     listed
 }
 
 var _ store.Backend = (*Store)(nil)

@@ -19,6 +19,7 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 		out, wrote, err = w.apply(tx)
 		return wrote, err
 	})
+	s.listed.note(key, c.Records...)
 	if err != nil {
 		return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
 	}

@@ -75,6 +75,8 @@
 //	configs   hash                                      as a record, fence and version 0
 //	waiting   tenant 0 WaitsSince, thread               nothing
 //
+// The index of the lists of threads and runs is kept in memory: see listed.go.
+//
 // The first write makes profiles, configs and waiting. They are written seldom, and so by
 // commits of bbolt alone: the journal does not know them, and a program of this
 // schema from before them, which leaves them as they are, can read it.

@@ -22,6 +22,7 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 		}
 		return w.admitted, w.write(tx)
 	})
+	s.listed.note(key, record)
 	if err != nil {
 		return fmt.Errorf("put into %s: %w", key, err)
 	}
@@ -103,6 +104,19 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	records, _, err := s.scan(ctx, key, span{prefix: prefix, first: start, limit: limit, whole: true})
 	return records, err
 }
+
+// RecordsBackwards implements [store.Lists].
+func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
+	part := span{prefix: prefix, last: prefix + lastRune, before: true, limit: limit, whole: true, backwards: true}
+	if before != "" {
+		part.last = min(part.last, before)
+	}
+	records, _, err := s.scan(ctx, key, part)
+	return records, err
+}
+
+// lastRune sorts behind any text that a name goes on with.
+const lastRune = "\U0010FFFF"
 
 // readItem is nil when nothing is stored.
 func readItem(bucket *bbolt.Bucket, key []byte) (*item, error) {

@@ -62,7 +62,8 @@ func steered(t testing.TB, b *bench) {
 var histories = []int{10, 10_000}
 
 // cost is what was metered. State snapshots and event chunks are apart, in
-// Kinds alone: they come every so many steps and bytes.
+// Kinds alone: they come every so many steps and bytes. So is what lists threads and
+// runs, which is written where a run is submitted, waits and ends: TestListingBudget.
 type cost struct {
 	dynamotest.Units
 	Rounds int
@@ -74,7 +75,7 @@ func (b *bench) measure(do func()) cost {
 	b.meter.Reset()
 	do()
 	c := cost{Units: b.meter.Total(), Rounds: b.meter.Rounds(), Kinds: b.meter.Units()}
-	for _, kind := range []string{"snapshot", "event"} {
+	for _, kind := range []string{"snapshot", "event", "listing"} {
 		apart := c.Kinds[kind]
 		c.Write -= apart.Write
 		c.Read -= apart.Read
@@ -280,6 +281,24 @@ func TestSubmissionBudget(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestListingBudget meters what lists threads and runs: two units for a run and two for
+// its thread where they are new, each with its index entry; three where a run ends,
+// since the thread moves in its list. A step in between writes none.
+func TestListingBudget(t *testing.T) {
+	b := newBench(t, chatter{calls: first(1), text: 500})
+	listing := func(what string, want dynamotest.Units, do func()) {
+		t.Helper()
+		b.clock.Add(int64(time.Second))
+		if got := b.measure(do).Kinds["listing"]; got != want {
+			t.Errorf("%s costs %+v for lists, want %+v", what, got, want)
+		}
+	}
+	listing("a submission to a new thread", dynamotest.Units{Write: 4, Calls: 2}, func() { b.submit(t, 1) })
+	listing("a step with a tool call", dynamotest.Units{}, func() { b.step(t) })
+	listing("the step that ends the run", dynamotest.Units{Write: 3, Calls: 1}, func() { b.step(t) })
+	listing("a submission to a thread that is there", dynamotest.Units{Write: 2, Calls: 1}, func() { b.submit(t, 1) })
 }
 
 // TestInlineBudget: a run that is streamed from its submission on, of one text,

@@ -4,7 +4,8 @@
 // item H, a record is the item of its name. Pointers have partitions of their
 // own, N#<tenant>#<name>. The tenant comes first, so that an IAM policy on
 // dynamodb:LeadingKeys can fence tenants. Threads that are due have an entry in
-// the sparse index "due", those whose run waits for a person in "waiting".
+// the sparse index "due", those whose run waits for a person in "waiting", and records
+// that list threads and runs in "listed", with their payloads.
 //
 // Profiles and configuration snapshots are in the other table: a profile is the
 // item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
@@ -18,6 +19,7 @@
 //	h, v    the encoded HEAD and its version
 //	g, d    shard and time of the due index; only while DueAt is set
 //	w, o    tenant, and time and thread, of the waiting index; only while the head has a WaitsSince
+//	l, m    tenant and list, and place in it, of the listed index; only of a record that is listed
 //	p, z    a payload; z is there when it is zstd-compressed
 //	f       fence under which a record was written
 //	s       version of the head that a rewritable record goes with

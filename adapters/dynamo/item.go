@@ -39,6 +39,8 @@ const (
 	attrRevision = "r"
 	attrTenant   = "w"
 	attrSince    = "o"
+	attrList     = "l"
+	attrPlace    = "m"
 )
 
 // headName is the sort key of a HEAD, pointerName that of a pointer. No record
@@ -127,11 +129,16 @@ func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
 	if kind != store.KindCreate || r.Fence != 0 {
 		it[attrFence] = number(r.Fence)
 	}
-	if kind == store.KindRewrite || r.Version != 0 {
+	if kind == store.KindRewrite || kind == store.KindLatest || r.Version != 0 {
 		it[attrAt] = number(r.Version)
 	}
 	if r.Expires != 0 {
 		it[attrExpires] = number(r.Expires)
+	}
+	if kind == store.KindLatest {
+		if err := setPlace(it, r); err != nil {
+			return nil, err
+		}
 	}
 	return it, setPayload(it, "record "+r.Name, r.Payload)
 }

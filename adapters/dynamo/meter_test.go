@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,12 @@ func TestMeterCountsWrites(t *testing.T) {
 			return err
 		}
 	}
+	listed := func(version uint64, at int64) func(s *Store) error {
+		return func(s *Store) error {
+			payload := fmt.Sprintf(`{"list":"threads:ann","at":%d}`, at)
+			return s.Put(ctx, key, store.Record{Name: "L#", Fence: 1, Version: version, Payload: []byte(payload)})
+		}
+	}
 	// pk 2+9, sk 2+14, f 1+2, p 1+n: 31 bytes and the payload.
 	tests := []struct {
 		name    string
@@ -63,6 +70,9 @@ func TestMeterCountsWrites(t *testing.T) {
 		{"a head that waits for a person, goes on waiting, and is decided",
 			[]reply{done, done, done, done}, []func(*Store) error{waiting(1, 500), waiting(2, 500), waiting(3, 900), head(4, 0)},
 			map[string]dynamotest.Units{"head": {Write: 4, Calls: 4}, "index": {Write: 4}}},
+		{"a record that is listed, stays in its place, and moves",
+			[]reply{done, done, done}, []func(*Store) error{listed(1, 5), listed(2, 5), listed(3, 6)},
+			map[string]dynamotest.Units{"listing": {Write: 3 + 1 + 1 + 2, Calls: 3}}},
 		{"an index write of a refused head is none", []reply{conflict(theirs)}, []func(*Store) error{head(2, 60_000)},
 			map[string]dynamotest.Units{"head": {Write: 1, Calls: 1}}},
 		{"the item that refused is known from then on",

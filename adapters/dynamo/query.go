@@ -92,6 +92,40 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, nil
 }
 
+// RecordsBackwards implements [store.Lists], eventually consistent.
+func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
+	pk, err := partition(key)
+	if err != nil {
+		return nil, err
+	}
+	from, to := max(prefix, firstName), prefix+lastRune
+	if before != "" {
+		to = min(to, before)
+	}
+	if limit <= 0 || from > to {
+		return nil, nil
+	}
+	input := &dynamodb.QueryInput{
+		Limit:                     aws.Int32(int32(min(limit, math.MaxInt32-1)) + 1), // one may be before itself
+		ScanIndexForward:          aws.Bool(false),
+		KeyConditionExpression:    aws.String(betweenSKs),
+		ExpressionAttributeValues: item{":pk": pk, ":from": text(from), ":to": text(to)},
+	}
+	var records []store.Record
+	for record, err := range s.records(ctx, fmt.Sprintf("list %s of %s backwards", prefix, key), input) {
+		if err != nil {
+			return nil, err
+		}
+		if record.Name == before || !strings.HasPrefix(record.Name, prefix) {
+			continue
+		}
+		if records = append(records, record); len(records) == limit {
+			break
+		}
+	}
+	return records, nil
+}
+
 // Overdue implements [store.Due] on the sparse index, which lags a little.
 // Threads that are due in the same minute come in no particular order, but in
 // the same one on every page.

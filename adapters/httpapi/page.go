@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // What cursors begin with keeps those of other routes, and numbers made up by
@@ -17,6 +19,8 @@ const (
 	messagesCursor  = "messages:"
 	approvalsCursor = "approvals:"
 	mailboxCursor   = "mailbox:"
+	threadsCursor   = "threads:"
+	runsCursor      = "runs:"
 )
 
 // pageQuery reads limit, 0 when there is none, and cursor strictly: a misspelt
@@ -28,21 +32,8 @@ func pageQuery(raw string) (limit int, cursor *string, err error) {
 
 // filteredQuery is pageQuery for a page that takes filters too, which are in values.
 func filteredQuery(raw string, filters ...string) (limit int, cursor *string, values url.Values, err error) {
-	values, err = url.ParseQuery(raw)
-	if err != nil {
-		return 0, nil, nil, core.Errorf(core.CodeInvalid, "query: %v", err)
-	}
-	allowed := append([]string{"limit", "cursor"}, filters...)
-	for name, given := range values {
-		if !slices.Contains(allowed, name) {
-			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are %s", core.Excerpt(name), strings.Join(allowed, ", "))
-		}
-		if len(given) > 1 {
-			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
-		}
-		if given[0] == "" && slices.Contains(filters, name) { // it would filter nothing
-			return 0, nil, nil, core.Errorf(core.CodeInvalid, "query has the parameter %q without a value", name)
-		}
+	if values, err = query(raw, append([]string{"limit", "cursor"}, filters...)...); err != nil {
+		return 0, nil, nil, err
 	}
 	if values.Has("limit") {
 		text := values.Get("limit")
@@ -57,6 +48,27 @@ func filteredQuery(raw string, filters ...string) (limit int, cursor *string, va
 	return limit, cursor, values, nil
 }
 
+// query reads parameters strictly: one that is misspelt is not passed over.
+func query(raw string, allowed ...string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "query: %v", err)
+	}
+	for name, given := range values {
+		switch {
+		case len(allowed) == 0:
+			return nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, none is allowed", core.Excerpt(name))
+		case !slices.Contains(allowed, name):
+			return nil, core.Errorf(core.CodeInvalid, "query has the unknown parameter %q, allowed are %s", core.Excerpt(name), strings.Join(allowed, ", "))
+		case len(given) > 1:
+			return nil, core.Errorf(core.CodeInvalid, "query has the parameter %q %d times", name, len(given))
+		case given[0] == "" && name != "limit" && name != "cursor": // it would filter nothing
+			return nil, core.Errorf(core.CodeInvalid, "query has the parameter %q without a value", name)
+		}
+	}
+	return values, nil
+}
+
 // encodePlace makes a cursor of a kind.
 func encodePlace(kind, place string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(kind + place))
@@ -69,6 +81,30 @@ func decodeCursor(kind, cursor string) (place string, ok bool) {
 		return "", false
 	}
 	return strings.CutPrefix(string(text), kind)
+}
+
+// encodeListed makes a cursor of a list of threads or runs.
+func encodeListed(kind string, p *store.Place) *string {
+	if p == nil {
+		return nil
+	}
+	cursor := encodePlace(kind, strconv.FormatInt(p.At, 10)+"#"+p.Thread+"#"+p.Name)
+	return &cursor
+}
+
+// decodeListed is the place that a cursor of a list says; nil: from the newest.
+func decodeListed(kind string, cursor *string) (*store.Place, error) {
+	if cursor == nil {
+		return nil, nil
+	}
+	text, ok := decodeCursor(kind, *cursor)
+	at, rest, cut := strings.Cut(text, "#")
+	thread, name, more := strings.Cut(rest, "#")
+	millis, err := strconv.ParseInt(at, 10, 64)
+	if !ok || !cut || !more || err != nil || millis < 0 || core.CheckName("thread", thread) != nil || !utf8.ValidString(name) {
+		return nil, badCursor(*cursor)
+	}
+	return &store.Place{At: millis, Thread: thread, Name: name}, nil
 }
 
 func badCursor(cursor string) error {

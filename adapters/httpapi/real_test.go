@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/runtime"
@@ -138,6 +139,18 @@ func (r *real) work() {
 		if err := r.runtime.WorkLocal(r.t.Context(), hint); err != nil {
 			r.t.Fatal(err)
 		}
+	}
+}
+
+// child starts a run of a child thread, as a call of the parent's would.
+func (r *real) child(parent, thread string) {
+	r.t.Helper()
+	_, err := r.runtime.Submit(r.t.Context(), mailbox.Submission{
+		Thread: core.ThreadKey{Tenant: "secret-tenant", Thread: thread}, User: r.user, AgentID: "demo", Origin: core.OriginInternal,
+		Messages: []core.Message{core.UserMessage("", "help")}, Parent: &mailbox.Parent{Thread: parent, Run: core.ID{1}},
+	})
+	if err != nil {
+		r.t.Fatal(err)
 	}
 }
 

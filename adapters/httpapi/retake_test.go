@@ -193,7 +193,7 @@ func TestAThreadIsForkedOverHTTP(t *testing.T) {
 		{fork, `{"at":"m1","threadId":""}`, 400, `{"error":"thread id of the fork is empty","code":"invalid"}`},
 		{fork, `{"at":"m9"}`, 404, `{"error":"thread t1: message \"m9\": not found","code":"not_found"}`},
 		{"/v1/threads/t9/fork", `{"at":"m1"}`, 404, `{"error":"thread t9 not found","code":"not_found"}`},
-		{fork, `{"at":"m1","threadId":"t2"}`, 409, `{"error":"thread t2: it exists already: a fork is a new thread","code":"conflict"}`},
+		{fork, `{"at":"m1","threadId":"t2"}`, 409, `{"error":"thread t2: it exists already","code":"conflict"}`},
 	} {
 		check(t, do(r, "POST", refused.path, refused.body), refused.status, refused.want)
 	}

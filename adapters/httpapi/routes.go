@@ -10,7 +10,7 @@ import (
 
 // Routes are all routes of the native API, the only place where they are named.
 func Routes() []Route {
-	return slices.Concat(threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
+	return slices.Concat(listRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
 }
 
 // Codes that many routes refuse with: what is absent or another's, what was deleted, a
@@ -23,7 +23,44 @@ var (
 // queued are the successes of a route that queues a run.
 var queued = []Answer{{Status: http.StatusAccepted, Body: protocol.Accepted{}}}
 
+func listRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/threads", Name: "getThreads", serve: (*api).getThreads,
+			Text:  "threads of the caller and of nobody, newest activity first: when they were made, or a run of them ended or began to wait; a page that is filtered may have fewer than its limit, or none, while there are more",
+			Takes: []any{paged{}, ofThreads{}}, Answers: []Answer{{Status: 200, Body: threadList{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/summaries", Name: "getSummaries", serve: (*api).getSummaries,
+			Text:  "the same with what the last run answered and came to, and with metadata",
+			Takes: []any{paged{}, ofThreads{}}, Answers: []Answer{{Status: 200, Body: threadSummaries{}}}, Refuses: absent,
+		},
+		{
+			Method: "POST", Path: "/v1/threads", Name: "postThread", serve: (*api).postThread,
+			Text:  "makes a thread that nothing was said on yet; a message to a thread that does not exist makes it too",
+			Takes: []any{keyed{}}, Body: making{}, Empty: true, Answers: []Answer{{Status: 201, Body: threadInfo{}}},
+			Refuses: []core.Code{core.CodeNotFound, core.CodeConflict, core.CodeDeleted, core.CodeThrottled},
+		},
+		{
+			Method: "GET", Path: "/v1/runs", Name: "getRuns", serve: (*api).getRuns,
+			Text:  "runs on threads of the caller and of nobody, newest first by when they were submitted, those of child threads among them; a page that is filtered may have fewer than its limit, or none, while there are more",
+			Takes: []any{paged{}, ofRuns{}, ofOneThread{}}, Answers: []Answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/runs", Name: "getThreadRuns", serve: (*api).getThreadRuns,
+			Text:  "its runs, newest first by when they were submitted",
+			Takes: []any{ofThread{}, paged{}, ofRuns{}}, Answers: []Answer{{Status: 200, Body: runList{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/runs/latest", Name: "getLatestRun", serve: (*api).latestRun,
+			Text:  "the run that was submitted last; 404 when there is none",
+			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
+		},
+	}
+}
+
 func threadRoutes() []Route {
+	const describes = "changes title and metadata: null takes them away, metadata is a merge patch (RFC 7396)"
 	return []Route{
 		{
 			Method: "GET", Path: "/v1/threads/{thread}", Name: "getThread", serve: (*api).getThread,
@@ -31,9 +68,19 @@ func threadRoutes() []Route {
 			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
 		},
 		{
+			Method: "PATCH", Path: "/v1/threads/{thread}", Name: "patchThread", serve: (*api).patchThread,
+			Text:  describes,
+			Takes: []any{ofThread{}}, Body: described{}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+		},
+		{
+			Method: "PATCH", Path: "/v1/threads/{thread}/metadata", Name: "patchMetadata", serve: (*api).patchThread,
+			Text:  "the same",
+			Takes: []any{ofThread{}}, Body: described{}, Answers: []Answer{{Status: 200, Body: threadInfo{}}}, Refuses: absent,
+		},
+		{
 			Method: "DELETE", Path: "/v1/threads/{thread}", Name: "deleteThread", serve: (*api).deleteThread,
 			Text:  "deletes it for good: its id and those of its runs are 410, whoever works on it stops; what it had is erased by the sweep, at once and again 20 minutes later, for what a paused worker may still write",
-			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 204}}, Refuses: absent,
+			Takes: []any{ofThread{}, childStrategy{}}, Answers: []Answer{{Status: 204}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict}),
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/messages", Name: "getMessages", serve: (*api).getMessages,

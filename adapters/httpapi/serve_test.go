@@ -45,7 +45,7 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 		{"GET", "/v1//threads/t1", 404, "", `{"error":"no route GET /v1//threads/t1","code":"not_found"}`},
 		{"GET", "/v1/threads/../runs", 404, "", `{"error":"no route GET /v1/threads/../runs","code":"not_found"}`},
 		{"GET", "/v1/mounted", 404, "", `{"error":"no route GET /v1/mounted","code":"not_found"}`},
-		{"GET", "/v1/runs", 405, "POST", `{"error":"GET is not allowed here, allowed are POST","code":"method_not_allowed"}`},
+		{"GET", "/v1/runs/x/cancel", 405, "POST", `{"error":"GET is not allowed here, allowed are POST","code":"method_not_allowed"}`},
 		{"DELETE", "/v1/threads/t1/messages", 405, "GET, HEAD, POST", `{"error":"DELETE is not allowed here, allowed are GET, HEAD, POST","code":"method_not_allowed"}`},
 		{"POST", "/health", 405, "GET, HEAD", `{"error":"POST is not allowed here, allowed are GET, HEAD","code":"method_not_allowed"}`},
 	}

@@ -22,6 +22,12 @@ type Name string
 // OptionalName is a Name, or empty, which is none.
 type OptionalName string
 
+// Title is one line of 1 to 200 characters, not all of them blank.
+type Title string
+
+// Metadata is an object, whatever is in it; of a change, a merge patch (RFC 7396).
+type Metadata json.RawMessage
+
 // Any is any JSON.
 type Any json.RawMessage
 
@@ -44,6 +50,29 @@ type paged struct {
 
 type ofStatus struct {
 	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // those alone
+}
+
+type ofThreads struct {
+	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title or the id, upper and lower case alike
+	Agent  string `in:"query" json:"agent,omitempty"`                    // of the last run
+	Parent Name   `in:"query" json:"parent,omitempty"`                   // its child threads, which are left out otherwise
+}
+
+type ofRuns struct {
+	Status      core.RunStatus       `in:"query" json:"status,omitempty"`                                                                                              // those alone
+	Agent       string               `in:"query" json:"agent,omitempty"`                                                                                               // those alone
+	Termination core.TerminationType `in:"query" json:"termination,omitempty" schema:"enum=natural_end|behavior_requested|stopped|cancelled|blocked|superseded|error"` // of those that are done
+}
+
+type ofOneThread struct {
+	Thread Name `in:"query" json:"thread,omitempty"` // that thread's alone
+}
+
+type childStrategy struct {
+	// What becomes of child threads, those that runs of the thread have started:
+	// deleted too (cascade, also without the parameter), or they stay (detach), or the
+	// thread is not deleted while there is one (reject).
+	Children mailbox.Children `in:"query" json:"child_strategy,omitempty" schema:"enum=cascade|detach|reject"`
 }
 
 type keyed struct {
@@ -158,6 +187,23 @@ type decisionBody struct {
 	Remember     core.Remember       `json:"remember,omitempty"`                             // for how long a person's answer to a request for permission holds
 	RememberAs   core.RememberAs     `json:"remember_as,omitempty" schema:"also=rememberAs"` // what it holds for; with remember run or thread alone
 	_            struct{}            `schema:"{\"oneOf\":[{\"required\":[\"tool_call_id\"]},{\"required\":[\"suspension_id\"]}],\"dependentSchemas\":{\"remember_as\":{\"required\":[\"remember\"],\"properties\":{\"remember\":{\"enum\":[\"run\",\"thread\"]}}}}}"`
+}
+
+// making is a thread that nothing was said on yet.
+type making struct {
+	ThreadID OptionalName `json:"threadId,omitempty" schema:"also=thread_id"` // without it is a new one
+	describing
+}
+
+// described is what changes of what is said of a thread: one of the two at least.
+type described struct {
+	describing
+}
+
+// describing is what is said of a thread.
+type describing struct {
+	Title    Title    `json:"title,omitempty"`    // one line; null takes it away
+	Metadata Metadata `json:"metadata,omitempty"` // at most 64 keys and 16 KB; null takes it away
 }
 
 // threadCancelled is the body of a 202 for a cancel of a thread's run.

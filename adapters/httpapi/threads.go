@@ -72,37 +72,6 @@ func encodeCursor(after uint64) string {
 	return encodePlace(messagesCursor, strconv.FormatUint(after, 10))
 }
 
-// threadInfo is the wire form of a thread.
-type threadInfo struct {
-	ThreadID  string     `json:"thread_id"`
-	Owner     string     `json:"owner,omitempty"`
-	ActiveRun *activeRun `json:"active_run"` // null: none
-	Queued    int        `json:"queued"`
-	Messages  int        `json:"messages"`
-}
-
-type activeRun struct {
-	RunID  core.ID        `json:"run_id"`
-	Status core.RunStatus `json:"status"`
-}
-
-func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
-	thread, err := protocol.Thread(r)
-	if err != nil {
-		return err
-	}
-	got, err := a.Runtime.Thread(r.Context(), id, thread)
-	if err != nil {
-		return protocol.Hide(err, "thread", thread)
-	}
-	info := threadInfo{ThreadID: got.ID, Owner: got.Owner, Queued: got.Queued, Messages: got.Messages}
-	if !got.ActiveRun.IsZero() {
-		info.ActiveRun = &activeRun{RunID: got.ActiveRun, Status: got.Status}
-	}
-	protocol.JSON(w, http.StatusOK, info)
-	return nil
-}
-
 // cancelThread ends the thread's open run, or the first that is queued; see cancelRun.
 func (a *api) cancelThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	thread, err := protocol.Thread(r)

@@ -69,7 +69,19 @@ type Controller interface {
 	InterruptThread(ctx context.Context, id core.Identity, thread, key string) (mailbox.Interrupted, error)
 	// RetryRun submits the input of a dead-lettered run again.
 	RetryRun(ctx context.Context, id core.Identity, run core.ID) (mailbox.Receipt, error)
-	DeleteThread(ctx context.Context, id core.Identity, thread string) error
+	DeleteThread(ctx context.Context, id core.Identity, thread string, children mailbox.Children) error
+}
+
+// Lister lists threads and runs, and makes and describes threads.
+type Lister interface {
+	Threads(ctx context.Context, id core.Identity, q runtime.ThreadQuery) (runtime.ThreadPage, error)
+	// CreateThread makes a thread that nothing was said on yet.
+	CreateThread(ctx context.Context, id core.Identity, m runtime.ThreadMake) (runtime.ThreadInfo, error)
+	// UpdateThread changes what is said of a thread.
+	UpdateThread(ctx context.Context, id core.Identity, thread string, c runtime.ThreadChange) (runtime.ThreadInfo, error)
+	Runs(ctx context.Context, id core.Identity, q runtime.RunQuery) (runtime.RunPage, error)
+	// ThreadRuns is Runs of one thread.
+	ThreadRuns(ctx context.Context, id core.Identity, thread string, q runtime.RunQuery) (runtime.RunPage, error)
 }
 
 // Inbox shows what is open, queued and over on a thread, and changes what no step has
@@ -92,4 +104,5 @@ type Runtime interface {
 	Retaker
 	Controller
 	Inbox
+	Lister
 }

@@ -183,12 +183,19 @@ func (c *commit) apply(head thread.Head) error {
 		}
 		c.plan.batch.Records = append(c.plan.batch.Records, record)
 	}
+	if !result.Opened.IsZero() {
+		listing, err := c.runListing(next, result.Opened, result.Opened, "", "")
+		if err != nil {
+			return err
+		}
+		c.plan.batch.Records = append(c.plan.batch.Records, listing)
+	}
 	if c.build == nil {
 		return nil
 	}
 	records, err := c.build(next, result)
-	if audits := c.plan.batch.Records; len(audits) > 0 {
-		records = append(audits, records...)
+	if before := c.plan.batch.Records; len(before) > 0 {
+		records = append(before, records...)
 	}
 	c.plan.batch.Records = records
 	return err

@@ -63,6 +63,10 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 		return Forked{}, s.outward(ctx, to, "fork", err)
 	}
 	fork := commit{Service: s, key: to, pointers: []store.Pointer{forkPointer(f)},
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			listing, err := s.threadListing(next, "", nil)
+			return []store.Record{listing}, err
+		},
 		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Schema: c.head.Schema}}
 	if _, _, err := fork.run(ctx, thread.Head{}); err != nil {
 		if made, again := s.madeFork(ctx, f, to); again == nil && made.Duplicate { // at the same time

@@ -167,7 +167,10 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	}
 	pointers := u.pointers()
 	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
-		build: func(thread.Head, thread.Result) ([]store.Record, error) { return []store.Record{record}, nil }}
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			listings, err := u.listings(next)
+			return append([]store.Record{record}, listings...), err
+		}}
 	head, result, err := c.run(ctx, head)
 	if u.Key != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
 		head, result, err = u.overStored(ctx, head, record.Name, pointers)
@@ -230,7 +233,8 @@ func (u *submission) overStored(ctx context.Context, head thread.Head, name stri
 	if err != nil {
 		return head, thread.Result{}, err
 	}
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema}
+	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, covers: schema,
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) { return u.listings(next) }}
 	return c.run(ctx, thread.Head{})
 }
 

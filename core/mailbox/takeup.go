@@ -76,7 +76,8 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 			if next.Seq != head.Seq {
 				return nil, ErrGoneOn
 			}
-			return []store.Record{input}, nil
+			listings, err := u.listings(next)
+			return append([]store.Record{input}, listings...), err
 		}}
 	_, result, err := c.run(ctx, head)
 	receipt.Duplicate = result.Duplicate

@@ -9,7 +9,8 @@ import (
 
 // TestRunOfTwoStepsAllocatesLittle counts what a whole background run allocates:
 // its submission, two claims, two steps with a tool call between them, and three
-// commits on the memory store, which encodes and decodes every record. The race
+// commits on the memory store, which encodes and decodes every record, and what lists run
+// and thread. A collection empties pools, hence some room above what it comes to. The race
 // detector allocates, too, so that the test is left out under it.
 func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 	tests := []struct {
@@ -17,8 +18,8 @@ func TestRunOfTwoStepsAllocatesLittle(t *testing.T) {
 		options options
 		most    float64 // objects a run
 	}{
-		{"without plugins", options{}, 300},
-		{"with three idle plugins", options{plugins: idlePlugins()}, 350},
+		{"without plugins", options{}, 310},
+		{"with three idle plugins", options{plugins: idlePlugins()}, 370},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

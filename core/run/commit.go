@@ -79,7 +79,7 @@ func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.R
 			switch records[i].Kind() {
 			case store.KindLog:
 				records[i].Fence = p.fence()
-			case store.KindRewrite:
+			case store.KindRewrite, store.KindLatest:
 				records[i].Fence, records[i].Version = p.fence(), next.Version
 			}
 		}

@@ -163,8 +163,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		}
 		record = m.recordFor(next, result, &t)
 		record.InRound = inRound
-		stored, err := m.runRecord(&record)
-		return append(records, stored), err
+		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err
@@ -349,13 +348,12 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
-	}, func(thread.Head, thread.Result) ([]store.Record, error) {
+	}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(calls)
 		if err != nil {
 			return nil, err
 		}
-		stored, err := m.runRecord(&record)
-		return append(append(records, results...), stored), err
+		return m.addRun(append(records, results...), next, thread.Done, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err

@@ -276,8 +276,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
 		}
-		stored, err := m.runRecord(&record)
-		return append(records, stored), err
+		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err

@@ -33,7 +33,7 @@ func (d *draft) seq() uint64 { return d.head.Seq + uint64(len(d.entries)) }
 // other means: results have their payloads already.
 func (d *draft) logRecords(skip int) ([]store.Record, error) {
 	first := d.head.Seq + 1 + uint64(skip)
-	records := make([]store.Record, 0, len(d.entries)-skip+1) // a run's record comes behind them
+	records := make([]store.Record, 0, len(d.entries)-skip+2) // a run's record comes behind them, and what lists its thread
 	for i := range d.entries[skip:] {
 		payload, err := d.records.EncodeEntry(&d.entries[skip+i])
 		if err != nil {

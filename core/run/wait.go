@@ -106,8 +106,8 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 			return built, failure
 		}
 		record = m.recordFor(next, result, nil)
-		stored, err := m.runRecord(&record)
-		return append(built, stored), errors.Join(failure, err)
+		built, err := m.addRun(built, next, result.Outcome, &record, m.env.Millis())
+		return built, errors.Join(failure, err)
 	})
 	if err != nil {
 		return Stepped{}, err

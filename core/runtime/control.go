@@ -102,12 +102,15 @@ func (r *Runtime) RetryRun(ctx context.Context, id core.Identity, runID core.ID)
 }
 
 // DeleteThread makes a thread a tombstone, whose id and run ids are core.CodeDeleted
-// from then on, for good; what it had is erased by the sweep: see
-// mailbox.Service.Delete.
-func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID string) error {
+// from then on, for good; what it had is erased by the sweep. What becomes of its child
+// threads is said: see mailbox.Service.DeleteWith.
+func (r *Runtime) DeleteThread(ctx context.Context, id core.Identity, threadID string, children mailbox.Children) error {
+	if err := children.Check(); err != nil {
+		return err
+	}
 	key, _, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return fmt.Errorf("delete: %w", err)
 	}
-	return r.mailbox.Delete(ctx, key, id.User)
+	return r.mailbox.DeleteWith(ctx, key, id.User, children)
 }

@@ -38,7 +38,7 @@ func TestADeleteStopsItsWorkerAndItsStreams(t *testing.T) {
 				got, done := r.follows(process, receipt.RunID)
 				began := time.Now()
 				time.AfterFunc(3*time.Second, func() {
-					if err := r.process("other", r.store).DeleteThread(context.Background(), local, "t1"); err != nil {
+					if err := r.process("other", r.store).DeleteThread(context.Background(), local, "t1", ""); err != nil {
 						t.Error(err)
 					}
 				})
@@ -106,7 +106,7 @@ func TestAStreamOfAQueuedRunEndsWithItsThread(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Second, func() {
-			if err := process.DeleteThread(context.Background(), local, "t1"); err != nil {
+			if err := process.DeleteThread(context.Background(), local, "t1", ""); err != nil {
 				t.Error(err)
 			}
 		})

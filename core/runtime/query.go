@@ -1,8 +1,12 @@
 package runtime
 
 import (
+	"encoding/json"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // MessageQuery selects a page of a thread's messages.
@@ -36,6 +40,64 @@ type ThreadInfo struct {
 	Status    core.RunStatus // of ActiveRun
 	Queued    int            // runs behind it
 	Messages  int            // as MessagePage.Total
+	Created   int64          // unix milliseconds; 0: not known, of a thread from before that was kept
+
+	Title    string
+	Metadata json.RawMessage // an object; nil: none
+
+	// What lists say of the thread: all zero until a run of it has ended or waits, where
+	// it was made before lists were kept.
+	Activity int64           // when it was made, or a run of it ended or began to wait; unix milliseconds
+	AgentID  string          // of Last, or of the input that made the thread
+	Parent   string          // the thread whose call has started Last
+	Last     *thread.LastRun // the last run that has ended or waits; nil: none has
+	Excerpt  string          // how what Last answered begins
+}
+
+// ThreadQuery selects a page of a user's threads.
+type ThreadQuery struct {
+	Before *store.Place // a page's Next; nil: from the newest
+	Limit  int          // 1 to 200; 0: 50
+	Text   string       // in the title or the id, upper and lower case alike; empty: all
+	Agent  string       // of the last run; empty: any
+	Parent string       // the thread whose children are meant; empty: threads that are nobody's children
+}
+
+// ThreadPage is a page of threads, newest activity first. It may have fewer than its
+// limit, and none, and still not be the last.
+type ThreadPage struct {
+	Threads []ThreadInfo
+	Next    *store.Place // Before of the next page; nil: there is none
+}
+
+// ThreadChange is a change of what is said of a thread.
+type ThreadChange struct {
+	Title    *string         // nil: as it is; empty: none any more
+	Metadata json.RawMessage // a merge patch (RFC 7396) on what there is; JSON null: none any more; nil: as it is
+}
+
+// ThreadMake says which thread is made.
+type ThreadMake struct {
+	ID       string
+	Key      string // makes it idempotent; empty: an id that is taken is core.CodeConflict
+	Title    string
+	Metadata json.RawMessage // an object; nil: none
+}
+
+// RunQuery selects a page of runs.
+type RunQuery struct {
+	Before      *store.Place         // a page's Next; nil: from the newest
+	Limit       int                  // 1 to 200; 0: 50
+	Status      core.RunStatus       // empty: any
+	Agent       string               // empty: any
+	Termination core.TerminationType // of those that are done; empty: any
+}
+
+// RunPage is a page of runs, newest first by when they were submitted. It may have fewer
+// than its limit, and none, and still not be the last.
+type RunPage struct {
+	Runs []core.Run
+	Next *store.Place // Before of the next page; nil: there is none
 }
 
 // ApprovalQuery selects a page of the calls that wait for a person.

@@ -64,19 +64,15 @@ func (r *Runtime) locate(ctx context.Context, id core.Identity, runID core.ID) (
 	return key, dispatch, head, err
 }
 
-// Thread reads what a thread is doing, from its head alone: the run's record would
-// be a second read, and may be a moment older. A run that closes is over for
+// Thread reads how a thread stands. What runs is of its head alone: the run's record
+// would be another read, and may be a moment older. A run that closes is over for
 // whoever asks, since nothing can be steered to it any more; so it is not active.
 func (r *Runtime) Thread(ctx context.Context, id core.Identity, threadID string) (ThreadInfo, error) {
-	_, head, err := r.visible(ctx, id, threadID)
+	key, head, err := r.visible(ctx, id, threadID)
 	if err != nil {
 		return ThreadInfo{}, err
 	}
-	info := ThreadInfo{ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Messages: int(head.Seq)}
-	if status, ok := head.RunStatus(head.Run.ID); ok && head.Open() && status != core.RunDone {
-		info.ActiveRun, info.Status = head.Run.ID, status
-	}
-	return info, nil
+	return r.info(ctx, key, head)
 }
 
 // ReadRun reads a run as it stands, with what it waits for. Head and record are two

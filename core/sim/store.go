@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -338,6 +339,33 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 	})
 	slices.SortFunc(found, func(a, b store.Record) int { return strings.Compare(a.Name, b.Name) })
 	return found[:min(len(found), limit)], err
+}
+
+// RecordsBackwards implements [store.Lists].
+func (b backend) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
+	found, err := b.Records(ctx, key, prefix, "", math.MaxInt)
+	slices.Reverse(found)
+	if before != "" {
+		found = slices.DeleteFunc(found, func(r store.Record) bool { return r.Name >= before })
+	}
+	return found[:min(len(found), limit)], err
+}
+
+// Listed implements [store.Lists].
+func (b backend) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
+	err = b.one(ctx, SiteGet, list, func() {
+		for _, p := range b.host.world.partitions {
+			for name, r := range p.records {
+				in, err := store.PlaceOf(r)
+				at := store.Place{At: in.At, Thread: p.key.Thread, Name: name}
+				if r.Kind() == store.KindLatest && err == nil && p.key.Tenant == tenant && in.List == list && (before == nil || at.Compare(*before) < 0) {
+					all = append(all, store.Listed{Place: at, Payload: r.Payload})
+				}
+			}
+		}
+	})
+	slices.SortFunc(all, func(a, b store.Listed) int { return b.Compare(a.Place) })
+	return all[:min(len(all), limit)], err
 }
 
 // Erase implements [store.Eraser]. What a deleted thread had is checked no more.

@@ -26,13 +26,16 @@ const (
 	// version equal bytes are a success, others ErrConflict. A later stored one
 	// is ErrFenced.
 	KindRewrite
+	// KindLatest: absent, or not newer by (fence, version). A newer stored one stays,
+	// which is a success: such a record is a note for lists, and the newest is right.
+	KindLatest
 )
 
 // Record is one item around a HEAD.
 type Record struct {
 	Name    string // from the functions below
 	Fence   uint64 // of the claim that wrote it, or the head's when none did; 0 for KindCreate
-	Version uint64 // of the head that a KindRewrite record goes with; 0 for the others
+	Version uint64 // of the head that a KindRewrite or KindLatest record goes with; 0 for the others
 	Payload []byte
 	Expires int64 // unix seconds after which it may vanish; 0: never
 }
@@ -87,6 +90,18 @@ func EndedName(id core.ID) string { return idName("A#", id, "#ended") }
 // RunName names a run record.
 func RunName(run core.ID) string { return idName("R#", run, "") }
 
+// ActivityName names the record that lists a thread, by its last activity, and
+// ListingName the one that lists a run. Their payloads are [thread.Listing]s, and
+// backends keep an index of them: see [Lists].
+const ActivityName = "L#"
+
+// ListingName names the record that lists a run.
+func ListingName(run core.ID) string { return idName(ActivityName, run, "") }
+
+// AboutName names what people and programs have said about a thread: its title and
+// metadata.
+const AboutName = "T#"
+
 // SnapshotName names the manifest of a thread's state snapshot;
 // SnapshotValueName one value of it, by its scoped path.
 const SnapshotName = "S#"
@@ -117,8 +132,10 @@ func (r Record) Kind() Kind {
 		return KindLog
 	case "Q", "D", "Z", "E":
 		return KindCreate
-	case "R", "S", "A":
+	case "R", "S", "A", "T":
 		return KindRewrite
+	case "L":
+		return KindLatest
 	case "C":
 		if parts := strings.SplitN(rest, "#", 5); len(parts) == 5 && parts[3] == "once" {
 			return KindCreate
@@ -136,6 +153,12 @@ func Admit(stored *Record, next Record) (write bool, err error) {
 	kind := next.Kind()
 	if kind == 0 {
 		return false, core.Errorf(core.CodeInvalid, "record %q has no kind", next.Name)
+	}
+	if kind == KindLatest {
+		if _, err := PlaceOf(next); err != nil {
+			return false, err
+		}
+		return stored == nil || stored.Fence < next.Fence || stored.Fence == next.Fence && stored.Version <= next.Version, nil
 	}
 	if stored == nil {
 		return true, nil

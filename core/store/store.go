@@ -120,9 +120,17 @@ type Lists interface {
 	// from the start). A listed thread may wait no more, which its head says; one
 	// that waits is listed eventually.
 	Waiting(ctx context.Context, tenant string, after *Waiting, limit int) ([]Waiting, error)
+	// Listed lists records of a tenant's threads whose payload says that they belong to
+	// a list (see [PlaceOf]), newest first, at most limit of them, behind before, which
+	// is the place of the last of the page before or was (nil: from the newest). It may
+	// lag: one that has moved, or is gone, may be listed where it was.
+	Listed(ctx context.Context, tenant, list string, before *Place, limit int) ([]Listed, error)
 	// Records lists a thread's records whose name starts with prefix, in order
 	// of name, after the name after, at most limit.
 	Records(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]Record, error)
+	// RecordsBackwards is Records from the last name to the first: before the name
+	// before, where that is not empty.
+	RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]Record, error)
 }
 
 // Eraser removes what a deleted thread had. Nobody else removes a record.

@@ -144,7 +144,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 		return h, result, nil
 	}
 	if !h.Exists() {
-		n.Incarnation = binary.BigEndian.Uint64(t.CommitID[8:])
+		n.Incarnation = binary.BigEndian.Uint64(t.CommitID[:8])
 	}
 	n.Layout, n.Version = Layout, h.next()
 	n.CommitID = t.CommitID

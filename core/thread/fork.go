@@ -15,9 +15,6 @@ type Fork struct {
 // higher ones.
 const ForkFence = 1
 
-// ErrExists refuses to fork into a thread that is there already.
-var ErrExists = core.Errorf(core.CodeConflict, "it exists already: a fork is a new thread")
-
 func (c Fork) apply(h *Head, t Transition) (Result, error) {
 	switch {
 	case h.Exists():

@@ -17,7 +17,7 @@ func TestAForkIsAThreadThatIsIdle(t *testing.T) {
 	if err != nil || result.Hint != nil {
 		t.Fatalf("fork: %+v, %v", result, err)
 	}
-	want := thread.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}, Owner: "ann", Fence: 1, Seq: 7, Supersedes: 4}
+	want := thread.Head{Layout: 1, Schema: 1, Version: 1, CommitID: core.ID{1}, Incarnation: 72057594037927936, Owner: "ann", Fence: 1, Seq: 7, Supersedes: 4}
 	if diff := cmp.Diff(want, head); diff != "" {
 		t.Errorf("head (-want +got):\n%s", diff)
 	}

@@ -143,7 +143,7 @@ func TestEstimateOfASizeCountsEveryPart(t *testing.T) {
 		bound, size int
 	}{
 		{"none", thread.Head{}, 512, 49},
-		{"usual", busy(t, "owner", "worker", "parent", 2), 1132, 447},
+		{"usual", busy(t, "owner", "worker", "parent", 2), 1132, 455},
 		{"fullest", full, 5005, 3606},
 		{"steered input", steered, 832, 230},
 	}

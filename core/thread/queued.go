@@ -81,3 +81,36 @@ type AuditRecord struct {
 	Read   uint64              `json:"read,omitempty"`
 	Status core.DispatchStatus `json:"status"`
 }
+
+// Listing is the payload of a record that lists a thread (L#) or a run (L#<run>). It is
+// a note for lists, which the next write repairs: the head and the run's record decide.
+type Listing struct {
+	List string `json:"list"` // store.ThreadsList and the like
+	At   int64  `json:"at"`   // unix milliseconds: of a thread its last activity, of a run when it was submitted
+
+	AgentID string `json:"agent_id,omitempty"` // of the run, or the thread's last one that has ended, waits, or made the thread
+	Parent  string `json:"parent,omitempty"`   // the thread whose call has started the run
+	// Of a thread: its last run that has ended or waits, and how what it answered begins.
+	Last    *LastRun `json:"last,omitempty"`
+	Excerpt string   `json:"excerpt,omitempty"`
+}
+
+// LastRun is what a list of threads shows of a run that has ended or waits.
+type LastRun struct {
+	ID          core.ID           `json:"run_id"`
+	AgentID     string            `json:"agent_id"`
+	Status      core.RunStatus    `json:"status"`
+	Termination *core.Termination `json:"termination,omitempty"` // without its detail
+	Steps       int               `json:"steps"`
+	Usage       core.Usage        `json:"usage,omitzero"`
+}
+
+// MaxExcerpt is how many characters of an answer a listing has.
+const MaxExcerpt = 200
+
+// About is the payload of T#: what is said of a thread itself. No run looks at it.
+type About struct {
+	Title    string          `json:"title,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"` // an object; nil: there is none
+	Unknown  core.Unknown    `json:"-"`                  // fields of a newer program, kept when the record is rewritten
+}

@@ -158,3 +158,31 @@ func (r Records) DecodeRun(b []byte) (RunRecord, error) {
 	}
 	return run, nil
 }
+
+// EncodeListing returns a listing's stored form.
+func (r Records) EncodeListing(l *Listing) ([]byte, error) { return r.encode("listing", l) }
+
+// DecodeListing reads a stored listing; errors as for DecodeEntry.
+func (r Records) DecodeListing(b []byte) (Listing, error) { return decode[Listing](r, "listing", b) }
+
+// EncodeAbout returns the stored form of what is said of a thread, with the fields of a
+// newer program that it was read with.
+func (r Records) EncodeAbout(a *About) ([]byte, error) {
+	b, err := r.encode("thread record", a)
+	if err != nil || len(a.Unknown) == 0 {
+		return b, err
+	}
+	return a.Unknown.AppendTo(b), nil
+}
+
+// DecodeAbout reads what is said of a thread; errors as for DecodeEntry.
+func (r Records) DecodeAbout(b []byte) (About, error) {
+	a, err := decode[About](r, "thread record", b)
+	if err != nil {
+		return a, err
+	}
+	if a.Unknown, err = core.UnknownIn(b, a, "schema", extraField); err != nil {
+		return a, core.Errorf(core.CodeCorrupt, "decode thread record: %w", err)
+	}
+	return a, nil
+}

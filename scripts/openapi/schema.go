@@ -45,6 +45,10 @@ func written(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: strings.Replace(namePattern, "{1,", "{0,", 1), Not: &jsonschema.Schema{Enum: []any{".", ".."}}}
 	case "Any":
 		return &jsonschema.Schema{}
+	case "Title":
+		return &jsonschema.Schema{Types: []string{"string", "null"}, MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
+	case "Metadata":
+		return &jsonschema.Schema{Types: []string{"object", "null"}, MaxProperties: jsonschema.Ptr(64)}
 	}
 	return nil
 }

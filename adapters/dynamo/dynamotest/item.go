@@ -49,7 +49,7 @@ func (w wireItem) size() int {
 }
 
 func (w wireItem) seen() seen {
-	return seen{size: w.size(), keys: [...]string{w.pair("g", "d"), w.pair("w", "o")}}
+	return seen{size: w.size(), keys: [...]string{w.pair("g", "d"), w.pair("w", "o"), w.pair("l", "m")}}
 }
 
 // pair is the key of an index, empty when the item has no entry there.

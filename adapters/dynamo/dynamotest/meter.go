@@ -26,7 +26,8 @@ import (
 //   - A deletion is one write unit per started KB of what it deletes, at least one.
 //   - An index costs one unit when its entry appears or disappears, two when its
 //     key changes (a delete and an insert), none when it stays; under kind
-//     "index".
+//     "index". The index of lists has payloads: its units are per started KB, one
+//     of them when the key stays, under kind "listing" like the records that are listed.
 //   - A read costs one unit per started 4 KB of what it returns (a query: of the
 //     sum of a page), at least one; half of that when eventually consistent.
 //
@@ -66,11 +67,14 @@ type Units struct {
 type itemKey struct{ pk, sk string }
 
 // seen is what the meter remembers of an item: its size in bytes, and its key in
-// each of the indexes due and waiting, empty if it has none.
+// each of the indexes due, waiting and listed, empty if it has none.
 type seen struct {
 	size int
-	keys [2]string
+	keys [3]string
 }
+
+// listedKey is the place of the index listed among a seen item's keys.
+const listedKey = 2
 
 // NewMeter returns a meter in front of next.
 func NewMeter(next http.RoundTripper) *Meter {
@@ -89,7 +93,7 @@ func (m *Meter) Rounds() int {
 }
 
 // Units returns what was counted since the last Reset by kind of item: head,
-// log, summary, input, decision, audit, run, snapshot, suspension, event,
+// log, summary, input, decision, audit, run, about, listing, snapshot, suspension, event,
 // pointer, profile, config (a snapshot of it), index; "other" is what the meter cannot price.
 func (m *Meter) Units() map[string]Units {
 	m.mu.Lock()
@@ -220,6 +224,9 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 	m.items[key] = after
 	for i, key := range after.keys {
 		switch {
+		case i == listedKey && key == "": // what is listed stays so
+		case i == listedKey:
+			m.add("listing", Units{Write: listedUnits(before, after)})
 		case before.keys[i] == key:
 		case before.keys[i] == "" || key == "":
 			m.add("index", Units{Write: 1})
@@ -227,6 +234,16 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 			m.add("index", Units{Write: 2})
 		}
 	}
+}
+
+// listedUnits is what a put costs the index of lists.
+func listedUnits(before, after seen) float64 {
+	was, is := before.keys[listedKey], after.keys[listedKey]
+	switch {
+	case was == "" || was == is:
+		return writeUnits(after.size)
+	}
+	return writeUnits(before.size) + writeUnits(after.size)
 }
 
 // deleteItem costs what a write of the deleted item does; of one that the meter
@@ -270,6 +287,6 @@ func kindOf(sk string) string {
 var kinds = map[string]string{
 	"H": "head", "N": "pointer",
 	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
-	"R": "run", "S": "snapshot", "C": "suspension", "E": "event",
+	"R": "run", "L": "listing", "T": "about", "S": "snapshot", "C": "suspension", "E": "event",
 	"K": "profile", "G": "config",
 }

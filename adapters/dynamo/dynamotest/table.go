@@ -12,8 +12,8 @@ import (
 )
 
 // schema describes the table of threads: on-demand, string keys pk and sk, and the sparse
-// indexes "due" (g, d) and "waiting" (w, o), of keys only. template.yaml deploys the same, with attribute
-// x as its time to live.
+// indexes "due" (g, d) and "waiting" (w, o), of keys only, and "listed" (l, m), with
+// payloads. template.yaml deploys the same, with attribute x as its time to live.
 func schema(table string) *dynamodb.CreateTableInput {
 	key := func(hash, sorted string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{
@@ -32,16 +32,23 @@ func schema(table string) *dynamodb.CreateTableInput {
 			{AttributeName: aws.String("d"), AttributeType: types.ScalarAttributeTypeN},
 			{AttributeName: aws.String("w"), AttributeType: types.ScalarAttributeTypeS},
 			{AttributeName: aws.String("o"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("l"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("m"), AttributeType: types.ScalarAttributeTypeS},
 		},
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{index("due", key("g", "d")), index("waiting", key("w", "o"))},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
+			index("due", key("g", "d")), index("waiting", key("w", "o")), index("listed", key("l", "m"), "p", "z"),
+		},
 	}
 }
 
-func index(name string, keys []types.KeySchemaElement) types.GlobalSecondaryIndex {
-	return types.GlobalSecondaryIndex{
-		IndexName: aws.String(name), KeySchema: keys,
-		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+// index describes an index that has the keys of its items, and the attributes that are
+// named.
+func index(name string, keys []types.KeySchemaElement, attributes ...string) types.GlobalSecondaryIndex {
+	projection := &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+	if len(attributes) > 0 {
+		projection = &types.Projection{ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: attributes}
 	}
+	return types.GlobalSecondaryIndex{IndexName: aws.String(name), KeySchema: keys, Projection: projection}
 }
 
 // configSchema describes the table of profiles and configuration snapshots, which

@@ -117,7 +117,7 @@ func (w *world) request(i int, act Act) func(ctx context.Context, p *process, tr
 		}
 	case actDelete:
 		return func(ctx context.Context, p *process, try int) (bool, error) {
-			err := p.runtime.DeleteThread(ctx, identity, key.Thread)
+			err := p.runtime.DeleteThread(ctx, identity, key.Thread, mailbox.ChildrenDetach)
 			if try > 0 && core.CodeOf(err) == core.CodeDeleted {
 				err = nil
 			}

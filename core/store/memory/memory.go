@@ -169,6 +169,33 @@ func (s *Store) Records(ctx context.Context, key core.ThreadKey, prefix, after s
 	return records, nil
 }
 
+// RecordsBackwards implements [store.Lists].
+func (s *Store) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error) {
+	if err := check(ctx, key); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.threads[key]
+	if c == nil {
+		return nil, nil
+	}
+	var records []store.Record
+	for _, record := range slices.Backward(c.records) {
+		switch {
+		case before != "" && record.Name >= before || !strings.HasPrefix(record.Name, prefix):
+			if record.Name < prefix {
+				return records, nil
+			}
+		case len(records) >= limit:
+			return records, nil
+		default:
+			records = append(records, clone(record))
+		}
+	}
+	return records, nil
+}
+
 // Erase implements [store.Eraser].
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
@@ -209,7 +236,7 @@ func (s *Store) version(key core.ThreadKey) uint64 {
 func (s *Store) contents(key core.ThreadKey) *contents {
 	c := s.threads[key]
 	if c == nil {
-		c = &contents{records: make([]*store.Record, 0, 8)}
+		c = &contents{records: make([]*store.Record, 0, 12)}
 		s.threads[key] = c
 	}
 	return c

@@ -31,20 +31,22 @@ type Faulty struct {
 	// and LogBackwards it is called when the caller begins to range, and do only
 	// says that the log may be read: what is read comes to the caller afterwards.
 	Around func(ctx context.Context, op Operation, do func(context.Context) error) error
-	// OnRecord is given every record that Get, Log, LogBackwards and Records have
-	// found, and returns what the caller finds.
+	// OnRecord is given every record that Get, Log, LogBackwards, Records and
+	// RecordsBackwards have found, and returns what the caller finds.
 	OnRecord func(op Operation, found store.Record) store.Record
 
-	OnHead         func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
-	OnCommit       func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
-	OnPut          func(ctx context.Context, key core.ThreadKey, record store.Record) error
-	OnGet          func(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error)
-	OnLog          func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
-	OnLogBackwards func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
-	OnPointer      func(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
-	OnRecords      func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
-	OnWaiting      func(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error)
-	OnOverdue      func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
+	OnHead             func(ctx context.Context, key core.ThreadKey) (thread.Head, error)
+	OnCommit           func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error)
+	OnPut              func(ctx context.Context, key core.ThreadKey, record store.Record) error
+	OnGet              func(ctx context.Context, key core.ThreadKey, name string) (record store.Record, ok bool, err error)
+	OnLog              func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+	OnLogBackwards     func(ctx context.Context, key core.ThreadKey, from, to uint64) iter.Seq2[store.Record, error]
+	OnPointer          func(ctx context.Context, tenant, name string) (value []byte, ok bool, err error)
+	OnRecords          func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error)
+	OnRecordsBackwards func(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) ([]store.Record, error)
+	OnListed           func(ctx context.Context, tenant, list string, before *store.Place, limit int) ([]store.Listed, error)
+	OnWaiting          func(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error)
+	OnOverdue          func(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error)
 
 	OnReadProfile   func(ctx context.Context, tenant string, name state.ProfileName) (state.Profile, error)
 	OnWriteProfile  func(ctx context.Context, tenant string, name state.ProfileName, value json.RawMessage, revision uint64) (uint64, error)
@@ -57,8 +59,8 @@ type Faulty struct {
 // Operation is one call of a store, as Around sees it.
 type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
-	Key    core.ThreadKey // of a pointer, profile or Waiting the tenant alone; of Overdue and snapshots nothing
-	// Name is that of the record or pointer, the prefix of Records, and for a log
+	Key    core.ThreadKey // of a pointer, profile, Listed or Waiting the tenant alone; of Overdue and snapshots nothing
+	// Name is that of the record or pointer, the prefix of Records, the list of Listed, and for a log
 	// the name of the record at from. Of a profile it is "namespace/key", of
 	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads,
 	// Overdue and Waiting.
@@ -212,6 +214,43 @@ func (f *Faulty) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 		list[i] = f.found(op, record)
 	}
 	return list, nil
+}
+
+// RecordsBackwards implements [store.Lists].
+func (f *Faulty) RecordsBackwards(ctx context.Context, key core.ThreadKey, prefix, before string, limit int) (list []store.Record, err error) {
+	method := f.OnRecordsBackwards
+	if method == nil {
+		method = f.Backend.RecordsBackwards
+	}
+	op := Operation{Method: "RecordsBackwards", Key: key, Name: prefix}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+		list, err = method(ctx, key, prefix, before, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, record := range list {
+		list[i] = f.found(op, record)
+	}
+	return list, nil
+}
+
+// Listed implements [store.Lists].
+func (f *Faulty) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
+	method := f.OnListed
+	if method == nil {
+		method = f.Backend.Listed
+	}
+	op := Operation{Method: "Listed", Key: core.ThreadKey{Tenant: tenant}, Name: list}
+	err = f.around(ctx, op, func(ctx context.Context) (err error) {
+		all, err = method(ctx, tenant, list, before, limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // Waiting implements [store.Lists].

@@ -25,6 +25,7 @@ func whatIsAcknowledgedOutlivesTheProcess(p *probe) {
 	p.set(waits, p.waitingHead(1, 5000))
 	revision := p.writeProfile(p.tenant, name, `{"a":1}`, 0)
 	p.putSnapshot(p.tenant, []byte("content"))
+	p.put(key, listing("L#", "threads:ann", 5, 7, 1))
 
 	p.b = p.options.Reopen(p.t, p.b)
 	p.wantCommitted(key, c)
@@ -34,6 +35,7 @@ func whatIsAcknowledgedOutlivesTheProcess(p *probe) {
 	p.wantDue(due, 2*hour, true)
 	p.set(due, head(2, 2)) // due no more
 	p.wantWaiting(p.tenant, nil, 10, store.Waiting{Thread: "waits", Since: 5000})
+	p.wantListed(p.tenant, "threads:ann", nil, 10, "5 t L#")
 	p.wantProfile(p.tenant, name, `{"a":1}`, revision)
 	p.wantSnapshot(p.tenant, []byte("content"))
 	p.commit(key, transition(2, 7, 2)) // and it goes on from there

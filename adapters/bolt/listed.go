@@ -1,0 +1,179 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// listed is an index of the records that are listed. It is not in the file: a bucket
+// that the journal does not know would make bbolt commit for every run, and one that it
+// does know could not be read by older programs. The first list that is asked for reads
+// the listed records of the file, and from then on every write is noted here.
+//
+// It is a hint. A place is noted after its write, whether that came to anything, and
+// stays when its record moves: whoever lists reads the record, and takes places out
+// that are no more.
+type listed struct {
+	mu     sync.Mutex
+	known  bool                     // the file was read
+	places map[string][]store.Place // by tenant and list, oldest first
+	writes uint64                   // that were noted
+}
+
+func listKey(tenant, list string) string { return tenant + separator + list }
+
+// note adds the places of records that were put.
+func (l *listed) note(key core.ThreadKey, records ...store.Record) {
+	for _, r := range records {
+		if r.Kind() != store.KindLatest {
+			continue
+		}
+		if in, err := store.PlaceOf(r); err == nil {
+			l.mu.Lock()
+			if l.writes++; l.known {
+				l.add(key.Tenant, in, store.Place{At: in.At, Thread: key.Thread, Name: r.Name})
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// add adds a place; the caller holds the lock.
+func (l *listed) add(tenant string, in store.Listing, place store.Place) {
+	places := l.places[listKey(tenant, in.List)]
+	at, found := slices.BinarySearchFunc(places, place, store.Place.Compare)
+	if !found {
+		l.places[listKey(tenant, in.List)] = slices.Insert(places, at, place)
+	}
+}
+
+// before returns places of a list, newest first, at most so many, and after how many
+// writes that was.
+func (l *listed) before(tenant, list string, before *store.Place, limit int) (found []store.Place, writes uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	places := l.places[listKey(tenant, list)]
+	if before != nil {
+		at, _ := slices.BinarySearchFunc(places, *before, store.Place.Compare)
+		places = places[:at]
+	}
+	found = slices.Clone(places[max(0, len(places)-limit):])
+	slices.Reverse(found)
+	return found, l.writes
+}
+
+// drop takes a place out where nothing was after so many writes. When there was another
+// write since, it may have been of that place: then a later look drops it.
+func (l *listed) drop(tenant, list string, place store.Place, writes uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writes != writes {
+		return
+	}
+	places := l.places[listKey(tenant, list)]
+	if at, found := slices.BinarySearchFunc(places, place, store.Place.Compare); found {
+		l.places[listKey(tenant, list)] = slices.Delete(places, at, at+1)
+	}
+}
+
+// learn reads the listed records of the file, once. Writers that come meanwhile wait
+// with what they have to note, so that nothing falls in between. A record that is
+// damaged is left out.
+func (s *Store) learn(ctx context.Context) error {
+	l := &s.listed
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known {
+		return nil
+	}
+	places := map[string][]store.Place{}
+	err := s.view(ctx, nil, func(tx *bbolt.Tx) error {
+		clear(places)
+		heads, records := tx.Bucket(headsBucket).Cursor(), tx.Bucket(recordsBucket).Cursor()
+		for at, _ := heads.First(); at != nil; at, _ = heads.Next() {
+			key, err := parseThreadKey(at)
+			if err != nil {
+				continue
+			}
+			thread, prefix := recordKey(key, ""), recordKey(key, store.ActivityName)
+			for at, value := records.Seek(prefix); bytes.HasPrefix(at, prefix); at, value = records.Next() {
+				stored, err := decodeItem(at, value)
+				if err != nil {
+					continue
+				}
+				r := stored.record(nameOf(thread, at))
+				if in, err := store.PlaceOf(r); err == nil {
+					list := listKey(key.Tenant, in.List)
+					places[list] = append(places[list], store.Place{At: in.At, Thread: key.Thread, Name: r.Name})
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, list := range places {
+		slices.SortFunc(list, store.Place.Compare)
+	}
+	l.known, l.places = true, places
+	return nil
+}
+
+// Listed implements [store.Lists].
+func (s *Store) Listed(ctx context.Context, tenant, list string, before *store.Place, limit int) (all []store.Listed, err error) {
+	if err := store.CheckListed(tenant, list); err != nil {
+		return nil, err
+	}
+	if err := s.learn(ctx); err != nil {
+		return nil, fmt.Errorf("list %s of %s: %w", list, tenant, err)
+	}
+	for len(all) < limit {
+		places, writes := s.listed.before(tenant, list, before, limit-len(all))
+		if len(places) == 0 {
+			return all, ctx.Err()
+		}
+		found, gone, err := s.readListed(ctx, tenant, list, places)
+		if err != nil {
+			return nil, fmt.Errorf("list %s of %s: %w", list, tenant, err)
+		}
+		for _, place := range gone {
+			s.listed.drop(tenant, list, place, writes)
+		}
+		all, before = append(all, found...), &places[len(places)-1]
+	}
+	return all, ctx.Err()
+}
+
+// readListed reads what stands at places, and says at which of them nothing does any
+// more.
+func (s *Store) readListed(ctx context.Context, tenant, list string, places []store.Place) (found []store.Listed, gone []store.Place, err error) {
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+		found, gone = nil, nil
+		for _, place := range places {
+			key := core.ThreadKey{Tenant: tenant, Thread: place.Thread}
+			stored, err := readItem(tx.Bucket(recordsBucket), recordKey(key, place.Name))
+			if err != nil {
+				continue // damaged
+			}
+			if stored != nil {
+				r := stored.record(place.Name)
+				if in, err := store.PlaceOf(r); err == nil && in.List == list && in.At == place.At {
+					found = append(found, store.Listed{Place: place, Payload: r.Payload})
+					continue
+				}
+			}
+			gone = append(gone, place)
+		}
+		return nil
+	})
+	return found, gone, err
+}

@@ -1,0 +1,242 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/protocol"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// threadInfo is the wire form of a thread.
+type threadInfo struct {
+	ThreadID     string          `json:"thread_id"`
+	Title        string          `json:"title,omitempty"`
+	Owner        string          `json:"owner,omitempty"`
+	Parent       string          `json:"parent_thread_id,omitempty"` // the thread whose call has started the last run
+	AgentID      string          `json:"agent_id,omitempty"`         // of the last run that has ended or waits, or of the input that made the thread
+	ActiveRun    *activeRun      `json:"active_run"`                 // null: none
+	Queued       int             `json:"queued"`
+	Messages     int             `json:"messages"`
+	CreatedAt    int64           `json:"created_at,omitempty"`    // unix milliseconds
+	LastActivity int64           `json:"last_activity,omitempty"` // unix milliseconds: it was made, or a run of it ended or began to wait
+	Metadata     json.RawMessage `json:"metadata,omitempty"`      // an object
+}
+
+// threadSummary is a thread in a list of summaries.
+type threadSummary struct {
+	threadInfo
+	Excerpt string          `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
+	LastRun *thread.LastRun `json:"last_run"`          // null: none has ended or waits
+}
+
+type activeRun struct {
+	RunID  core.ID        `json:"run_id"`
+	Status core.RunStatus `json:"status"`
+}
+
+func infoOf(t runtime.ThreadInfo) threadInfo {
+	info := threadInfo{
+		ThreadID: t.ID, Title: t.Title, Owner: t.Owner, Parent: t.Parent, AgentID: t.AgentID, Queued: t.Queued, Messages: t.Messages,
+		CreatedAt: t.Created, LastActivity: t.Activity, Metadata: t.Metadata,
+	}
+	if !t.ActiveRun.IsZero() {
+		info.ActiveRun = &activeRun{RunID: t.ActiveRun, Status: t.Status}
+	}
+	return info
+}
+
+// threadList is a page of threads, and threadSummaries one of summaries.
+type threadList struct {
+	Threads    []threadInfo `json:"threads"`
+	HasMore    bool         `json:"has_more"`
+	NextCursor *string      `json:"next_cursor"` // null: there is no more
+}
+
+type threadSummaries struct {
+	Threads    []threadSummary `json:"threads"`
+	HasMore    bool            `json:"has_more"`
+	NextCursor *string         `json:"next_cursor"` // null: there is no more
+}
+
+// getThreads lists threads without what summaries have besides.
+func (a *api) getThreads(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	got, err := a.threads(r, id)
+	if err != nil {
+		return err
+	}
+	list := threadList{Threads: []threadInfo{}, HasMore: got.Next != nil, NextCursor: encodeListed(threadsCursor, got.Next)}
+	for _, t := range got.Threads {
+		info := infoOf(t)
+		info.Metadata = nil
+		list.Threads = append(list.Threads, info)
+	}
+	protocol.JSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	got, err := a.threads(r, id)
+	if err != nil {
+		return err
+	}
+	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, NextCursor: encodeListed(threadsCursor, got.Next)}
+	for _, t := range got.Threads {
+		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Excerpt: t.Excerpt, LastRun: t.Last})
+	}
+	protocol.JSON(w, http.StatusOK, list)
+	return nil
+}
+
+func (a *api) threads(r *http.Request, id core.Identity) (page runtime.ThreadPage, err error) {
+	limit, cursor, values, err := filteredQuery(r.URL.RawQuery, "q", "agent", "parent")
+	if err != nil {
+		return page, err
+	}
+	q := runtime.ThreadQuery{Limit: limit, Text: values.Get("q"), Agent: values.Get("agent"), Parent: values.Get("parent")}
+	if values.Has("parent") {
+		if err := core.CheckName("parent", q.Parent); err != nil {
+			return page, err
+		}
+	}
+	if q.Before, err = decodeListed(threadsCursor, cursor); err != nil {
+		return page, err
+	}
+	page, err = a.Runtime.Threads(r.Context(), id, q)
+	return page, protocol.Hide(err, "thread", q.Parent)
+}
+
+func (a *api) getThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	got, err := a.Runtime.Thread(r.Context(), id, thread)
+	if err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	protocol.JSON(w, http.StatusOK, infoOf(got))
+	return nil
+}
+
+// postThread makes a thread that nothing was said on yet. What is said to one that does
+// not exist makes it as well: this is for a title, or for an id before the first message.
+func (a *api) postThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	o, err := readOptional(r)
+	if err != nil {
+		return err
+	}
+	var m runtime.ThreadMake
+	if m.ID, err = o.text("threadId", "thread_id"); err != nil {
+		return err
+	}
+	title, metadata, err := o.about()
+	if err != nil {
+		return err
+	}
+	if err := o.end(); err != nil {
+		return err
+	}
+	if title != nil {
+		m.Title = *title
+	}
+	m.Metadata = metadata
+	key, err := protocol.IdempotencyKey(r)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		m.Key = "http:" + key
+	}
+	if m.ID == "" {
+		m.ID = a.NewThread(id, key)
+	}
+	if err := core.CheckName("thread id", m.ID); err != nil {
+		return err
+	}
+	got, err := a.Runtime.CreateThread(r.Context(), id, m)
+	if err != nil {
+		return protocol.Hide(err, "thread", m.ID)
+	}
+	protocol.JSON(w, http.StatusCreated, infoOf(got))
+	return nil
+}
+
+// patchThread changes what is said of a thread.
+func (a *api) patchThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	o, err := readObject(r)
+	if err != nil {
+		return err
+	}
+	var c runtime.ThreadChange
+	if c.Title, c.Metadata, err = o.about(); err != nil {
+		return err
+	}
+	if err := o.end(); err != nil {
+		return err
+	}
+	if c.Title == nil && c.Metadata == nil {
+		return core.Errorf(core.CodeInvalid, "body changes nothing, at least one of title and metadata is required")
+	}
+	got, err := a.Runtime.UpdateThread(r.Context(), id, thread, c)
+	if err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	protocol.JSON(w, http.StatusOK, infoOf(got))
+	return nil
+}
+
+// about takes title and metadata. A title that is null is empty; nil: it is not there.
+func (o *object) about() (title *string, metadata json.RawMessage, err error) {
+	name, raw, found, err := o.take("title")
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		title = new(string)
+		if string(raw) != "null" {
+			if *title, err = unquote(raw); err != nil {
+				return nil, nil, core.Errorf(core.CodeInvalid, "%s must be a string, or null", o.path(name))
+			}
+			if *title == "" {
+				return nil, nil, core.Errorf(core.CodeInvalid, "%s is empty; null takes a title away", o.path(name))
+			}
+		}
+	}
+	name, raw, found, err = o.take("metadata")
+	if err != nil || !found {
+		return title, nil, err
+	}
+	if raw[0] != '{' && string(raw) != "null" {
+		return nil, nil, core.Errorf(core.CodeInvalid, "%s must be an object, or null", o.path(name))
+	}
+	return title, json.RawMessage(bytes.Clone(raw)), nil
+}
+
+// deleteThread returns when the thread is a tombstone. What it had is erased later.
+func (a *api) deleteThread(w http.ResponseWriter, r *http.Request, id core.Identity) error {
+	thread, err := protocol.Thread(r)
+	if err != nil {
+		return err
+	}
+	if err := noBody(r); err != nil {
+		return err
+	}
+	values, err := query(r.URL.RawQuery, "child_strategy")
+	if err != nil {
+		return err
+	}
+	if err := a.Runtime.DeleteThread(r.Context(), id, thread, mailbox.Children(values.Get("child_strategy"))); err != nil {
+		return protocol.Hide(err, "thread", thread)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

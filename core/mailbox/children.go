@@ -1,0 +1,122 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Children says what becomes of a thread's child threads, those whose last run one of
+// its calls has started, when it is deleted.
+type Children string
+
+// What becomes of child threads.
+const (
+	ChildrenCascade Children = "cascade" // they are deleted too, with theirs; the default
+	ChildrenDetach  Children = "detach"  // they stay
+	ChildrenReject  Children = "reject"  // core.CodeConflict when there is one
+)
+
+// Check refuses what is none of the three; empty is the default.
+func (c Children) Check() error {
+	switch c {
+	case "", ChildrenCascade, ChildrenDetach, ChildrenReject:
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, "child_strategy %q is unknown, allowed are cascade, detach, reject", core.Excerpt(string(c)))
+}
+
+// childPage is how many child threads are listed at once.
+const childPage = 100
+
+// DeleteWith is Delete with what becomes of child threads. Children go first, so that a
+// call that comes to no end is made whole by the same call again; those that the thread
+// has started meanwhile go behind it. Which children a thread has is read from a list,
+// which may lag a moment behind.
+func (s *Service) DeleteWith(ctx context.Context, key core.ThreadKey, user string, children Children) error {
+	if err := children.Check(); err != nil {
+		return err
+	}
+	if children == ChildrenDetach {
+		return s.Delete(ctx, key, user)
+	}
+	head, err := s.Head(ctx, key)
+	if err == nil {
+		err = checkAccess(head, user)
+	}
+	if err != nil && !errors.Is(err, thread.ErrDeleted) {
+		return fmt.Errorf("thread %s: %w", key.Thread, err)
+	}
+	if children == ChildrenReject {
+		child, err := s.firstChild(ctx, key, user)
+		if err != nil {
+			return err
+		}
+		if child != "" {
+			return core.Errorf(core.CodeConflict, "thread %s has the child thread %s; child_strategy cascade deletes it too, detach lets it stay", key.Thread, child)
+		}
+		return s.Delete(ctx, key, user)
+	}
+	return s.deleteTree(ctx, key, user, map[string]bool{key.Thread: true})
+}
+
+// deleteTree deletes a thread behind its children.
+func (s *Service) deleteTree(ctx context.Context, key core.ThreadKey, user string, seen map[string]bool) error {
+	below := func() error {
+		return s.eachChild(ctx, key, user, func(child string) (bool, error) {
+			if seen[child] {
+				return true, nil
+			}
+			seen[child] = true
+			return true, s.deleteTree(ctx, core.ThreadKey{Tenant: key.Tenant, Thread: child}, user, seen)
+		})
+	}
+	if err := below(); err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, key, user); err != nil {
+		return err
+	}
+	return below()
+}
+
+// firstChild returns a child thread; empty: there is none.
+func (s *Service) firstChild(ctx context.Context, key core.ThreadKey, user string) (first string, err error) {
+	err = s.eachChild(ctx, key, user, func(child string) (bool, error) {
+		first = child
+		return false, nil
+	})
+	return first, err
+}
+
+// eachChild calls f with each child thread that is there and that the user may delete,
+// until it returns false.
+func (s *Service) eachChild(ctx context.Context, key core.ThreadKey, user string, f func(child string) (more bool, err error)) error {
+	var before *store.Place
+	for {
+		page, err := s.store.Listed(ctx, key.Tenant, store.ChildrenList(key.Thread), before, childPage)
+		if err != nil {
+			return fmt.Errorf("list child threads of %s: %w", key.Thread, err)
+		}
+		for _, l := range page {
+			head, err := s.Head(ctx, core.ThreadKey{Tenant: key.Tenant, Thread: l.Thread})
+			if err != nil {
+				return err
+			}
+			if !head.Exists() || checkAccess(head, user) != nil {
+				continue
+			}
+			if more, err := f(l.Thread); err != nil || !more {
+				return err
+			}
+		}
+		if len(page) < childPage {
+			return nil
+		}
+		before = &page[len(page)-1].Place
+	}
+}

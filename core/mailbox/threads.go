@@ -1,0 +1,176 @@
+package mailbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Creating asks for a thread that nothing was said on yet.
+type Creating struct {
+	Thread core.ThreadKey
+	User   string // its owner
+	// Key makes it idempotent: the same key with the same About meets the thread that
+	// it has made. Empty: a thread that exists is thread.ErrExists.
+	Key   string
+	About thread.About
+}
+
+// Limits of what is said of a thread.
+const (
+	MaxTitle        = 200      // characters
+	MaxMetadata     = 16 << 10 // bytes of JSON without blanks
+	MaxMetadataKeys = 64       // of the object itself
+)
+
+// ErrMetadataTooLarge refuses metadata over [MaxMetadata].
+var ErrMetadataTooLarge = core.Errorf(core.CodeTooLarge, "metadata is larger than %d bytes", MaxMetadata)
+
+// CheckAbout validates what is to be said of a thread.
+func CheckAbout(a thread.About) error {
+	if n := utf8.RuneCountInString(a.Title); n > MaxTitle {
+		return core.Errorf(core.CodeInvalid, "title has %d characters, at most %d are allowed", n, MaxTitle)
+	}
+	if i := strings.IndexFunc(a.Title, unicode.IsControl); i >= 0 || !utf8.ValidString(a.Title) {
+		return core.Errorf(core.CodeInvalid, "title %q has a control character, text on one line is allowed", core.Excerpt(a.Title))
+	}
+	if a.Title != "" && strings.TrimSpace(a.Title) == "" {
+		return core.Errorf(core.CodeInvalid, "title is blank; null takes a title away")
+	}
+	if a.Metadata == nil {
+		return nil
+	}
+	if len(a.Metadata) > MaxMetadata {
+		return fmt.Errorf("%w: it has %d", ErrMetadataTooLarge, len(a.Metadata))
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(a.Metadata, &members); err != nil || members == nil {
+		return core.Errorf(core.CodeInvalid, "metadata must be an object")
+	}
+	if len(members) > MaxMetadataKeys {
+		return core.Errorf(core.CodeInvalid, "metadata has %d keys, at most %d are allowed", len(members), MaxMetadataKeys)
+	}
+	return nil
+}
+
+// Create makes a thread. The title and metadata come with a write of their own: what a
+// crash leaves between the two is a thread without them, which the same call completes.
+func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
+	if err := errors.Join(c.Thread.Check(), CheckAbout(c.About)); err != nil {
+		return thread.Head{}, err
+	}
+	if c.User != "" {
+		if err := core.CheckName("user", c.User); err != nil {
+			return thread.Head{}, err
+		}
+	}
+	about, err := s.records.EncodeAbout(&c.About)
+	if err != nil {
+		return thread.Head{}, err
+	}
+	create := commit{Service: s, key: c.Thread, change: thread.Create{Owner: c.User},
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			listing, err := s.threadListing(next, "", nil)
+			return []store.Record{listing}, err
+		}}
+	var made store.Pointer
+	if c.Key != "" {
+		sum := sha256.Sum256(about)
+		made = encodePointer(keyName(c.Thread.Thread, "create "+c.Key), pointer{Thread: c.Thread.Thread, Body: hex.EncodeToString(sum[:16])}, keyLife)
+		create.pointers = []store.Pointer{made}
+	}
+	head, _, err := create.run(ctx, thread.Head{})
+	if taken, ok := errors.AsType[*takenError](err); ok {
+		err = core.Errorf(core.CodeConflict, "thread %s: what was sent before under the same Idempotency-Key has other content: %w", c.Thread.Thread, taken)
+	}
+	if errors.Is(err, thread.ErrExists) {
+		head, err = s.createdBefore(ctx, c, made, err)
+	}
+	if err != nil {
+		return head, s.outward(ctx, c.Thread, "thread", err)
+	}
+	if c.About.Title == "" && len(c.About.Metadata) == 0 {
+		return head, nil
+	}
+	if head.Version > 1 { // by an earlier try, or changed since
+		if _, ok, err := s.store.Get(ctx, c.Thread, store.AboutName); ok || err != nil {
+			return head, err
+		}
+	}
+	_, head, err = s.Describe(ctx, c.Thread, c.User, func(thread.About) (thread.About, error) { return c.About, nil })
+	return head, err
+}
+
+// createdBefore looks whether the thread that exists was made by the same call.
+func (s *Service) createdBefore(ctx context.Context, c Creating, made store.Pointer, exists error) (thread.Head, error) {
+	head, err := s.Head(ctx, c.Thread)
+	if err != nil {
+		return head, err
+	}
+	if err := checkAccess(head, c.User); err != nil {
+		return head, fmt.Errorf("thread %s: %w", c.Thread.Thread, err)
+	}
+	if made.Name == "" {
+		return head, exists
+	}
+	value, ok, err := s.store.Pointer(ctx, c.Thread.Tenant, made.Name)
+	if err == nil && (!ok || !slices.Equal(value, made.Value)) {
+		err = exists
+	}
+	return head, err
+}
+
+// About reads what was said of a thread itself; nothing is the zero About.
+func (s *Service) About(ctx context.Context, key core.ThreadKey) (thread.About, error) {
+	record, ok, err := s.store.Get(ctx, key, store.AboutName)
+	if err != nil || !ok {
+		return thread.About{}, err
+	}
+	about, err := s.records.DecodeAbout(record.Payload)
+	if err != nil {
+		return about, fmt.Errorf("thread %s: %w", key.Thread, err)
+	}
+	return about, nil
+}
+
+// Describe changes what is said of a thread. edit is given what stands there, and is
+// called again when somebody else was quicker: each change is made on the one before it.
+// Its error is Describe's.
+func (s *Service) Describe(ctx context.Context, key core.ThreadKey, user string, edit func(thread.About) (thread.About, error)) (about thread.About, head thread.Head, err error) {
+	c := commit{Service: s, key: key, change: thread.Touch{},
+		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+			if err := checkAccess(next, user); err != nil {
+				return nil, err
+			}
+			// Read under the version that the write is for: who writes it in between makes
+			// the next one, or stands in the way of this record.
+			was, err := s.About(ctx, key)
+			if err == nil {
+				about, err = edit(was)
+			}
+			if err == nil {
+				err = CheckAbout(about)
+			}
+			if err != nil {
+				return nil, err
+			}
+			about.Unknown = was.Unknown
+			payload, err := s.records.EncodeAbout(&about)
+			return []store.Record{{Name: store.AboutName, Fence: next.Fence, Version: next.Version, Payload: payload}}, err
+		}}
+	if head, _, err = c.run(ctx, thread.Head{}); err != nil {
+		return about, head, s.outward(ctx, key, "thread", err)
+	}
+	return about, head, nil
+}

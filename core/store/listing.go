@@ -1,0 +1,118 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Place is where a record stands in a list: newest first, and where the time is the
+// same the other way round in the order of names.
+type Place struct {
+	At     int64 // unix milliseconds
+	Thread string
+	Name   string // of the record
+}
+
+// Listed is a record in a list.
+type Listed struct {
+	Place
+	Payload []byte
+}
+
+// Compare is negative when p is older than q, so that q is listed first.
+func (p Place) Compare(q Place) int {
+	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Thread, q.Thread), cmp.Compare(p.Name, q.Name))
+}
+
+// Listing is what a backend must know of a record that is listed.
+type Listing struct {
+	List string `json:"list"` // see [CheckList]
+	At   int64  `json:"at"`   // unix milliseconds, 0 or more
+}
+
+// PlaceOf reads in which list a record of [KindLatest] is, and when. Whatever else its
+// payload says is not looked at, so that one of a newer program is listed as well. A
+// payload that does not say it is core.CodeInvalid.
+func PlaceOf(r Record) (l Listing, err error) {
+	if !l.scan(r.Payload) {
+		if err := json.Unmarshal(r.Payload, &l); err != nil {
+			return l, core.Errorf(core.CodeInvalid, "record %s: its listing is not JSON: %w", r.Name, err)
+		}
+	}
+	if l.At < 0 {
+		return l, core.Errorf(core.CodeInvalid, "record %s: listed at %d, a time is 0 or more", r.Name, l.At)
+	}
+	return l, CheckList(l.List)
+}
+
+// scan reads a payload that begins as programs write it, without decoding the rest: it
+// is read with every put. false: it does not begin so.
+func (l *Listing) scan(payload []byte) bool {
+	rest, ok := bytes.CutPrefix(payload, []byte(`{"schema":`))
+	rest = bytes.TrimLeft(rest, "0123456789")
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"list":"`)); !ok {
+		return false
+	}
+	list, rest, ok := bytes.Cut(rest, []byte(`","at":`))
+	end := bytes.IndexAny(rest, ",}")
+	if !ok || end < 1 || bytes.ContainsAny(list, `\"`) {
+		return false
+	}
+	at := int64(0)
+	for _, digit := range rest[:end] {
+		if digit < '0' || digit > '9' || at > math.MaxInt64/10-1 {
+			return false
+		}
+		at = 10*at + int64(digit-'0')
+	}
+	l.List, l.At = string(list), at
+	return true
+}
+
+// CheckList validates the name of a list: what kind it is of, a colon, and whose it is,
+// each as core.CheckName has it; nobody's ends with the colon.
+func CheckList(list string) error {
+	kind, of, ok := strings.Cut(list, ":")
+	if !ok {
+		return core.Errorf(core.CodeInvalid, "list %q has no colon, allowed are names such as threads:ann", core.Excerpt(list))
+	}
+	if of == "" {
+		return core.CheckName("kind of list", kind)
+	}
+	return errors.Join(core.CheckName("kind of list", kind), core.CheckName("owner of list "+kind, of))
+}
+
+// CheckListed validates what is asked of [Lists].
+func CheckListed(tenant, list string) error {
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return err
+	}
+	return CheckList(list)
+}
+
+// The lists. Each user has two, and so has nobody, whose name is empty.
+
+// ThreadsList is the list of a user's threads, by their last activity.
+func ThreadsList(user string) string { return "threads:" + user }
+
+// RunsList is the list of the runs on a user's threads, by when they were submitted.
+func RunsList(user string) string { return "runs:" + user }
+
+// ChildrenList is the list of the threads whose last run a call of a thread has started.
+func ChildrenList(of string) string { return "children:" + of }
+
+// ListOf returns the list that a thread with an owner belongs to, whose last run has, or
+// had, a parent.
+func ListOf(owner string, parent *thread.Parent) string {
+	if parent != nil {
+		return ChildrenList(parent.Thread)
+	}
+	return ThreadsList(owner)
+}

@@ -1,0 +1,32 @@
+package thread
+
+import "github.com/reveille-run/reveille/core"
+
+// Create makes a thread that nothing was said on yet.
+type Create struct {
+	Owner string // user on whose behalf it happens
+}
+
+// ErrExists refuses to make a thread that is there already.
+var ErrExists = core.Errorf(core.CodeConflict, "it exists already")
+
+func (c Create) apply(h *Head, _ Transition) (Result, error) {
+	switch {
+	case h.Exists():
+		return Result{}, ErrExists
+	case len(c.Owner) > core.MaxNameLength:
+		return Result{}, invalid("create: owner of %d bytes, at most %d are allowed", len(c.Owner), core.MaxNameLength)
+	}
+	h.Owner = c.Owner
+	return Result{}, nil
+}
+
+// Created is when the thread was made, in unix milliseconds: the time in the id of its
+// first commit. 0: it is not known, of a thread that a program made which kept the
+// random part of that id, whose first bit is set.
+func (h *Head) Created() int64 {
+	if h.Incarnation>>63 != 0 {
+		return 0
+	}
+	return int64(h.Incarnation >> 16)
+}
