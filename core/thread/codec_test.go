@@ -2,6 +2,7 @@ package thread_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -133,10 +134,11 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 	h := must(t, thread.Head{}, thread.Enqueue{Dispatch: id("d"), Run: id("r")}, thread.TakeClaim{Worker: "w", Lease: 30_000})
 	good := h.AppendBinary(nil)
 	edit := func(at int, b ...byte) []byte { return append(append(bytes.Clone(good[:at]), b...), good[at+1:]...) }
-	// Layout 0, schema 1, version 2, commit ids 3..34, incarnation 35, no owner
-	// 36, flags 37. The last five are the counts of dispatches, tickets, inbox
+	// Layout 0, schema 1, version 2, commit ids 3..34, the incarnation from 35 on, behind it
+	// no owner, and the flags. The last five are the counts of dispatches, tickets, inbox
 	// entries and keys, and the length of the extensions.
-	end := len(good) - 5
+	owner := 35 + len(binary.AppendUvarint(nil, h.Incarnation))
+	flags, end := owner+1, len(good)-5
 	tests := []struct {
 		name string
 		b    []byte
@@ -146,10 +148,10 @@ func TestDecodeRefusesWhatNoEncoderWrites(t *testing.T) {
 		{"a schema over 65535", edit(1, 0x80, 0x80, 4)},
 		{"a version in two bytes", edit(2, 0x82, 0)},
 		{"a version without an end", append(bytes.Clone(good[:2]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)},
-		{"an owner longer than the rest", edit(36, 0xff, 0x7f)},
-		{"superseded, by no record", edit(37, good[37]|1<<7)},
-		{"a parent without a run", edit(37, 1<<3)},
-		{"a batch without a run", edit(37, 1<<4)},
+		{"an owner longer than the rest", edit(owner, 0xff, 0x7f)},
+		{"superseded, by no record", edit(flags, good[flags]|1<<7)},
+		{"a parent without a run", edit(flags, 1<<3)},
+		{"a batch without a run", edit(flags, 1<<4)},
 		{"one byte more", append(bytes.Clone(good), 0)},
 		{"one byte less", good[:len(good)-1]},
 		{"more tickets than any memory holds", edit(end+1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)},
