@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -69,6 +69,9 @@ fuzz: ## Give every decoder inputs that nobody thought of, FUZZTIME=2s each
 
 demo-approval: ## A call that waits for approval while the local host is killed and started again
 	$(GO) run ./scripts/approval
+
+load: ## 500 streams at once and 2,000 idle followers of a local host: delays, memory, processor (wants a quiet machine)
+	$(GO) run ./scripts/load
 
 soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repeats a go); look for what was lost or doubled
 	$(GO) run ./scripts/soak -kills $(KILLS) -seed $(SEED)
@@ -122,6 +125,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) sim-mutants
 	$(MAKE) kill ROUNDS=25
 	$(MAKE) soak KILLS=1000
+	$(MAKE) load
 	$(MAKE) mutants
 
 deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them

@@ -15,21 +15,7 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS
 func (m *Metrics) Count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &counted{ResponseWriter: w, metrics: m}
-		defer func() { // a handler that cuts its connection panics
-			method := r.Method
-			if !slices.Contains(methods, method) {
-				method = otherValue
-			}
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			if counted.stream {
-				m.streams--
-			}
-			if counted.status == 0 {
-				counted.status = http.StatusOK // as net/http has it
-			}
-			m.requests.add(1, method, strconv.Itoa(counted.status))
-		}()
+		defer counted.end(r.Method) // a handler that cuts its connection panics
 		next.ServeHTTP(counted, r)
 	})
 }
@@ -40,6 +26,24 @@ type counted struct {
 	metrics *Metrics
 	status  int
 	stream  bool
+}
+
+// end counts the request.
+func (c *counted) end(method string) {
+	if !slices.Contains(methods, method) {
+		method = otherValue
+	}
+	if c.status == 0 {
+		c.status = http.StatusOK // as net/http has it
+	}
+	var room [8]byte
+	status := strconv.AppendInt(room[:0], int64(c.status), 10)
+	c.metrics.mu.Lock()
+	defer c.metrics.mu.Unlock()
+	if c.stream {
+		c.metrics.streams--
+	}
+	c.metrics.requests.add(1, method, string(status))
 }
 
 // Unwrap gives http.ResponseController what the writer can do.

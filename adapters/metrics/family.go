@@ -44,21 +44,35 @@ func newHistogram(name, help string, bounds []float64, labels ...string) *family
 	return f
 }
 
-// at returns the series of a combination of values, one for each label.
+// at returns the series of a combination of values, one for each label. One that is
+// there costs no memory.
 func (f *family) at(values ...string) *series {
-	key := strings.Join(values, "\xff") // which is in no UTF-8
-	if s := f.series[key]; s != nil {
+	var room [128]byte
+	key := keyOf(room[:0], values)
+	if s := f.series[string(key)]; s != nil {
 		return s
 	}
 	if len(f.series) >= maxSeries && len(values) > 0 {
 		values = slices.Repeat([]string{otherValue}, len(values))
-		if key = strings.Join(values, "\xff"); f.series[key] != nil {
-			return f.series[key]
+		key = keyOf(key[:0], values)
+		if s := f.series[string(key)]; s != nil {
+			return s
 		}
 	}
-	s := &series{values: values, buckets: make([]uint64, len(f.bounds))}
-	f.series[key] = s
+	s := &series{values: slices.Clone(values), buckets: make([]uint64, len(f.bounds))}
+	f.series[string(key)] = s
 	return s
+}
+
+// keyOf joins values by a byte that is in no UTF-8.
+func keyOf(key []byte, values []string) []byte {
+	for i, v := range values {
+		if i > 0 {
+			key = append(key, 0xff)
+		}
+		key = append(key, v...)
+	}
+	return key
 }
 
 // add counts.

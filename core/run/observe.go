@@ -36,14 +36,10 @@ func (p *step) stepOver(agent string) {
 	}
 }
 
-// logged tells the observer what a write has moved the head over. The draft begins
-// behind the old head.
+// logged tells the observer of the draft's records, if a write has moved the head over
+// them.
 func (d *draft) logged(was, now thread.Head) {
-	if d.observer == nil {
-		return
-	}
-	n := min(now.Seq-was.Seq, uint64(len(d.entries)))
-	if n > 0 {
-		d.observer.Logged(d.record.AgentID, d.entries[:n])
+	if d.observer != nil && now.Seq > was.Seq {
+		d.observer.Logged(d.record.AgentID, d.entries)
 	}
 }

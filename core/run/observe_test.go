@@ -1,6 +1,8 @@
 package run_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -73,6 +76,9 @@ func TestAnObserverIsToldWhatStepsDo(t *testing.T) {
 		{"cancelled while it waits", "echo: a", options{plugins: []plugin.Plugin{once("")}}, cancel, []string{
 			"demo: assistant in 0 ms", "demo: waiting, 1 steps", "demo: tool in 0 ms", "demo: done, 1 steps cancelled ",
 		}},
+		{"failed behind a round", "echo: a", options{plugins: []plugin.Plugin{hooks(core.PhaseStepEnd, func(context.Context, plugin.Context) (state.Command, error) {
+			return state.Command{}, errors.New("no")
+		})}}, nil, []string{"demo: assistant in 0 ms", "demo: tool in 0 ms", "demo: done, 1 steps error plugin"}},
 		{"failed", "fail", options{}, nil, []string{"demo: done, 0 steps error model"}},
 	}
 	for _, tt := range tests {

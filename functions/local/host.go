@@ -13,6 +13,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/bolt"
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/metrics"
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -38,6 +39,7 @@ type host struct {
 	handler  http.Handler // nil: the host has no address
 	open     atomic.Int64 // requests under way, streams among them
 	queue    *queue
+	metrics  *metrics.Metrics
 	stop     context.CancelFunc
 	wait     sync.WaitGroup
 	rested   sync.Once
@@ -61,7 +63,7 @@ func newHost(ctx context.Context, e *env.Env, s settings.Settings, log *slog.Log
 		return nil, err
 	}
 	if h.handler != nil {
-		h.handler = newGuard(s, h.watchFile(h.count(h.handler)))
+		h.handler = newGuard(s, h.metrics.Count(h.showMetrics(h.watchFile(h.count(h.handler)))))
 	}
 	if err := h.runtime.Reclaim(ctx, claimed); err != nil {
 		h.shutDown()
@@ -113,10 +115,11 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if s.EventBus != "" {
 		return fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
 	}
+	h.metrics = h.newMetrics(backend, tenant(s))
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
-		FollowInterval: followInterval, Publisher: hook,
+		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
 	})
 	if err != nil {
 		return err

@@ -44,6 +44,7 @@ type message struct {
 	id       string
 	body     string
 	receives int
+	since    time.Time // when it became ready
 }
 
 func newQueue(e *env.Env, log *slog.Logger) *queue {
@@ -72,8 +73,7 @@ func (q *queue) push(m message, delay time.Duration) {
 		return
 	}
 	if delay <= 0 {
-		q.ready = append(q.ready, m)
-		q.notify()
+		q.add(m)
 		return
 	}
 	var timer *time.Timer
@@ -82,11 +82,28 @@ func (q *queue) push(m message, delay time.Duration) {
 		defer q.mu.Unlock()
 		if _, pending := q.timers[timer]; pending {
 			delete(q.timers, timer)
-			q.ready = append(q.ready, m)
-			q.notify()
+			q.add(m)
 		}
 	})
 	q.timers[timer] = struct{}{}
+}
+
+// add makes a message ready; the caller holds mu.
+func (q *queue) add(m message) {
+	m.since = q.env.Now()
+	q.ready = append(q.ready, m)
+	q.notify()
+}
+
+// depth is how many messages are ready, how many are not yet, and for how long the
+// oldest of the ready ones has waited. They are in the order in which they became so.
+func (q *queue) depth() (ready, delayed int, oldest time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.ready) > 0 {
+		oldest = q.env.Now().Sub(q.ready[0].since)
+	}
+	return len(q.ready), len(q.timers), oldest
 }
 
 func (q *queue) notify() {

@@ -1,0 +1,54 @@
+package local
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/reveille-run/reveille/adapters/metrics"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// newMetrics counts what the host does. The runtime, which is asked for some of it, is
+// built later, and before anybody looks.
+func (h *host) newMetrics(backend store.Lists, tenant string) *metrics.Metrics {
+	return metrics.New(metrics.Options{
+		Queue:          h.queue.depth,
+		Working:        func() int { return h.runtime.Working() },
+		Followers:      func() int { return h.runtime.Followers() },
+		Waiting:        func(ctx context.Context) (int, error) { return countWaiting(ctx, backend, tenant) },
+		Abandoned:      func() int { return h.runtime.Abandoned() },
+		EffectFailures: func() int64 { return h.runtime.EffectFailures() },
+		Log:            h.log,
+	})
+}
+
+// The bounds of counting what waits: a scrape reads no more than that.
+const (
+	waitingPage = 200
+	mostWaiting = 10 * waitingPage
+)
+
+// countWaiting counts the threads that wait for a person, up to mostWaiting.
+func countWaiting(ctx context.Context, backend store.Lists, tenant string) (n int, err error) {
+	var after *store.Waiting
+	for n < mostWaiting {
+		page, err := backend.Waiting(ctx, tenant, after, waitingPage)
+		n += len(page)
+		if err != nil || len(page) < waitingPage {
+			return n, err
+		}
+		after = &page[len(page)-1]
+	}
+	return n, nil
+}
+
+// showMetrics responds to GET /metrics and passes everything else on.
+func (h *host) showMetrics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			h.metrics.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
