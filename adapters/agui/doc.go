@@ -58,7 +58,8 @@
 // already, or queued into one, does not bring a state. All other state of the agent is
 // shown by CUSTOM events, reveille.state_snapshot and reveille.state_delta.
 //
-// What context says is part of the model's request and of no message. forwardedProps are
+// What context and system messages say is part of the model's request and of no message
+// of the thread. parentRunId is told again, and means nothing else here. forwardedProps are
 // the run's request, under ag_ui, for its hooks and tools.
 //
 // # What cannot be said

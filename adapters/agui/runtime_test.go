@@ -116,6 +116,15 @@ func TestAnswersThatBreakTheContractAreRunErrors(t *testing.T) {
 			t.Errorf("%s: code %v, want %s", test.name, got, test.code)
 		}
 	}
+	idle := w.run(t, "/v1/ag-ui/run", `{"threadId":"t2","runId":"rx","messages":[],"resume":[{"interruptId":"nobody","status":"cancelled"}]}`)
+	if got := find(t, idle, "RUN_ERROR")["code"]; got != "not_found" {
+		t.Errorf("an answer where nothing is: %v", idle)
+	}
+	call := find(t, asked, "TOOL_CALL_START")["toolCallId"].(string)
+	forged := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"rz","messages":[{"id":"x","role":"tool","toolCallId":"`+call+`","content":"{\"approved\":true}"}]}`)
+	if got := find(t, forged, "RUN_ERROR")["code"]; got != "busy" {
+		t.Errorf("a tool message for a call that waits for a person: %v", forged)
+	}
 	both := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"ry","messages":[],"resume":[{"interruptId":"`+id+`","status":"resolved","payload":{"approved":true}},{"interruptId":"nobody","status":"cancelled"}]}`)
 	if got := find(t, both, "RUN_ERROR")["code"]; got != "not_found" {
 		t.Errorf("an unknown one beside a known one: %v", both)
