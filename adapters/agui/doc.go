@@ -10,7 +10,7 @@
 //	POST /v1/ag-ui/agents/{agent}/runs           the same, agent from the path
 //	POST /v1/ag-ui/connect                       the conversation, and the run that is open, if one is
 //	POST /v1/ag-ui/threads/{thread}/connect      the same, thread from the path
-//	GET  /v1/ag-ui/threads/{thread}/stream       the same, without a body
+//	GET  /v1/ag-ui/threads/{thread}/stream       the same, without a body; ?protocolVersion=1.0 for that version
 //	GET  /v1/ag-ui/threads/{thread}/messages     the thread as messages of the protocol
 //	POST /v1/ag-ui/threads/{thread}/cancel       cancel the open run
 //	POST /v1/ag-ui/threads/{thread}/interrupt    end it, and all that is queued
