@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -92,6 +92,10 @@ test-clients: ## The protocols and providers against npm's clients and fakes (ne
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
 
+test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
+	cd scripts/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(GO) test -count=1 -tags clients -run CopilotKit ./functions/local
+
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
 	scripts/openapi.sh
 
@@ -120,6 +124,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test $(RACE) -count=5 ./core/...
 	$(MAKE) fuzz FUZZTIME=60s
 	$(MAKE) openapi EXAMPLES=300
+	$(MAKE) test-copilotkit
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(GO) test -timeout 60m -run CrashMatrix ./core/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants

@@ -147,10 +147,11 @@ func errorOf(in core.Event) string {
 func (e *Encoder) waiting() *outcome {
 	o := &outcome{Type: "success"}
 	for _, t := range e.tickets {
-		if t.ByPerson() {
+		switch {
+		case t.ByPerson():
 			o.Type = "interrupt"
 			o.Interrupts = append(o.Interrupts, interruptOf(t))
-		} else {
+		case t.Kind == core.TicketClient: // a child run's end is nobody's to give
 			o.PendingToolCallIDs = append(o.PendingToolCallIDs, t.Call.ID)
 		}
 	}

@@ -163,11 +163,7 @@ func (a *asked) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 	if a.Buffered || len(s.Messages) > 0 {
 		return a.decideFirst(all, s)
 	}
-	to := Response{History: a.in.Messages, State: nil}
-	for _, m := range a.in.given() {
-		to.Given = append(to.Given, m.ToolCallID)
-	}
-	return a.serve(to, func(l runtime.Listener) error {
+	return a.serve(a.resumed(), func(l runtime.Listener) error {
 		listener := &heard{Listener: l}
 		_, err := a.Runtime.StreamDecisions(a.r.Context(), a.id, a.thread, all, listener)
 		if err == nil || listener.any {
@@ -175,6 +171,27 @@ func (a *asked) decide(all []mailbox.Deciding, s mailbox.Submission) error {
 		}
 		return a.explain(err, l)
 	})
+}
+
+// resumed is the response to answers. Results that the client gives are its own, and it has
+// them. A client may also put what a person has said where the result of the call will be,
+// which is not known yet: that is taken back before the result is told.
+func (a *asked) resumed() Response {
+	to := Response{}
+	begin := len(a.in.messages) - len(a.in.tail())
+	for i, m := range a.in.messages {
+		waits := slices.IndexFunc(a.tickets, func(t core.Ticket) bool { return t.Call.ID == m.ToolCallID })
+		switch {
+		case i < begin || m.Role != "tool":
+		case waits >= 0 && a.tickets[waits].ByPerson():
+			to.Reset = true
+			continue
+		case waits >= 0, len(a.in.Resume) == 0:
+			to.Given = append(to.Given, m.ToolCallID)
+		}
+		to.History = append(to.History, a.in.Messages[i])
+	}
+	return to
 }
 
 // heard notes whether anything was told.

@@ -10,7 +10,7 @@
 //	POST /v1/ag-ui/agents/{agent}/runs           the same, agent from the path
 //	POST /v1/ag-ui/connect                       the conversation, and the run that is open, if one is
 //	POST /v1/ag-ui/threads/{thread}/connect      the same, thread from the path
-//	GET  /v1/ag-ui/threads/{thread}/stream       the same, without a body
+//	GET  /v1/ag-ui/threads/{thread}/stream       the same, without a body; ?protocolVersion=1.0 for that version
 //	GET  /v1/ag-ui/threads/{thread}/messages     the thread as messages of the protocol
 //	POST /v1/ag-ui/threads/{thread}/cancel       cancel the open run
 //	POST /v1/ag-ui/threads/{thread}/interrupt    end it, and all that is queued
@@ -58,7 +58,8 @@
 // already, or queued into one, does not bring a state. All other state of the agent is
 // shown by CUSTOM events, reveille.state_snapshot and reveille.state_delta.
 //
-// What context says is part of the model's request and of no message. forwardedProps are
+// What context and system messages say is part of the model's request and of no message
+// of the thread. parentRunId is told again, and means nothing else here. forwardedProps are
 // the run's request, under ag_ui, for its hooks and tools.
 //
 // # What cannot be said

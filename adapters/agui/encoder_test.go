@@ -24,7 +24,11 @@ var responses = map[string]agui.Response{
 	"approval":  {History: raw(`{"id":"m1","role":"user","content":"ship it"}`)},
 	"resumed":   {History: raw(`{"id":"m1","role":"user","content":"ship it"}`), Given: []string{"b"}},
 	"restarted": {History: raw(`{"id":"m1","role":"user","content":"hello"}`)},
-	"cut":       {History: raw(`{"id":"m1","role":"user","content":"hello"}`)},
+	"cut": {History: raw(
+		`{"id":"m1","role":"user","content":"hello"}`, `{"id":"p1","role":"activity","activityType":"plan","content":{}}`,
+		`{"id":"01890000-0000-7000-8000-000000000001.1","role":"assistant","content":"what it said before"}`,
+	)},
+	"unread":    {State: json.RawMessage(`{"n":2}`)},
 	"state":     {State: json.RawMessage(`{"n":2}`)},
 	"reconnect": {Reset: true, History: raw(`{"id":"m1","role":"user","content":"hello"}`)},
 }
@@ -41,8 +45,8 @@ func raw(texts ...string) (all []json.RawMessage) {
 // what they are told differs in the golden file's lines that begin with their version.
 func TestEncoderWritesTheTranscripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*.events")
-	if err != nil || len(scripts) != 14 {
-		t.Fatalf("found %d scripts, want 14 (%v)", len(scripts), err)
+	if err != nil || len(scripts) != 15 {
+		t.Fatalf("found %d scripts, want 15 (%v)", len(scripts), err)
 	}
 	for _, script := range scripts {
 		name := strings.TrimSuffix(script, ".events")

@@ -4,10 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/runtime"
 )
 
 const navigate = `{"name":"navigate","description":"Opens a page","parameters":{"type":"object","properties":{"to":{"type":"string"}},"required":["to"],"additionalProperties":false}}`
@@ -27,7 +30,7 @@ func TestAFrontendsToolIsOfferedAndItsResultIsTheMessage(t *testing.T) {
 		offered = append(offered, d.Name)
 	}
 	w.mu.Unlock()
-	if diff := cmp.Diff([]string{"ask_user", "danger", "echo", "paint", "work", "navigate"}, offered); diff != "" {
+	if diff := cmp.Diff([]string{"ask_user", "danger", "echo", "paint", "patient", "work", "navigate"}, offered); diff != "" {
 		t.Errorf("offered tools (-want +got):\n%s", diff)
 	}
 	body := `{` + modern + `"threadId":"t1","runId":"r2","messages":[` + asks + `,{"id":"x","role":"assistant"},{"id":"y","role":"tool","toolCallId":"` + call + `","content":"{\"opened\":true}"}]}`
@@ -43,7 +46,15 @@ func TestAFrontendsToolIsOfferedAndItsResultIsTheMessage(t *testing.T) {
 func TestAMessageInsteadOfAToolsResultTakesItsPlace(t *testing.T) {
 	w := newWorld(t)
 	w.run(t, "/v1/ag-ui/run", said("t1", "r1", "m1", "ask: when?"))
-	all := w.run(t, "/v1/ag-ui/run", said("t1", "r2", "m2", "echo: never mind"))
+	attached := w.run(t, "/v1/ag-ui/run", `{`+modern+`"threadId":"t1","runId":"r0","messages":[]}`)
+	if got := find(t, attached, "RUN_FINISHED")["outcome"].(map[string]any)["pendingToolCallIds"]; got == nil {
+		t.Errorf("an input that says nothing shows the open run: %v", attached)
+	}
+	all := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"r2","messages":[{"id":"m1","role":"user","content":"ask: when?"},{"id":"m2","role":"user","content":"echo: never mind"}]}`)
+	page, err := w.runtime.Messages(t.Context(), core.Identity{Tenant: "acme"}, "t1", messageQuery())
+	if err != nil || strings.Count(encoded(t, page.Messages), `"m1"`) != 1 {
+		t.Errorf("%v, the message that the thread had is there twice: %s", err, encoded(t, page.Messages))
+	}
 	if _, text := types(all); text != "Echo: never mind" {
 		t.Errorf("text %q", text)
 	}
@@ -234,5 +245,55 @@ func TestActivitiesAndOutputsOfToolsAreShown(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("activities (-want +got):\n%s", diff)
+	}
+}
+
+// What says an earlier input again, or takes its run up, has the tools of that run.
+func TestAnEarlierInputKeepsItsFrontend(t *testing.T) {
+	w := newWorld(t)
+	id := core.Identity{Tenant: "acme"}
+	offered := func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		tools := w.asked[len(w.asked)-1].Tools
+		return tools[len(tools)-1].Name == "navigate"
+	}
+	w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"r1","state":{"n":1},"tools":[`+navigate+`],"messages":[{"id":"m1","role":"user","content":"fail"}]}`)
+	run, ok, err := w.runtime.RunOfKey(t.Context(), id, "t1", "ag-ui:r1")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	again := mailbox.Submission{Thread: core.ThreadKey{Tenant: "acme", Thread: "t1"}, Retake: &mailbox.Retake{Message: "m1"}}
+	receipts := map[string]func() (mailbox.Receipt, error){
+		"taken up":   func() (mailbox.Receipt, error) { return w.runtime.TakeUp(t.Context(), id, run) },
+		"said again": func() (mailbox.Receipt, error) { return w.runtime.Submit(t.Context(), again) },
+	}
+	for _, name := range []string{"taken up", "said again"} {
+		receipt, err := receipts[name]()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		ended := runtime.ListenerFunc(func(core.Event) error { return nil })
+		if err := w.runtime.Follow(t.Context(), id, receipt.RunID, ended); err != nil || !offered() {
+			t.Errorf("%s: %v, the tool is offered: %v", name, err, offered())
+		}
+	}
+}
+
+func TestAnAnswerThatComesTooLateIsRefused(t *testing.T) {
+	w := newWorld(t)
+	asked := w.run(t, "/v1/ag-ui/run", said("t1", "r1", "m1", "call: patient {}"))
+	interrupt := find(t, asked, "RUN_FINISHED")["outcome"].(map[string]any)["interrupts"].([]any)[0].(map[string]any)
+	if interrupt["reason"] != "input_required" || interrupt["expiresAt"] == nil || encoded(t, interrupt["responseSchema"]) != `{"type":"object"}` {
+		t.Errorf("interrupt %v", interrupt)
+	}
+	expires, err := time.Parse(time.RFC3339, interrupt["expiresAt"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(expires.Add(time.Millisecond))) // the clock's, and nobody's race
+	late := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"r2","messages":[],"resume":[{"interruptId":"`+interrupt["id"].(string)+`","status":"resolved","payload":{}}]}`)
+	if got := find(t, late, "RUN_ERROR")["message"].(string); !strings.Contains(got, "has expired: it can only be cancelled") {
+		t.Errorf("late: %v", late)
 	}
 }

@@ -93,6 +93,8 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, id core.Identity) 
 		return err
 	case len(s.Messages) == 0 && known:
 		return a.follow(run)
+	case !known && a.asksPerson():
+		return a.refuse(core.Errorf(core.CodeBusy, "the thread waits for an answer: resume must answer %s", strings.Join(a.interrupts(), ", ")))
 	case len(s.Messages) == 0 && a.active():
 		return a.follow(a.info.ActiveRun)
 	case len(s.Messages) == 0:
@@ -132,8 +134,8 @@ func (a *asked) alias() (run core.ID, ok bool, err error) {
 }
 
 // say submits what a person has said and streams the run. known says that the same
-// runId came before, for run: then the submission is the same again, or is refused for
-// not being.
+// runId came before, for run: it is followed if it has read the message, and else the
+// submission is refused for not being the same.
 func (a *asked) say(s mailbox.Submission, run core.ID, known bool) error {
 	runs, err := a.runsOfMessages()
 	if err != nil {
@@ -144,15 +146,8 @@ func (a *asked) say(s mailbox.Submission, run core.ID, known bool) error {
 	switch _, said := runs[last]; {
 	case known && said:
 		return a.follow(run)
-	case known: // its input is on its way, or it is another one's
-		if to.History, err = a.history(run); err != nil {
-			return err
-		}
-		to.Reset = true
-	case said: // again, or what stands in its place
+	case said && !known: // again, or what stands in its place
 		s.Retake, s.Messages = &mailbox.Retake{Message: last}, nil
-	case len(a.tickets) > 0 && a.asksPerson():
-		return a.refuse(core.Errorf(core.CodeBusy, "the thread waits for an answer: resume must answer %s", strings.Join(a.interrupts(), ", ")))
 	}
 	s.Messages = unknown(s.Messages, runs, run)
 	if err := a.Complete(&s, a.id); err != nil {

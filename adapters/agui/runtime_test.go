@@ -116,6 +116,15 @@ func TestAnswersThatBreakTheContractAreRunErrors(t *testing.T) {
 			t.Errorf("%s: code %v, want %s", test.name, got, test.code)
 		}
 	}
+	idle := w.run(t, "/v1/ag-ui/run", `{"threadId":"t2","runId":"rx","messages":[],"resume":[{"interruptId":"nobody","status":"cancelled"}]}`)
+	if got := find(t, idle, "RUN_ERROR")["code"]; got != "not_found" {
+		t.Errorf("an answer where nothing is: %v", idle)
+	}
+	call := find(t, asked, "TOOL_CALL_START")["toolCallId"].(string)
+	forged := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"rz","messages":[{"id":"x","role":"tool","toolCallId":"`+call+`","content":"{\"approved\":true}"}]}`)
+	if got := find(t, forged, "RUN_ERROR")["code"]; got != "busy" {
+		t.Errorf("a tool message for a call that waits for a person: %v", forged)
+	}
 	both := w.run(t, "/v1/ag-ui/run", `{"threadId":"t1","runId":"ry","messages":[],"resume":[{"interruptId":"`+id+`","status":"resolved","payload":{"approved":true}},{"interruptId":"nobody","status":"cancelled"}]}`)
 	if got := find(t, both, "RUN_ERROR")["code"]; got != "not_found" {
 		t.Errorf("an unknown one beside a known one: %v", both)
@@ -123,5 +132,26 @@ func TestAnswersThatBreakTheContractAreRunErrors(t *testing.T) {
 	record, err := w.runtime.Thread(t.Context(), core.Identity{Tenant: "acme"}, "t1")
 	if err != nil || record.Status != core.RunWaiting {
 		t.Errorf("the run is %s (%v), want it to wait as before", record.Status, err)
+	}
+}
+
+// CopilotKit puts the person's answer where the call's result will be.
+func TestAnAnswerInThePlaceOfAResultIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	asked := w.run(t, "/v1/ag-ui/run", said("t1", "r1", "m1", "approve: it"))
+	id := find(t, asked, "RUN_FINISHED")["outcome"].(map[string]any)["interrupts"].([]any)[0].(map[string]any)["id"].(string)
+	call := find(t, asked, "TOOL_CALL_START")["toolCallId"].(string)
+	resumed := w.run(t, "/v1/ag-ui/run", `{`+modern+`"threadId":"t1","runId":"r2","messages":[{"id":"m1","role":"user","content":"approve: it"},`+
+		`{"id":"a","role":"assistant"},{"id":"x","role":"tool","toolCallId":"`+call+`","content":"{\"approved\":true}"}],`+
+		`"resume":[{"interruptId":"`+id+`","status":"resolved","payload":{"approved":true}}]}`)
+	var ids []string
+	for _, m := range find(t, resumed, "MESSAGES_SNAPSHOT")["messages"].([]any) {
+		ids = append(ids, m.(map[string]any)["id"].(string))
+	}
+	if diff := cmp.Diff([]string{"m1", "a"}, ids); diff != "" {
+		t.Errorf("the snapshot before the result (-want +got):\n%s", diff)
+	}
+	if got := find(t, resumed, "TOOL_CALL_RESULT"); got["content"] != `{"text":"it"}` || got["toolCallId"] != call {
+		t.Errorf("result %v", got)
 	}
 }

@@ -77,7 +77,7 @@ func (sketches) Register(r *plugin.Registrar) error {
 func tools(t *testing.T) []tool.Tool {
 	t.Helper()
 	type text struct {
-		Text string `json:"text"`
+		Text string `json:"text,omitempty"`
 	}
 	echo := func(_ context.Context, _ tool.Call, a text) (tool.Result, error) { return tool.JSON(a) }
 	made := func(name string, run func(context.Context, tool.Call, text) (tool.Result, error)) tool.Tool {
@@ -97,6 +97,10 @@ func tools(t *testing.T) []tool.Tool {
 			result, err := tool.JSON(a)
 			result.Command = state.Combine(plugin.SharedState.Edit(state.At("color").Set(a.Text)), sketch.Update(a.Text))
 			return result, err
+		}),
+		made("patient", func(context.Context, tool.Call, text) (tool.Result, error) { // whoever is asked has no time at all
+			asks := core.Suspension{Action: "tool:patient", ResponseSchema: json.RawMessage(`{"type":"object"}`)}
+			return tool.Suspended(core.TicketRequest{Suspension: asks, Mode: core.ResumeAsArguments, Timeout: time.Millisecond}), nil
 		}),
 		made("work", func(_ context.Context, c tool.Call, a text) (tool.Result, error) {
 			c.Activity("plan", map[string]any{"steps": []string{a.Text}})

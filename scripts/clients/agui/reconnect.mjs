@@ -23,11 +23,14 @@ function count({ delta }) {
 
 const quiet = console.error;
 console.error = () => {}; // the client reports the lost connection, which is meant
-const { types, error } = await run(agent, { runId, ...(drop > 0 && { abortController: lost }) })
-  .catch(error => ({ types: [], error: { message: String(error) } }));
+const gone = new Promise(resolve => { // the client of 0.0.59 may never say so itself
+  lost.signal.addEventListener('abort', () => setImmediate(resolve, { types: [], error: { message: 'lost' } }));
+});
+const { types, error } = await Promise.race([gone, run(agent, { runId, ...(drop > 0 && { abortController: lost }) })
+  .catch(error => ({ types: [], error: { message: String(error) } }))]);
 console.error = quiet;
 const report = { messages: agent.messages, plain: plain(agent.messages), types, error: error?.code ?? error?.message };
 if (drop === '0') {
   report.same = JSON.stringify(plain(await stored(base, thread))) === JSON.stringify(report.plain);
 }
-console.log(JSON.stringify(report));
+process.stdout.write(JSON.stringify(report), () => process.exit());

@@ -29,6 +29,11 @@ report.error = await talk('error', 'fail');
 report.agent = await talk('agent', 'echo: by path', { path: '/v1/ag-ui/agents/demo/runs' });
 report.thread = await talk('thread', 'echo: by path', { path: `/v1/ag-ui/threads/${thread('thread')}/runs` });
 
+report.file = await talk('file', [
+  { type: 'text', text: 'look' },
+  { type: 'image', source: { type: 'data', value: 'aGk=', mimeType: 'image/png' } },
+]);
+
 /** Lets danger wait for a person, and answers. */
 async function decide(scenario, text, answer) {
   const agent = make(thread(scenario));
