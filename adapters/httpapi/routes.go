@@ -10,7 +10,7 @@ import (
 
 // Routes are all routes of the native API, the only place where they are named.
 func Routes() []Route {
-	return slices.Concat(listRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
+	return slices.Concat(listRoutes(), viewRoutes(), catalogRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
 }
 
 // Codes that many routes refuse with: what is absent or another's, what was deleted, a
@@ -55,6 +55,51 @@ func listRoutes() []Route {
 			Method: "GET", Path: "/v1/threads/{thread}/runs/latest", Name: "getLatestRun", serve: (*api).latestRun,
 			Text:  "the run that was submitted last; 404 when there is none",
 			Takes: []any{ofThread{}}, Answers: []Answer{{Status: 200, Body: core.Run{}}}, Refuses: absent,
+		},
+	}
+}
+
+func viewRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/state", Name: "getState", serve: (*api).getState,
+			Text:  "the state of thread and run, as `state_snapshot` shows it, as it stands or at a revision; 404 for one that it has not stopped at, 413 over 3 MB",
+			Takes: []any{ofThread{}, ofRevision{}}, Answers: []Answer{{Status: 200, Body: threadState{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/state/patches", Name: "getStatePatches", serve: (*api).getStatePatches,
+			Text:  "what has changed the state, oldest first: each a JSON Patch on the state with those before it",
+			Takes: []any{ofThread{}, sinceRevision{}, paged{}}, Answers: []Answer{{Status: 200, Body: statePatches{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}/steps", Name: "getSteps", serve: (*api).getSteps,
+			Text:  "its timeline: each step with what the model said, how long it took and cost, its calls with arguments, results and times",
+			Takes: []any{ofRun{}, paged{}}, Answers: []Answer{{Status: 200, Body: runSteps{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}/events", Name: "getEvents", serve: (*api).getEvents,
+			Text:  "its events that are committed and have a place, oldest first, as a stream that comes late shows them",
+			Takes: []any{ofRun{}, behindEvent{}, paged{}}, Answers: []Answer{{Status: 200, Body: eventList{}}}, Refuses: absent,
+		},
+	}
+}
+
+func catalogRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/agents", Name: "getAgents", serve: (*api).getAgents,
+			Text:    "the agents: model, plugins, tools and delegates by name; never a system prompt or a plugin's settings",
+			Answers: []Answer{{Status: 200, Body: agentList{}}},
+		},
+		{
+			Method: "GET", Path: "/v1/agents/{agent}", Name: "getAgent", serve: (*api).getAgent,
+			Text:  "one of them, with its tools and the JSON Schemas of their arguments",
+			Takes: []any{ofAgent{}}, Answers: []Answer{{Status: 200, Body: agentDetail{}}}, Refuses: []core.Code{core.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: "/v1/capabilities", Name: "getCapabilities", serve: (*api).getCapabilities,
+			Text:    "agents, tools, plugins, models and providers that are registered, and the protocols that are served",
+			Answers: []Answer{{Status: 200, Body: capabilities{}}},
 		},
 	}
 }

@@ -68,6 +68,22 @@ type ofOneThread struct {
 	Thread Name `in:"query" json:"thread,omitempty"` // that thread's alone
 }
 
+type ofAgent struct {
+	Agent string `in:"path" json:"agent"` // the agent's id
+}
+
+type ofRevision struct {
+	Revision uint64 `in:"query" json:"revision,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; as it stands without
+}
+
+type sinceRevision struct {
+	Since uint64 `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; from the first without. Not with cursor
+}
+
+type behindEvent struct {
+	After string `in:"query" json:"after,omitempty"` // position of an event of the run: what comes strictly behind it. Not with cursor
+}
+
 type childStrategy struct {
 	// What becomes of child threads, those that runs of the thread have started:
 	// deleted too (cascade, also without the parameter), or they stay (detach), or the
