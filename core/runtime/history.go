@@ -52,10 +52,11 @@ func (r *Runtime) State(ctx context.Context, id core.Identity, threadID string, 
 	return view, nil
 }
 
-// seqOf finds the last record of the log at which the state had a revision; 0: it was the
-// first, before any.
+// seqOf finds the record of the log that led the state to a revision; 0: none has, it was
+// there before any. Values of a run are as they were then, also where the next one began
+// without a change.
 func (r *Runtime) seqOf(ctx context.Context, key core.ThreadKey, head thread.Head, revision uint64) (uint64, error) {
-	last, newest := head.Seq, uint64(0) // up to last the state is no further than what was met behind it
+	newest := uint64(0)
 	for e, err := range store.EntriesBackwards(ctx, r.store, r.records, key, 1, head.Seq) {
 		if err != nil {
 			return 0, err
@@ -66,13 +67,12 @@ func (r *Runtime) seqOf(ctx context.Context, key core.ThreadKey, head thread.Hea
 		newest = max(newest, e.Revision)
 		switch {
 		case e.Revision == revision:
-			return last, nil
+			return e.Seq, nil
 		case newest < revision:
 			return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
 		case e.Revision < revision:
 			return 0, core.Errorf(core.CodeNotFound, "revision %d not found: a change leads from revision %d past it", revision, e.Revision)
 		}
-		last = e.Seq - 1
 	}
 	if revision > newest {
 		return 0, core.Errorf(core.CodeNotFound, "revision %d has not been reached, the newest is %d", revision, newest)
@@ -80,7 +80,7 @@ func (r *Runtime) seqOf(ctx context.Context, key core.ThreadKey, head thread.Hea
 	if revision > 0 {
 		return 0, core.Errorf(core.CodeNotFound, "revision %d not found: the first change leads past it", revision)
 	}
-	return last, nil
+	return 0, nil
 }
 
 // StateQuery selects a page of a thread's changes of state.
