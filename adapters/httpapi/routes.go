@@ -129,8 +129,8 @@ func threadRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/messages", Name: "getMessages", serve: (*api).getMessages,
-			Text:  "its messages; a page ends at its limit or at 3 MB, the last one with results of an open tool round and with input that no step has read (`\"pending\":true`)",
-			Takes: []any{ofThread{}, paged{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
+			Text:  "its messages; a page ends at its limit or at 3 MB, the last one (newest first: the first one) with results of an open tool round and with input that no step has read (`\"pending\":true`)",
+			Takes: []any{ofThread{}, paged{}, ofMessages{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,

@@ -52,6 +52,12 @@ type ofStatus struct {
 	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // those alone
 }
 
+type ofMessages struct {
+	Order      string  `in:"query" json:"order,omitempty" schema:"enum=asc|desc"`          // oldest first (asc, also without), or newest first
+	Run        core.ID `in:"query" json:"run,omitzero"`                                    // of that run alone
+	Visibility string  `in:"query" json:"visibility,omitempty" schema:"enum=external|all"` // both show all that is stored: none of it is internal
+}
+
 type ofThreads struct {
 	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title or the id, upper and lower case alike
 	Agent  string `in:"query" json:"agent,omitempty"`                    // of the last run
