@@ -200,7 +200,8 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/v1/capabilities", "", "")
 	e.send(204, "DELETE", "/v1/threads/s4", "", "")
 	e.send(200, "GET", "/openapi.json", "", "")
-	for _, path := range []string{"/health", "/health/live"} {
+	e.send(200, "GET", "/health/live", "", "")
+	for _, path := range []string{"/health"} {
 		e.send(200, "GET", path, "", "")
 		options := e.options
 		options.Healthy = func() error { return errors.New("16 tools do not end") }

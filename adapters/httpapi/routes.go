@@ -239,8 +239,8 @@ func runRoutes() []Route {
 }
 
 func hostRoutes() []Route {
-	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced", Body: health{}}}
-	const sick = "whether the process should be replaced, and why: 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
+	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced, or the store cannot be reached", Body: health{}}}
+	const sick = "whether requests can be served, and why not: the store cannot be reached (looked at once a second at most), or the process should be replaced, since 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
 	return []Route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
@@ -253,6 +253,9 @@ func hostRoutes() []Route {
 			Answers: []Answer{{Status: 200, Raw: true}},
 		},
 		{Method: "GET", Path: "/health", Name: "getHealth", Open: true, plain: (*api).health, Text: sick, Answers: healthy},
-		{Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).health, Text: "the same", Answers: healthy},
+		{
+			Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).live,
+			Text: "that the process answers, whatever ails it", Answers: []Answer{{Status: 200, Body: health{}}},
+		},
 	}
 }
