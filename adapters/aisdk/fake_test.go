@@ -23,6 +23,8 @@ type fake struct {
 	protocol.Inbox
 	protocol.Retaker
 	protocol.Lister
+	protocol.Viewer
+	protocol.Catalog
 
 	mu          sync.Mutex
 	calls       []string

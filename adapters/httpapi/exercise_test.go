@@ -191,9 +191,17 @@ func (e *exercise) succeed() {
 	e.send(200, "GET", "/v1/runs?status=done&termination=natural_end", "", "run_id")
 	e.send(200, "GET", "/v1/threads/s1/runs", "", "run_id")
 	e.send(200, "GET", "/v1/threads/s1/runs/latest", "", "run_id")
+	e.send(200, "GET", "/v1/threads/s1/state?revision=0", "", "")
+	e.send(200, "GET", "/v1/threads/s1/state/patches?since=0", "", "")
+	e.send(200, "GET", "/v1/runs/"+run+"/steps?limit=1", "", "next_cursor")
+	e.send(200, "GET", "/v1/runs/"+run+"/events?limit=2", "", "next_cursor")
+	e.send(200, "GET", "/v1/agents", "", "")
+	e.send(200, "GET", "/v1/agents/demo", "", "")
+	e.send(200, "GET", "/v1/capabilities", "", "")
 	e.send(204, "DELETE", "/v1/threads/s4", "", "")
 	e.send(200, "GET", "/openapi.json", "", "")
-	for _, path := range []string{"/health", "/health/live"} {
+	e.send(200, "GET", "/health/live", "", "")
+	for _, path := range []string{"/health"} {
 		e.send(200, "GET", path, "", "")
 		options := e.options
 		options.Healthy = func() error { return errors.New("16 tools do not end") }
@@ -203,7 +211,11 @@ func (e *exercise) succeed() {
 
 // pathOf fills the path of a route.
 func pathOf(r httpapi.Route, thread, run, input string) string {
-	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input).Replace(r.Path)
+	agent := "demo"
+	if thread == "nowhere" {
+		agent = thread
+	}
+	return strings.NewReplacer("{thread}", thread, "{run}", run, "{input}", input, "{agent}", agent).Replace(r.Path)
 }
 
 // byQuery are the routes that name a thread in a parameter of theirs.

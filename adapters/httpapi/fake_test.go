@@ -23,6 +23,8 @@ import (
 // finds nothing.
 type fake struct {
 	protocol.Lister
+	protocol.Viewer
+	protocol.Catalog
 	calls       []string
 	submissions []mailbox.Submission
 

@@ -21,6 +21,9 @@ const (
 	mailboxCursor   = "mailbox:"
 	threadsCursor   = "threads:"
 	runsCursor      = "runs:"
+	patchesCursor   = "patches:"
+	stepsCursor     = "steps:"
+	eventsCursor    = "events:"
 )
 
 // pageQuery reads limit, 0 when there is none, and cursor strictly: a misspelt

@@ -10,7 +10,7 @@ import (
 
 // Routes are all routes of the native API, the only place where they are named.
 func Routes() []Route {
-	return slices.Concat(listRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
+	return slices.Concat(listRoutes(), viewRoutes(), catalogRoutes(), threadRoutes(), inboxRoutes(), runRoutes(), hostRoutes())
 }
 
 // Codes that many routes refuse with: what is absent or another's, what was deleted, a
@@ -59,6 +59,51 @@ func listRoutes() []Route {
 	}
 }
 
+func viewRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/state", Name: "getState", serve: (*api).getState,
+			Text:  "the state of thread and run, as `state_snapshot` shows it, as it stands or at a revision; 404 for one that it has not stopped at, 413 over 3 MB",
+			Takes: []any{ofThread{}, ofRevision{}}, Answers: []Answer{{Status: 200, Body: threadState{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/threads/{thread}/state/patches", Name: "getStatePatches", serve: (*api).getStatePatches,
+			Text:  "what has changed the state, oldest first: each a JSON Patch on the state with those before it",
+			Takes: []any{ofThread{}, sinceRevision{}, paged{}}, Answers: []Answer{{Status: 200, Body: statePatches{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}/steps", Name: "getSteps", serve: (*api).getSteps,
+			Text:  "its timeline: each step with what the model said, how long it took and cost, its calls with arguments, results and times",
+			Takes: []any{ofRun{}, paged{}}, Answers: []Answer{{Status: 200, Body: runSteps{}}}, Refuses: absent,
+		},
+		{
+			Method: "GET", Path: "/v1/runs/{run}/events", Name: "getEvents", serve: (*api).getEvents,
+			Text:  "its events that are committed and have a place, oldest first, as a stream that comes late shows them",
+			Takes: []any{ofRun{}, behindEvent{}, paged{}}, Answers: []Answer{{Status: 200, Body: eventList{}}}, Refuses: absent,
+		},
+	}
+}
+
+func catalogRoutes() []Route {
+	return []Route{
+		{
+			Method: "GET", Path: "/v1/agents", Name: "getAgents", serve: (*api).getAgents,
+			Text:    "the agents: model, plugins, tools and delegates by name; never a system prompt or a plugin's settings",
+			Answers: []Answer{{Status: 200, Body: agentList{}}},
+		},
+		{
+			Method: "GET", Path: "/v1/agents/{agent}", Name: "getAgent", serve: (*api).getAgent,
+			Text:  "one of them, with its tools and the JSON Schemas of their arguments",
+			Takes: []any{ofAgent{}}, Answers: []Answer{{Status: 200, Body: agentDetail{}}}, Refuses: []core.Code{core.CodeNotFound},
+		},
+		{
+			Method: "GET", Path: "/v1/capabilities", Name: "getCapabilities", serve: (*api).getCapabilities,
+			Text:    "agents, tools, plugins, models and providers that are registered, and the protocols that are served",
+			Answers: []Answer{{Status: 200, Body: capabilities{}}},
+		},
+	}
+}
+
 func threadRoutes() []Route {
 	const describes = "changes title and metadata: null takes them away, metadata is a merge patch (RFC 7396)"
 	return []Route{
@@ -84,8 +129,8 @@ func threadRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/v1/threads/{thread}/messages", Name: "getMessages", serve: (*api).getMessages,
-			Text:  "its messages; a page ends at its limit or at 3 MB, the last one with results of an open tool round and with input that no step has read (`\"pending\":true`)",
-			Takes: []any{ofThread{}, paged{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
+			Text:  "its messages; a page ends at its limit or at 3 MB, the last one (newest first: the first one) with results of an open tool round and with input that no step has read (`\"pending\":true`)",
+			Takes: []any{ofThread{}, paged{}, ofMessages{}}, Answers: []Answer{{Status: 200, Body: page{}}}, Refuses: absent,
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,
@@ -194,8 +239,8 @@ func runRoutes() []Route {
 }
 
 func hostRoutes() []Route {
-	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced", Body: health{}}}
-	const sick = "whether the process should be replaced, and why: 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
+	healthy := []Answer{{Status: 200, Body: health{}}, {Status: 503, Text: "the process should be replaced, or the store cannot be reached", Body: health{}}}
+	const sick = "whether requests can be served, and why not: the store cannot be reached (looked at once a second at most), or the process should be replaced, since 16 tools that do not end when they are told to still run in it; on the local host also while its file is gone from its place, or the disk takes no writes"
 	return []Route{
 		{
 			Method: "GET", Path: "/v1/approvals", Name: "getApprovals", serve: (*api).getApprovals,
@@ -208,6 +253,9 @@ func hostRoutes() []Route {
 			Answers: []Answer{{Status: 200, Raw: true}},
 		},
 		{Method: "GET", Path: "/health", Name: "getHealth", Open: true, plain: (*api).health, Text: sick, Answers: healthy},
-		{Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).health, Text: "the same", Answers: healthy},
+		{
+			Method: "GET", Path: "/health/live", Name: "getLive", Open: true, plain: (*api).live,
+			Text: "that the process answers, whatever ails it", Answers: []Answer{{Status: 200, Body: health{}}},
+		},
 	}
 }

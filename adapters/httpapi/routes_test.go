@@ -106,7 +106,7 @@ func TestBadMessageQueries(t *testing.T) {
 		"limit=":            `limit \"\"` + limit,
 		"limit=ten":         `limit \"ten\"` + limit,
 		"limit=1&limit=2":   `query has the parameter \"limit\" 2 times`,
-		"limt=5":            `query has the unknown parameter \"limt\", allowed are limit, cursor`,
+		"limt=5":            `query has the unknown parameter \"limt\", allowed are limit, cursor, order, run, visibility`,
 		"cursor=7":          `cursor \"7\"` + cursor,
 		"cursor=bWVzc2Fn":   `cursor \"bWVzc2Fn\"` + cursor,
 		"cursor=":           `cursor \"\"` + cursor,

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/core"
@@ -20,7 +21,7 @@ import (
 func TestHealthNeedsNoIdentity(t *testing.T) {
 	h := newServer(&fake{}, func(o *httpapi.Options) { o.Authenticate = nil })
 	check(t, do(h, "GET", "/health", ""), 200, `{"status":"healthy"}`)
-	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"healthy"}`)
+	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"alive"}`)
 }
 
 func TestHealthSaysWhyTheProcessShouldBeReplaced(t *testing.T) {
@@ -28,9 +29,34 @@ func TestHealthSaysWhyTheProcessShouldBeReplaced(t *testing.T) {
 		o.Healthy = func() error { return core.Errorf(core.CodeUnavailable, "16 tools do not end") }
 	})
 	check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"16 tools do not end"}`)
-	check(t, do(h, "GET", "/health/live", ""), 503, `{"status":"unhealthy","reason":"16 tools do not end"}`)
+	check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"alive"}`)
 	fine := newServer(&fake{}, func(o *httpapi.Options) { o.Healthy = func() error { return nil } })
 	check(t, do(fine, "GET", "/health", ""), 200, `{"status":"healthy"}`)
+}
+
+// The store is asked once a second at most, however many ask; its error stays inside.
+func TestHealthSaysThatTheStoreCannotBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, err := 0, errors.New("table threads of account 123")
+		h := newServer(&fake{}, func(o *httpapi.Options) {
+			o.Ready = func(context.Context) error {
+				asked++
+				return err
+			}
+		})
+		for range 3 {
+			check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"the store cannot be reached"}`)
+		}
+		check(t, do(h, "GET", "/health/live", ""), 200, `{"status":"alive"}`)
+		time.Sleep(999 * time.Millisecond)
+		err = nil
+		check(t, do(h, "GET", "/health", ""), 503, `{"status":"unhealthy","reason":"the store cannot be reached"}`)
+		time.Sleep(time.Millisecond)
+		check(t, do(h, "GET", "/health", ""), 200, `{"status":"healthy"}`)
+		if asked != 2 {
+			t.Errorf("the store was asked %d times, want 2", asked)
+		}
+	})
 }
 
 func TestUnknownRoutesAndMethods(t *testing.T) {

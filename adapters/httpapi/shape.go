@@ -52,6 +52,12 @@ type ofStatus struct {
 	Status core.DispatchStatus `in:"query" json:"status,omitempty"` // those alone
 }
 
+type ofMessages struct {
+	Order      string  `in:"query" json:"order,omitempty" schema:"enum=asc|desc"`          // oldest first (asc, also without), or newest first
+	Run        core.ID `in:"query" json:"run,omitzero"`                                    // of that run alone
+	Visibility string  `in:"query" json:"visibility,omitempty" schema:"enum=external|all"` // both show all that is stored: none of it is internal
+}
+
 type ofThreads struct {
 	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title or the id, upper and lower case alike
 	Agent  string `in:"query" json:"agent,omitempty"`                    // of the last run
@@ -66,6 +72,22 @@ type ofRuns struct {
 
 type ofOneThread struct {
 	Thread Name `in:"query" json:"thread,omitempty"` // that thread's alone
+}
+
+type ofAgent struct {
+	Agent string `in:"path" json:"agent"` // the agent's id
+}
+
+type ofRevision struct {
+	Revision uint64 `in:"query" json:"revision,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; as it stands without
+}
+
+type sinceRevision struct {
+	Since uint64 `in:"query" json:"since,omitempty" schema:"min=0,max=9007199254740991"` // that the state has had; from the first without. Not with cursor
+}
+
+type behindEvent struct {
+	After string `in:"query" json:"after,omitempty"` // position of an event of the run: what comes strictly behind it. Not with cursor
 }
 
 type childStrategy struct {

@@ -37,6 +37,9 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 		return err
 	}
 	got, err := a.Runtime.Messages(r.Context(), id, thread, q)
+	if err != nil && !q.Run.IsZero() {
+		return protocol.Hide(err, "run", q.Run.String(), "of thread", thread)
+	}
 	if err != nil {
 		return protocol.Hide(err, "thread", thread)
 	}
@@ -45,7 +48,7 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 		p.Messages = []core.Message{}
 	}
 	if p.HasMore {
-		cursor := encodeCursor(got.Next)
+		cursor := encodePlace(messagesOf(q), strconv.FormatUint(got.Next, 10))
 		p.NextCursor = &cursor
 	}
 	protocol.JSON(w, http.StatusOK, p)
@@ -53,23 +56,54 @@ func (a *api) getMessages(w http.ResponseWriter, r *http.Request, id core.Identi
 }
 
 func messageQuery(raw string) (q runtime.MessageQuery, err error) {
-	limit, cursor, err := pageQuery(raw)
+	limit, cursor, values, err := filteredQuery(raw, "order", "run", "visibility")
 	if err != nil {
 		return q, err
 	}
 	q.Limit = limit
+	switch order := values.Get("order"); order {
+	case "", "asc":
+	case "desc":
+		q.Descending = true
+	default:
+		return q, core.Errorf(core.CodeInvalid, "order %q is unknown, allowed are asc, desc", core.Excerpt(order))
+	}
+	switch visibility := values.Get("visibility"); visibility {
+	case "", "external", "all": // all that is stored is external
+	default:
+		return q, core.Errorf(core.CodeInvalid, "visibility %q is unknown, allowed are external, all", core.Excerpt(visibility))
+	}
+	if values.Has("run") {
+		if q.Run, err = core.ParseID(values.Get("run")); err != nil {
+			return q, core.Errorf(core.CodeNotFound, "run %s not found", core.Excerpt(values.Get("run")))
+		}
+	}
 	if cursor != nil {
-		after, ok := decodeCursor(messagesCursor, *cursor)
-		q.After, err = strconv.ParseUint(after, 10, 64)
-		if !ok || err != nil {
+		text, ok := decodeCursor(messagesOf(q), *cursor)
+		at, err := strconv.ParseUint(text, 10, 64)
+		switch {
+		case !ok || err != nil:
 			return q, badCursor(*cursor)
+		case q.Descending:
+			q.Before = at
+		default:
+			q.After = at
 		}
 	}
 	return q, nil
 }
 
-func encodeCursor(after uint64) string {
-	return encodePlace(messagesCursor, strconv.FormatUint(after, 10))
+// messagesOf is what cursors of a query begin with: one of another order or run is none of
+// its own.
+func messagesOf(q runtime.MessageQuery) string {
+	kind := messagesCursor
+	if q.Descending {
+		kind += "desc:"
+	}
+	if !q.Run.IsZero() {
+		kind += q.Run.String() + ":"
+	}
+	return kind
 }
 
 // cancelThread ends the thread's open run, or the first that is queued; see cancelRun.

@@ -84,6 +84,23 @@ type Lister interface {
 	ThreadRuns(ctx context.Context, id core.Identity, thread string, q runtime.RunQuery) (runtime.RunPage, error)
 }
 
+// Viewer shows what a thread's log and the program tell.
+type Viewer interface {
+	// State reads the state of a thread, at a revision or, for nil, as it stands.
+	State(ctx context.Context, id core.Identity, thread string, revision *uint64) (runtime.StateView, error)
+	StatePatches(ctx context.Context, id core.Identity, thread string, q runtime.StateQuery) (runtime.StateChanges, error)
+	Steps(ctx context.Context, id core.Identity, run core.ID, q runtime.StepQuery) (runtime.StepPage, error)
+	// Committed reads the events of a run that have a place.
+	Committed(ctx context.Context, id core.Identity, run core.ID, q runtime.EventQuery) (runtime.EventPage, error)
+}
+
+// Catalog says what the program is made of.
+type Catalog interface {
+	Agents() []runtime.AgentInfo
+	Agent(id string) (runtime.AgentInfo, error)
+	Capabilities() runtime.Capabilities
+}
+
 // Inbox shows what is open, queued and over on a thread, and changes what no step has
 // read.
 type Inbox interface {
@@ -105,4 +122,6 @@ type Runtime interface {
 	Controller
 	Inbox
 	Lister
+	Viewer
+	Catalog
 }

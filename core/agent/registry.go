@@ -149,6 +149,21 @@ func (r *Registry) Has(id string) bool {
 // none.
 func (r *Registry) Default() string { return r.preset }
 
+// Plugins returns the ids of the plugins that the program brings, sorted.
+func (r *Registry) Plugins() []string { return slices.Sorted(maps.Keys(r.code.plugins)) }
+
+// Models returns the ids that agents may name as their model, sorted: models and pools.
+func (r *Registry) Models() []string {
+	ids := slices.Collect(maps.Keys(r.source.code))
+	ids = slices.AppendSeq(ids, maps.Keys(r.source.models))
+	ids = slices.AppendSeq(ids, maps.Keys(r.source.pools))
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Providers returns the ids of the providers that models name, sorted.
+func (r *Registry) Providers() []string { return slices.Sorted(maps.Keys(r.source.providers)) }
+
 // IDs returns the ids of all agents, sorted.
 func (r *Registry) IDs() []string { return slices.Clone(r.ids) }
 

@@ -41,12 +41,23 @@ func (r *Runtime) Messages(ctx context.Context, id core.Identity, threadID strin
 	}
 	p := pager{Runtime: r, key: key, head: head, query: q, page: MessagePage{Messages: []core.Message{}, Total: int(head.Seq)}}
 	from, passed := cursorOf(q.After)
+	if !q.Run.IsZero() {
+		if err := p.ofRun(ctx, id, &from); err != nil {
+			return MessagePage{}, err
+		}
+	}
+	if q.Descending {
+		from = 0
+	}
 	if p.superseded, err = store.Superseded(ctx, r.store, r.records, key, head.Supersedes, from); err != nil {
 		return MessagePage{}, err
 	}
-	if q.Newest {
+	switch {
+	case q.Descending:
+		err = p.descending(ctx, q.Before)
+	case q.Newest:
 		err = p.newest(ctx, from)
-	} else {
+	default:
 		err = p.oldest(ctx, from, passed)
 	}
 	if err != nil {
@@ -93,6 +104,8 @@ type pager struct {
 	head       thread.Head
 	query      MessageQuery
 	superseded []thread.Range // newest first
+	first      uint64         // of the run that is asked for: no message of it lies before
+	over       bool           // the log was read beyond the run that is asked for
 	size       int            // bytes of the page's messages
 	page       MessagePage
 }
@@ -126,9 +139,12 @@ func (p *pager) oldest(ctx context.Context, seq, passed uint64) error {
 		if seq, full, err = p.addRange(ctx, from, min(end, seq+uint64(room))); err != nil {
 			return err
 		}
-		if full || len(p.page.Messages) == p.query.Limit {
+		if full || p.over || len(p.page.Messages) == p.query.Limit {
 			break
 		}
+	}
+	if p.over {
+		return nil
 	}
 	if seq < p.head.Seq {
 		p.page.Next = seq
@@ -145,7 +161,10 @@ func (p *pager) addRange(ctx context.Context, from, to uint64) (seq uint64, full
 		if err != nil {
 			return seq, false, err
 		}
-		if entry.Message != nil {
+		if p.past(entry) {
+			return seq, false, nil
+		}
+		if entry.Message != nil && p.shows(entry.Message) {
 			if !p.fits(entry.Size) {
 				return seq, true, nil
 			}
@@ -163,6 +182,9 @@ func (p *pager) early(ctx context.Context, seq, passed uint64) error {
 	for m, err := range p.earlyMessages(ctx, p.key, p.head, seq) {
 		if err != nil {
 			return err
+		}
+		if !p.shows(&m.Message) {
+			continue
 		}
 		if n++; n <= passed {
 			continue

@@ -16,13 +16,20 @@ type MessageQuery struct {
 	After uint64
 	// Newest asks for the newest messages behind After, instead of the oldest.
 	Newest bool
-	Limit  int // 1 to 200; 0: 50, of the newest as many as Bytes allows
-	Bytes  int // JSON of the page's messages, 1 to 3,000,000; 0: 3,000,000. One message is always given
+	// Run asks for the messages of one run alone; zero: all. A run of another thread is
+	// core.CodeNotFound.
+	Run core.ID
+	// Descending asks for the newest first, from Before on, a page's Next; 0: from the
+	// newest. After and Newest do not count then.
+	Descending bool
+	Before     uint64
+	Limit      int // 1 to 200; 0: 50, of the newest as many as Bytes allows
+	Bytes      int // JSON of the page's messages, 1 to 3,000,000; 0: 3,000,000. One message is always given
 }
 
 // MessagePage is a page of a thread's messages, oldest first.
 type MessagePage struct {
-	Messages []core.Message // the last page's with what is visible early: see [Runtime.Messages]
+	Messages []core.Message // the last page's, or the first one's of the newest first, with what is visible early: see [Runtime.Messages]
 	Total    int            // log records of the thread: its messages, superseded ones too, and the rare step that changed state alone
 	Next     uint64         // After of the next page; 0: there is none
 

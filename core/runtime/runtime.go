@@ -201,6 +201,13 @@ func (r *Runtime) EffectFailures() int64 { return r.stepper.EffectFailures() }
 // use until they end, and nothing but the end of the process can stop them.
 func (r *Runtime) Healthy() error { return healthy(r.Abandoned()) }
 
+// Ready returns nil when the store can be reached: it reads the head of a thread that
+// nobody has.
+func (r *Runtime) Ready(ctx context.Context) error {
+	_, err := r.store.Head(ctx, core.ThreadKey{Tenant: "health", Thread: "health"})
+	return err
+}
+
 func healthy(abandoned int) error {
 	if abandoned < MaxAbandoned {
 		return nil

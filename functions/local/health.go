@@ -14,7 +14,7 @@ import (
 // everything else on. It looks at the file but neither reads nor writes it.
 func (h *host) watchFile(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/health/live") {
+		if r.Method == http.MethodGet && r.URL.Path == "/health" {
 			if reason := h.ailing(); reason != "" {
 				protocol.JSON(w, http.StatusServiceUnavailable, struct {
 					Status string `json:"status"`

@@ -1,0 +1,89 @@
+package runtime
+
+import (
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/tool"
+)
+
+// AgentInfo is what whoever may talk to an agent learns of it. Its system prompt, the
+// settings of its plugins and its model's parameters are not among it: they are the
+// deployment's.
+type AgentInfo struct {
+	ID          string
+	Description string
+	Model       string
+	Default     bool // it is the one of requests that name none
+	Plugins     []string
+	Delegates   []string
+	Tools       []tool.Spec // by name, as the model sees them
+	MaxRounds   int         // steps of a run; 0: no limit
+	Mode        agent.ExecutionMode
+}
+
+// Agents lists the registered agents by id.
+func (r *Runtime) Agents() []AgentInfo {
+	var all []AgentInfo
+	for _, id := range r.agents.IDs() {
+		if info, err := r.Agent(id); err == nil {
+			all = append(all, info)
+		}
+	}
+	return all
+}
+
+// Agent returns one of them; core.CodeNotFound: there is none of the id.
+func (r *Runtime) Agent(id string) (AgentInfo, error) {
+	resolved, err := r.agents.Resolve(id)
+	if err != nil {
+		return AgentInfo{}, core.Errorf(core.CodeNotFound, "agent %q not found", core.Excerpt(id))
+	}
+	spec := resolved.Spec
+	info := AgentInfo{
+		ID: spec.ID, Description: spec.Description, Model: spec.Model, Default: r.agents.Default() == spec.ID,
+		Plugins: spec.Plugins, Delegates: spec.Delegates, MaxRounds: spec.Rounds(), Mode: spec.ExecutionMode,
+	}
+	if info.Mode == "" {
+		info.Mode = agent.Sequential
+	}
+	for _, definition := range resolved.ModelTools {
+		if t, ok := resolved.Tools[definition.Name]; ok {
+			info.Tools = append(info.Tools, t.Spec())
+		}
+	}
+	return info, nil
+}
+
+// Capabilities is what a deployment is made of, by name.
+type Capabilities struct {
+	Agents    []string
+	Default   string // empty: requests must name an agent
+	Tools     []tool.Spec
+	Plugins   []string
+	Models    []string // and pools
+	Providers []string
+}
+
+// Capabilities lists what the agents are made of: the tools that one of them has at
+// least, and the plugins, models and providers that are registered.
+func (r *Runtime) Capabilities() Capabilities {
+	c := Capabilities{Agents: r.agents.IDs(), Default: r.agents.Default(), Plugins: r.agents.Plugins(), Models: r.agents.Models(), Providers: r.agents.Providers()}
+	seen := map[string]bool{}
+	for _, a := range r.Agents() {
+		for _, t := range a.Tools {
+			if !seen[t.Name] {
+				seen[t.Name] = true
+				c.Tools = append(c.Tools, t)
+			}
+		}
+	}
+	slices.SortFunc(c.Tools, func(a, b tool.Spec) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return c
+}

@@ -1,0 +1,292 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Step is one step of a run as its records tell of it. Times are unix milliseconds; 0:
+// not known, or not yet.
+type Step struct {
+	Number    int
+	MessageID string // of its turn; empty: it has none
+	Began     int64  // when the claim that said its turn began it
+	Said      int64  // when the turn was whole
+	Ended     int64  // when its last result was there, or its turn where it called nothing; 0: it is open
+	Model     string
+	Stop      core.StopReason
+	Usage     *core.Usage
+	Duration  int64 // of the model's calls whose words the turn has, milliseconds
+	Retries   int   // calls of the model that failed before, as far as they are known
+	Text      string
+	Reasoning string
+	Failed    *thread.Failure // the inference failed for good; nil: it did not
+	Calls     []StepCall
+	Revision  uint64 // of the state behind it; 0: it has changed none
+	Totals    *thread.Totals
+}
+
+// StepCall is one tool call of a step. Status is that of its result, or where it has none
+// how it stands: "new", "running", "suspended", "resuming" or "cancelling".
+type StepCall struct {
+	core.ToolCall
+	Status   string
+	Result   *core.ToolResult // nil: it has none yet
+	Began    int64            // of the tool, unix milliseconds; 0: it did not run, or not known
+	Ended    int64
+	Duration int64  // how long the tool ran, milliseconds
+	Decision string // id of the decision that the result follows
+}
+
+// StepQuery selects a page of a run's steps.
+type StepQuery struct {
+	After uint64 // a page's Next; 0: from the first
+	Limit int    // 1 to 200; 0: 50
+}
+
+// StepPage is a page of a run's steps, oldest first. The last of them may be open.
+type StepPage struct {
+	Run   core.Run
+	Steps []Step
+	Next  uint64 // After of the next page; 0: there is none
+}
+
+// Steps reads the timeline of a run: each step with its turn, its calls and their results,
+// as the log has them, and of an open round as the head says.
+func (r *Runtime) Steps(ctx context.Context, id core.Identity, runID core.ID, q StepQuery) (page StepPage, err error) {
+	bounds, err := MessageQuery{Limit: q.Limit}.complete()
+	if err != nil {
+		return page, err
+	}
+	key, head, record, err := r.runRecord(ctx, id, runID)
+	if err != nil {
+		return page, err
+	}
+	b := steps{page: StepPage{Run: record, Steps: []Step{}}, limit: bounds.Limit}
+	from := max(record.FirstSeq, q.After)
+	if from == 0 || from > head.Seq {
+		return b.page, nil
+	}
+	for e, err := range store.Entries(ctx, r.store, r.records, key, from, head.Seq) {
+		if err != nil {
+			return page, err
+		}
+		if e.Run != runID {
+			break
+		}
+		if b.add(e); b.page.Next != 0 {
+			return b.page, nil
+		}
+	}
+	return b.page, r.openCalls(ctx, key, head, runID, &b)
+}
+
+// runRecord reads a run as Runtime.ReadRun does, without what it waits for.
+func (r *Runtime) runRecord(ctx context.Context, id core.Identity, runID core.ID) (core.ThreadKey, thread.Head, core.Run, error) {
+	key, dispatch, head, err := r.locate(ctx, id, runID)
+	if err != nil {
+		return key, head, core.Run{}, err
+	}
+	record, ok, err := r.mailbox.Run(ctx, key, head, runID, dispatch)
+	if err == nil && !ok {
+		err = core.Errorf(core.CodeNotFound, "run %s not found", runID)
+	}
+	return key, head, record, err
+}
+
+// steps gathers the records of a run as steps.
+type steps struct {
+	page  StepPage
+	limit int
+	size  int
+	done  int // calls of the last step that have a result
+}
+
+// add takes the next record of the run. Where the page is full it has its Next, which is
+// the record's.
+func (b *steps) add(e store.LogEntry) {
+	begins := e.Failed != nil || e.Message != nil && e.Message.Role == core.RoleAssistant
+	if begins && len(b.page.Steps) > 0 && (len(b.page.Steps) == b.limit || b.size+e.Size > maxPageBytes) {
+		b.page.Next = e.Seq
+		return
+	}
+	b.size += e.Size
+	switch m := e.Message; {
+	case e.Failed != nil:
+		b.page.Steps, b.done = append(b.page.Steps, Step{Number: e.Step, Began: e.At, Ended: e.Failed.At, Failed: e.Failed}), 0
+	case m == nil, m.Role == core.RoleUser:
+	case m.Role == core.RoleAssistant:
+		b.turn(e.Entry)
+	default:
+		b.result(e.Entry)
+	}
+	if n := len(b.page.Steps); n > 0 && !e.Closing {
+		last := &b.page.Steps[n-1]
+		if len(e.Patch) > 0 && e.Superseded == nil {
+			last.Revision = e.Revision
+		}
+		if e.Totals != nil {
+			last.Totals = e.Totals
+		}
+	}
+}
+
+func (b *steps) turn(e thread.Entry) {
+	m := e.Message
+	s := Step{
+		Number: m.Step, MessageID: m.ID, Began: e.At, Said: m.CreatedAt, Model: m.Model, Stop: m.StopReason, Usage: m.Usage,
+		Duration: e.Duration, Retries: int(e.Retried),
+	}
+	for _, block := range m.Content {
+		if block.Type == core.BlockReasoning {
+			s.Reasoning += block.Text
+		}
+	}
+	s.Text = m.Text()
+	for _, c := range m.ToolCalls {
+		s.Calls = append(s.Calls, StepCall{ToolCall: c, Status: "new"})
+	}
+	if len(s.Calls) == 0 {
+		s.Ended = s.Said
+	}
+	b.page.Steps, b.done = append(b.page.Steps, s), 0
+}
+
+// result takes the result of the next call, in the order of calls, which is the log's.
+func (b *steps) result(e thread.Entry) {
+	n := len(b.page.Steps)
+	if n == 0 || b.done >= len(b.page.Steps[n-1].Calls) {
+		return
+	}
+	s := &b.page.Steps[n-1]
+	s.Calls[b.done].take(e)
+	if b.done++; b.done == len(s.Calls) {
+		for _, c := range s.Calls {
+			s.Ended = max(s.Ended, c.Ended)
+		}
+	}
+}
+
+func (c *StepCall) take(e thread.Entry) {
+	c.Result, c.Ended, c.Duration, c.Decision = e.Message.ToolResult, e.Message.CreatedAt, e.Duration, e.Decision
+	if c.Status = string(c.Result.Status); c.Status == "" { // of an older program
+		c.Status = string(core.ResultOK)
+		if c.Result.IsError {
+			c.Status = string(core.ResultError)
+		}
+	}
+	if e.Duration > 0 {
+		c.Began = c.Ended - c.Duration
+	}
+}
+
+// openCalls says of the calls of a round that is open how they stand, as the head has it.
+func (r *Runtime) openCalls(ctx context.Context, key core.ThreadKey, head thread.Head, runID core.ID, b *steps) error {
+	n := len(b.page.Steps)
+	if n == 0 || !head.Open() || head.Run.ID != runID || head.Run.Cursor != thread.CursorTools {
+		return nil
+	}
+	s := &b.page.Steps[n-1]
+	if len(s.Calls) != len(head.Run.Calls) || s.Number != int(head.Run.Step) {
+		return nil
+	}
+	for i, status := range head.Run.Calls {
+		s.Calls[i].Status = [...]string{"new", "running", "suspended", "resuming", "cancelling", "done"}[min(int(status), 5)]
+	}
+	for result, err := range r.openResults(ctx, key, head) {
+		if err != nil {
+			return err
+		}
+		s.Calls[result.call].take(result.entry)
+	}
+	return nil
+}
+
+// EventQuery selects a page of a run's events.
+type EventQuery struct {
+	After *core.Position // what comes strictly behind it; nil: from the first
+	Limit int            // 1 to 200; 0: 50
+}
+
+// EventPage is a page of a run's events, oldest first.
+type EventPage struct {
+	Events []core.Event
+	More   bool // more are committed; go on behind the last
+}
+
+// Committed reads the events of a run that are committed and have a place, as a stream
+// that comes late shows them: text in one piece for each block. What exists live only,
+// and what is told again as it stands (a snapshot of the state, a ticket), is not among
+// them. An event that a reader has a part of comes whole.
+func (r *Runtime) Committed(ctx context.Context, id core.Identity, runID core.ID, q EventQuery) (page EventPage, err error) {
+	bounds, err := MessageQuery{Limit: q.Limit}.complete()
+	if err != nil {
+		return page, err
+	}
+	key, head, record, err := r.runRecord(ctx, id, runID)
+	if err != nil {
+		return page, err
+	}
+	c := committed{query: q, limit: bounds.Limit, page: EventPage{Events: []core.Event{}}}
+	err = r.replayCommitted(ctx, key, head, record, &c)
+	if c.page.More {
+		err = nil
+	}
+	if err != nil {
+		return page, fmt.Errorf("events of run %s: %w", runID, err)
+	}
+	return c.page, nil
+}
+
+// replayCommitted replays what a head covers of a run.
+func (r *Runtime) replayCommitted(ctx context.Context, key core.ThreadKey, head thread.Head, record core.Run, c *committed) error {
+	replayer := run.NewReplayer(record, c.emit)
+	if record.FirstSeq != 0 {
+		for e, err := range store.Entries(ctx, r.store, r.records, key, record.FirstSeq, head.Seq) {
+			if err != nil {
+				return err
+			}
+			if e.Run != record.ID {
+				break
+			}
+			if err := replayer.Add(e.Entry); err != nil {
+				return err
+			}
+		}
+	}
+	if record.Status == core.RunDone && !(head.Open() && head.Run.ID == record.ID) || record.Status == core.RunWaiting {
+		return replayer.Finish(record)
+	}
+	return replayer.Settle()
+}
+
+// errFull ends a replay whose page is full.
+var errFull = core.Errorf(core.CodeInternal, "the page is full")
+
+// committed is a page of events that is being filled.
+type committed struct {
+	query EventQuery
+	limit int
+	size  int
+	page  EventPage
+}
+
+func (c *committed) emit(e core.Event) error {
+	at, err := core.ParsePosition(e.Position)
+	if err != nil || c.query.After != nil && at.Compare(*c.query.After) <= 0 {
+		return nil
+	}
+	const around = 256 // ids and times
+	size := around + len(e.Delta) + len(e.Arguments) + len(e.Result) + len(e.Patch) + len(e.Response) + len(e.EncryptedValue)
+	if len(c.page.Events) == c.limit || len(c.page.Events) > 0 && c.size+size > maxPageBytes {
+		c.page.More = true
+		return errFull
+	}
+	c.page.Events, c.size = append(c.page.Events, e), c.size+size
+	return nil
+}
