@@ -90,8 +90,12 @@ func TestARunThatWaitsIsCancelledOrInterrupted(t *testing.T) {
 
 // buffered is the handler on a transport that cannot stream, over the world's runtime.
 func (w *world) buffered(method, path, body, accept string, user string) *httptest.ResponseRecorder {
+	return w.bufferedAt(env.System(), method, path, body, accept, user)
+}
+
+func (w *world) bufferedAt(e *env.Env, method, path, body, accept string, user string) *httptest.ResponseRecorder {
 	handler := agui.New(agui.Options{Aliases: w.runtime, Options: protocol.Options{
-		Runtime: w.runtime, Env: env.System(), DefaultAgent: "demo", Buffered: true, StreamURL: "https://stream.example",
+		Runtime: w.runtime, Env: e, DefaultAgent: "demo", Buffered: true, StreamURL: "https://stream.example",
 	}})
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if accept != "" {

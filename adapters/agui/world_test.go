@@ -98,9 +98,9 @@ func tools(t *testing.T) []tool.Tool {
 			result.Command = state.Combine(plugin.SharedState.Edit(state.At("color").Set(a.Text)), sketch.Update(a.Text))
 			return result, err
 		}),
-		made("patient", func(context.Context, tool.Call, text) (tool.Result, error) { // whoever is asked has no time at all
+		made("patient", func(context.Context, tool.Call, text) (tool.Result, error) { // whoever is asked has an hour
 			asks := core.Suspension{Action: "tool:patient", ResponseSchema: json.RawMessage(`{"type":"object"}`)}
-			return tool.Suspended(core.TicketRequest{Suspension: asks, Mode: core.ResumeAsArguments, Timeout: time.Millisecond}), nil
+			return tool.Suspended(core.TicketRequest{Suspension: asks, Mode: core.ResumeAsArguments, Timeout: time.Hour}), nil
 		}),
 		made("work", func(_ context.Context, c tool.Call, a text) (tool.Result, error) {
 			c.Activity("plan", map[string]any{"steps": []string{a.Text}})
