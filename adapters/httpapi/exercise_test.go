@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -103,6 +104,10 @@ func (d description) documented() (all []string) {
 }
 
 func TestEverythingThatIsDocumentedHappens(t *testing.T) {
+	synctest.Test(t, everythingHappens) // the pauses of what is tried again cost nothing so
+}
+
+func everythingHappens(t *testing.T) {
 	r := newReal(t)
 	e := &exercise{real: r, d: readDescription(t, r), happened: map[string]bool{}}
 	options := r.options
