@@ -58,3 +58,22 @@ func FuzzDecodeItem(f *testing.F) {
 func same(a, b store.Record) bool {
 	return a.Name == b.Name && a.Fence == b.Fence && a.Version == b.Version && a.Expires == b.Expires && string(a.Payload) == string(b.Payload)
 }
+
+func FuzzParsePlaceSort(f *testing.F) {
+	for _, seed := range []string{"0000001700000000000#t1#L#", "1#t#", "#", "-1#t#L#a", "0000000000000000005#t1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		place, err := parsePlaceSort(key)
+		if err != nil {
+			if core.CodeOf(err) != core.CodeCorrupt {
+				t.Fatalf("%q: %v", key, err)
+			}
+			return
+		}
+		again, err := parsePlaceSort(placeSort(place))
+		if err != nil || again != place {
+			t.Fatalf("%q is %+v, and that %+v, %v", key, place, again, err)
+		}
+	})
+}

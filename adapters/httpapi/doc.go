@@ -65,6 +65,16 @@
 // An interrupt without input, on a thread where nothing is open or queued, is 404. With
 // an Idempotency-Key it happens once.
 //
+// Lists of threads and runs show those of the caller and those that belong to nobody. What
+// runs and what is queued is as the thread's head says; what the last run came to may be a
+// moment old. They look at no more than 1,000 threads or runs for a page, so that a
+// filtered one may be short, or empty, and lead on.
+//
+// The state of a thread at a revision is as the record left it that led there. Its changes
+// are patches, each on the state with those before it; "new_run" says that what stood
+// under "run" has ended before it. Revisions that changed nothing which is shown are
+// passed over.
+//
 // A page of the mailbox begins with what is open and queued, all of it on the first
 // page, in the order in which it comes to its turn. Then comes what is over, oldest
 // first. A page that a status filters may be empty and lead on.

@@ -56,8 +56,10 @@ func PlaceOf(r Record) (l Listing, err error) {
 // is read with every put. false: it does not begin so.
 func (l *Listing) scan(payload []byte) bool {
 	rest, ok := bytes.CutPrefix(payload, []byte(`{"schema":`))
-	rest = bytes.TrimLeft(rest, "0123456789")
-	if rest, ok = bytes.CutPrefix(rest, []byte(`,"list":"`)); !ok {
+	if !ok {
+		return false
+	}
+	if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, "0123456789"), []byte(`,"list":"`)); !ok {
 		return false
 	}
 	list, rest, ok := bytes.Cut(rest, []byte(`","at":`))
