@@ -90,7 +90,7 @@ func summariesSayWhatTheLastRunCameTo(t *testing.T) {
 		`"metadata":{"a":{"b":[1,2.50]},"z":1},"last_run":null}],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "hello")
 	r.want("behind its first run", `{"threads":[{"thread_id":"t1","title":"Trip","agent_id":"demo","active_run":null,"queued":0,"messages":2,"created_at":946684800000,"last_activity":946684800001,`+
-		`"metadata":{"a":{"b":[1,2.50]},"z":1},"excerpt":"You said: hello","last_run":{"run_id":"ID","agent_id":"demo","status":"done","termination":{"type":"natural_end"},"steps":1,`+
+		`"metadata":{"a":{"b":[1,2.50]},"z":1},"asked":"hello","excerpt":"You said: hello","last_run":{"run_id":"ID","agent_id":"demo","status":"done","termination":{"type":"natural_end"},"steps":1,`+
 		`"usage":{"input":1,"output":3}}}],"has_more":false,"next_cursor":null}`, settled(r.get("/v1/threads/summaries")))
 	r.says("t1", "fail")
 	r.want("behind one that failed", []string{"error"}, names(r.get("/v1/threads/summaries"), "type"))

@@ -59,7 +59,7 @@ type ofMessages struct {
 }
 
 type ofThreads struct {
-	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title or the id, upper and lower case alike
+	Text   string `in:"query" json:"q,omitempty" schema:"maxLength=200"` // in the title, in how the last input begins, or in the id, upper and lower case alike
 	Agent  string `in:"query" json:"agent,omitempty"`                    // of the last run
 	Parent Name   `in:"query" json:"parent,omitempty"`                   // its child threads, which are left out otherwise
 }

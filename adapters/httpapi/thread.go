@@ -30,6 +30,7 @@ type threadInfo struct {
 // threadSummary is a thread in a list of summaries.
 type threadSummary struct {
 	threadInfo
+	Asked   string          `json:"asked,omitempty"`   // how the input of the last run begins, or that which made the thread, at most 200 characters
 	Excerpt string          `json:"excerpt,omitempty"` // how what the last run answered begins, at most 200 characters
 	LastRun *thread.LastRun `json:"last_run"`          // null: none has ended or waits
 }
@@ -86,7 +87,7 @@ func (a *api) getSummaries(w http.ResponseWriter, r *http.Request, id core.Ident
 	}
 	list := threadSummaries{Threads: []threadSummary{}, HasMore: got.Next != nil, NextCursor: encodeListed(threadsCursor, got.Next)}
 	for _, t := range got.Threads {
-		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Excerpt: t.Excerpt, LastRun: t.Last})
+		list.Threads = append(list.Threads, threadSummary{threadInfo: infoOf(t), Asked: t.Asked, Excerpt: t.Excerpt, LastRun: t.Last})
 	}
 	protocol.JSON(w, http.StatusOK, list)
 	return nil

@@ -64,7 +64,7 @@ func (s *Service) Fork(ctx context.Context, f Forking) (Forked, error) {
 	}
 	fork := commit{Service: s, key: to, pointers: []store.Pointer{forkPointer(f)},
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			listing, err := s.threadListing(next, "", nil)
+			listing, err := s.threadListing(next, "", "", nil)
 			return []store.Record{listing}, err
 		},
 		change: thread.Fork{Owner: c.head.Owner, Seq: c.seq, Supersedes: c.supersedes, Schema: c.head.Schema}}

@@ -19,8 +19,8 @@ func (s *Service) runListing(next thread.Head, run, dispatch core.ID, agent, par
 }
 
 // threadListing lists a thread that the write of next makes.
-func (s *Service) threadListing(next thread.Head, agent string, parent *thread.Parent) (store.Record, error) {
-	l := thread.Listing{List: store.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent}
+func (s *Service) threadListing(next thread.Head, agent, asked string, parent *thread.Parent) (store.Record, error) {
+	l := thread.Listing{List: store.ListOf(next.Owner, parent), At: next.Created(), AgentID: agent, Asked: asked}
 	if parent != nil {
 		l.Parent = parent.Thread
 	}
@@ -51,6 +51,6 @@ func (u *submission) listings(next thread.Head) ([]store.Record, error) {
 	if err != nil || next.Version > 1 {
 		return []store.Record{run}, err
 	}
-	made, err := u.threadListing(next, u.AgentID, parent)
+	made, err := u.threadListing(next, u.AgentID, thread.Asked(u.Messages, core.ID{}), parent)
 	return []store.Record{run, made}, err
 }

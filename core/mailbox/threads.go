@@ -81,7 +81,7 @@ func (s *Service) Create(ctx context.Context, c Creating) (thread.Head, error) {
 	}
 	create := commit{Service: s, key: c.Thread, change: thread.Create{Owner: c.User},
 		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			listing, err := s.threadListing(next, "", nil)
+			listing, err := s.threadListing(next, "", "", nil)
 			return []store.Record{listing}, err
 		}}
 	var made store.Pointer

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"strings"
-
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
@@ -23,7 +21,7 @@ func (d *draft) addRun(records []store.Record, next thread.Head, outcome thread.
 	}
 	parent := d.head.Run.Parent // of the run that ends: next may have none any more
 	l := thread.Listing{
-		List: store.ListOf(next.Owner, parent), At: at, AgentID: r.AgentID, Excerpt: excerpt(said),
+		List: store.ListOf(next.Owner, parent), At: at, AgentID: r.AgentID, Excerpt: thread.Excerpt(said), Asked: thread.Asked(d.messages.items, r.ID),
 		Last: &thread.LastRun{ID: r.ID, AgentID: r.AgentID, Status: r.Status, Steps: r.Steps, Usage: r.Usage},
 	}
 	if parent != nil {
@@ -34,20 +32,4 @@ func (d *draft) addRun(records []store.Record, next thread.Head, outcome thread.
 	}
 	payload, err := d.records.EncodeListing(&l)
 	return append(records, store.Record{Name: store.ActivityName, Payload: payload}), err
-}
-
-// excerpt is how a text begins, on one line.
-func excerpt(text string) string {
-	const most = thread.MaxExcerpt
-	if len(text) <= most && !strings.ContainsAny(text, "\n\t\r") {
-		return text
-	}
-	if len(text) > 8*most { // no more is looked at
-		text = text[:8*most]
-	}
-	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
-	if len(runes) <= most {
-		return string(runes)
-	}
-	return string(runes[:most-1]) + "…"
 }

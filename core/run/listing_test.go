@@ -38,7 +38,7 @@ func TestThreadIsListedWhereItsRunEnds(t *testing.T) {
 		}
 		w.finish(t, key, nil)
 		l, stored := w.listing(t)
-		want := thread.Listing{List: "threads:" + w.head(t, key).Owner, At: l.At, AgentID: "demo", Excerpt: "found it",
+		want := thread.Listing{List: "threads:" + w.head(t, key).Owner, At: l.At, AgentID: "demo", Excerpt: "found it", Asked: "hi",
 			Last: &thread.LastRun{ID: receipt.RunID, AgentID: "demo", Status: core.RunDone, Steps: 2, Usage: l.Last.Usage, Termination: &core.Termination{Type: core.TerminationNatural}}}
 		if diff := cmp.Diff(want, l); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -59,13 +59,14 @@ type ThreadInfo struct {
 	Parent   string          // the thread whose call has started Last
 	Last     *thread.LastRun // the last run that has ended or waits; nil: none has
 	Excerpt  string          // how what Last answered begins
+	Asked    string          // how the input of Last begins, or that which made the thread
 }
 
 // ThreadQuery selects a page of a user's threads.
 type ThreadQuery struct {
 	Before *store.Place // a page's Next; nil: from the newest
 	Limit  int          // 1 to 200; 0: 50
-	Text   string       // in the title or the id, upper and lower case alike; empty: all
+	Text   string       // in the title, in Asked or the id, upper and lower case alike; empty: all
 	Agent  string       // of the last run; empty: any
 	Parent string       // the thread whose children are meant; empty: threads that are nobody's children
 }

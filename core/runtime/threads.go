@@ -48,7 +48,8 @@ func (r *Runtime) Threads(ctx context.Context, id core.Identity, q ThreadQuery) 
 			return nil, 0, err
 		}
 		about, err := r.mailbox.About(ctx, key)
-		if err != nil || !strings.Contains(strings.ToLower(about.Title), text) && !strings.Contains(strings.ToLower(e.Thread), text) {
+		found := func(where string) bool { return strings.Contains(strings.ToLower(where), text) }
+		if err != nil || !found(about.Title) && !found(e.Listing.Asked) && !found(e.Thread) {
 			return nil, 0, err
 		}
 		info := describe(e.Thread, head, about, e.Listing)
@@ -64,7 +65,7 @@ func describe(threadID string, head thread.Head, about thread.About, l thread.Li
 	info := ThreadInfo{
 		ID: threadID, Owner: head.Owner, Queued: len(head.Pending), Messages: int(head.Seq), Created: head.Created(),
 		Title: about.Title, Metadata: about.Metadata,
-		Activity: l.At, AgentID: l.AgentID, Parent: l.Parent, Last: l.Last, Excerpt: l.Excerpt,
+		Activity: l.At, AgentID: l.AgentID, Parent: l.Parent, Last: l.Last, Excerpt: l.Excerpt, Asked: l.Asked,
 	}
 	if status, ok := head.RunStatus(head.Run.ID); ok && head.Open() && status != core.RunDone {
 		info.ActiveRun, info.Status = head.Run.ID, status

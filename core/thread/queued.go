@@ -2,6 +2,7 @@ package thread
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -93,6 +94,7 @@ type Listing struct {
 	// Of a thread: its last run that has ended or waits, and how what it answered begins.
 	Last    *LastRun `json:"last,omitempty"`
 	Excerpt string   `json:"excerpt,omitempty"`
+	Asked   string   `json:"asked,omitempty"` // of a thread: how the input of Last begins, or that which made the thread
 }
 
 // LastRun is what a list of threads shows of a run that has ended or waits.
@@ -105,8 +107,36 @@ type LastRun struct {
 	Usage       core.Usage        `json:"usage,omitzero"`
 }
 
-// MaxExcerpt is how many characters of an answer a listing has.
+// MaxExcerpt is how many characters of a text a listing has.
 const MaxExcerpt = 200
+
+// Excerpt is how a text begins, on one line, in at most MaxExcerpt characters.
+func Excerpt(text string) string {
+	const most = MaxExcerpt
+	if len(text) <= most && !strings.ContainsAny(text, "\n\t\r") {
+		return text
+	}
+	if len(text) > 8*most { // no more is looked at
+		text = text[:8*most]
+	}
+	runes := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// Asked is how the newest of a run's input begins that is a text; empty when there is none.
+func Asked(messages []core.Message, run core.ID) string {
+	for i := len(messages) - 1; i >= 0 && messages[i].RunID == run; i-- {
+		if m := &messages[i]; m.Role == core.RoleUser {
+			if text := strings.TrimSpace(m.Text()); text != "" {
+				return Excerpt(text)
+			}
+		}
+	}
+	return ""
+}
 
 // About is the payload of T#: what is said of a thread itself. No run looks at it.
 type About struct {
