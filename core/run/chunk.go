@@ -103,27 +103,29 @@ const (
 
 // waiting is an event that is not stored. Deltas of one block are one event.
 type waiting struct {
-	event core.Event
-	delta []byte // of the event; it has none itself
+	event core.Event // without its delta
 	at    core.Position
+	delta int // bytes of it, in texts
 	size  int // about, in bytes
 }
 
-// chunks stores the events of a step's inference. The step's goroutine adds events,
-// and never waits: one function beside it stores them, which is started when the first
-// chunk is due, so that a short inference costs no write and no goroutine.
+// chunks stores the events of a step's inference. The step's goroutine adds events, and
+// never waits: one function beside it stores them. It is started by the step's own timer
+// (see watched), half a second after the step has begun, or when there is something to
+// store later than that: a short inference costs no write, no timer and no goroutine.
 type chunks struct {
 	step  *step
-	ctx   context.Context
-	group *env.Group // nil: nothing was said
+	group *env.Group // of the step's work
 
 	mu      sync.Mutex // guards what follows; not held over I/O
 	attempt Attempt
 	waiting []waiting // oldest first
+	texts   []byte    // their deltas
 	size    int       // of waiting, in bytes
-	since   time.Time // of the first delta that waits
+	since   time.Time // of the first that waits, step_start apart
 	next    int       // number of the next chunk
 	cut     store.Record
+	late    bool          // the step's timer has gone off, or it has none that early
 	begun   bool          // the function beside the step runs
 	over    bool          // nothing is stored any more
 	cause   error         // why it was given up
@@ -132,16 +134,24 @@ type chunks struct {
 
 // beginChunks makes the events of the step's inference be stored from here on, if
 // there may be readers of it: where a request streams the run, or its agent says so.
-func (m *machine) beginChunks(ctx context.Context, number int) {
+func (m *machine) beginChunks(number int) {
 	if !m.chunked || !m.agent.Spec.Live(m.events.sink != nil) {
 		return
 	}
-	m.events.chunks = &chunks{step: m.step, ctx: ctx, attempt: Attempt{m.id, number, m.events.fence}}
+	c := &m.step.chunks
+	c.mu.Lock() // the timer may look
+	defer c.mu.Unlock()
+	c.step, c.attempt = m.step, Attempt{m.id, number, m.events.fence}
+	c.late = c.late || m.events.sink == nil
+	m.events.chunks = c
 }
 
-// add takes an event that is emitted. kind 0: it has no position.
+// add takes an event that is emitted. That arguments are complete, and the turn is, is
+// left to the commit, which comes next.
 func (c *chunks) add(event core.Event, at core.Position) {
-	if event.Type == core.EventStepRestarted { // the next fence says so
+	switch event.Type {
+	case core.EventStepRestarted, // the next fence says so
+		core.EventToolCallReady, core.EventInferenceComplete, core.EventInferenceFailed:
 		return
 	}
 	c.mu.Lock()
@@ -160,38 +170,55 @@ func (c *chunks) add(event core.Event, at core.Position) {
 		c.since = c.step.env.Now()
 		c.wake()
 	}
-	switch {
-	case c.group == nil:
-		c.group, _ = c.step.env.Group(c.ctx)
-		c.group.Later(chunkTime, c.store)
-	case c.size >= chunkSize && !c.begun:
-		c.begun = true
-		c.group.Go(c.run)
-	case c.size >= chunkSize:
+	if c.late || c.size >= chunkSize {
+		c.begin()
+	}
+	if c.size >= chunkSize {
 		c.wake()
 	}
 }
 
 // put appends an event, or the delta of one to the last; the caller holds mu.
 func (c *chunks) put(event core.Event, at core.Position) {
-	text := event.Delta
+	n := len(event.Delta)
+	c.texts = append(c.texts, event.Delta...)
 	event.Delta = ""
-	c.size += len(text)
-	if last := len(c.waiting) - 1; last >= 0 && text != "" {
+	c.size += n
+	if last := len(c.waiting) - 1; last >= 0 && n > 0 {
 		w := &c.waiting[last]
-		if w.event.Type == event.Type && w.at.Block == at.Block && w.at.Kind == at.Kind && w.size+len(text) <= chunkSize {
-			w.delta, w.at = append(w.delta, text...), at
-			w.size += len(text)
+		if w.event.Type == event.Type && w.at.Block == at.Block && w.at.Kind == at.Kind && w.size+n <= chunkSize {
+			w.at, w.delta, w.size = at, w.delta+n, w.size+n
 			return
 		}
 	}
-	w := waiting{event: event, delta: []byte(text), at: at, size: len(text) + len(event.Arguments) + len(event.EncryptedValue) + eventSize}
-	c.waiting = append(c.waiting, w)
-	c.size += w.size - len(text)
+	if c.waiting == nil {
+		c.waiting = make([]waiting, 0, 4) // what most chunks have
+	}
+	size := len(event.EncryptedValue) + eventSize
+	c.waiting = append(c.waiting, waiting{event, at, n, n + size})
+	c.size += size
 }
 
 // eventSize is about what an event has besides its texts, in bytes.
 const eventSize = 100
+
+// begin starts the function beside the step, once; the caller holds mu.
+func (c *chunks) begin() {
+	if !c.begun && !c.over {
+		c.begun = true
+		c.group.Go(c.run)
+	}
+}
+
+// rung is called when the step's timer has gone off.
+func (c *chunks) rung() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.late = true
+	if !c.since.IsZero() {
+		c.begin()
+	}
+}
 
 // wake ends the wait of the function beside the step; the caller holds mu.
 func (c *chunks) wake() {
@@ -199,18 +226,6 @@ func (c *chunks) wake() {
 		close(c.changed)
 		c.changed = nil
 	}
-}
-
-// store is run, unless that has begun.
-func (c *chunks) store(ctx context.Context) error {
-	c.mu.Lock()
-	begun := c.begun
-	c.begun = true
-	c.mu.Unlock()
-	if begun {
-		return nil
-	}
-	return c.run(ctx)
 }
 
 // run stores one chunk after the other until the context ends. A chunk that could not be
@@ -285,7 +300,7 @@ func (c *chunks) due() (record store.Record, wait time.Duration, changed <-chan 
 // cutNext makes the next chunk of what waits; the caller holds mu.
 func (c *chunks) cutNext() error {
 	var stored chunkRecord
-	size, n := 0, 0
+	size, n, used := 0, 0, 0
 	for _, w := range c.waiting {
 		if size += w.size; n > 0 && size > chunkMost {
 			break
@@ -293,7 +308,8 @@ func (c *chunks) cutNext() error {
 		n++
 		c.size -= w.size
 		e := chunkEvent{Event: w.event}
-		if e.Delta = string(w.delta); !utf8.ValidString(e.Delta) { // JSON would make something else of it
+		e.Delta, used = string(c.texts[used:used+w.delta]), used+w.delta
+		if !utf8.ValidString(e.Delta) { // JSON would make something else of it
 			return core.Errorf(core.CodeInvalid, "a piece of %s is no UTF-8", e.Type)
 		}
 		if w.at.Kind != 0 {
@@ -301,7 +317,8 @@ func (c *chunks) cutNext() error {
 		}
 		stored.Events = append(stored.Events, e)
 	}
-	if c.waiting = slices.Delete(c.waiting, 0, n); len(c.waiting) == 0 {
+	c.waiting, c.texts = slices.Delete(c.waiting, 0, n), slices.Delete(c.texts, 0, used)
+	if len(c.waiting) == 0 {
 		c.since = time.Time{} // else the rest is as old, and due
 	}
 	payload, err := c.step.records.Encode("event chunk", &stored)
@@ -332,10 +349,16 @@ func (c *chunks) failed(err error) {
 	c.giveUp(err)
 }
 
-// giveUp stores nothing of the turn any more. The caller holds mu, and the log is
-// written when it is free.
+// giveUp stores nothing of the turn any more, which the log says when the step is over.
+// The caller holds mu.
 func (c *chunks) giveUp(err error) {
-	c.over, c.waiting, c.cut, c.cause = true, nil, store.Record{}, err
+	c.over, c.cause = true, err
+	c.clear()
+}
+
+// clear forgets what waits; the caller holds mu.
+func (c *chunks) clear() {
+	c.waiting, c.texts, c.size, c.since, c.cut = nil, nil, 0, time.Time{}, store.Record{}
 }
 
 // restart begins the chunks of the next attempt, under another fence.
@@ -345,30 +368,26 @@ func (c *chunks) restart(fence uint64) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.attempt.Fence = fence
-	c.waiting, c.size, c.since, c.next, c.cut = nil, 0, time.Time{}, 0, store.Record{}
+	c.attempt.Fence, c.next = fence, 0
+	c.clear()
 }
 
-// end stores nothing any more: the turn is committed, or void. It does not wait for a
-// write under way.
+// end stores nothing any more: the turn is committed, or void. A write under way goes
+// on, until the step is over.
 func (c *chunks) end() {
-	if c == nil || c.group == nil {
+	if c == nil {
 		return
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.over = true
-	c.mu.Unlock()
-	c.group.Cancel()
+	c.clear()
+	c.wake()
 }
 
-// wait returns when nothing is written any more, and says in the log what was given up.
-func (c *chunks) wait() {
-	if c == nil || c.group == nil {
-		return
-	}
-	c.group.Cancel()
-	_ = c.group.Wait() // it has no error
-	if c.cause != nil {
-		c.step.warn(c.ctx, "a part of what the model said was not stored before its commit; readers in other processes had to wait for that", "error", c.cause)
+// report says in the log what was given up, when the step is over.
+func (c *chunks) report(ctx context.Context) {
+	if c != nil && c.cause != nil {
+		c.step.warn(ctx, "a part of what the model said was not stored before its commit, for which readers in other processes had to wait", "error", c.cause)
 	}
 }
