@@ -24,6 +24,7 @@ type unsaid struct {
 	attempt run.Attempt // whose chunks are read
 	next    int         // number of the next chunk
 	deaf    bool        // they cannot be read
+	failed  bool        // the last list of them could not be
 	last    core.Position
 }
 
@@ -62,7 +63,7 @@ func (f *follower) showUnsaid(ctx context.Context, head thread.Head) error {
 		return nil
 	}
 	if attempt != u.attempt {
-		u.attempt, u.next, u.deaf = attempt, 0, false
+		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
 	}
 	for !u.deaf {
 		after := ""
@@ -71,11 +72,13 @@ func (f *follower) showUnsaid(ctx context.Context, head thread.Head) error {
 		}
 		found, err := f.store.Records(ctx, f.key, attempt.Prefix(), after, chunksAtOnce)
 		if err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !u.failed { // one line, however long the store is away
+				u.failed = true
 				f.log.WarnContext(ctx, "what a model says cannot be read", "tenant", f.key.Tenant, "thread", f.key.Thread, "run", f.run, "error", err)
 			}
 			return nil
 		}
+		u.failed = false
 		for _, chunk := range found {
 			if chunk.Name != store.ChunkName(attempt.Prefix(), u.next) { // the list lags, and the one before comes later
 				return nil

@@ -42,7 +42,7 @@ var unsaidMutants = []mutant{
 	{
 		Name: "a reader of a new attempt goes on behind the chunks of the last",
 		File: "core/runtime/unsaid.go",
-		Old:  "		u.attempt, u.next, u.deaf = attempt, 0, false",
-		New:  "		u.attempt, u.deaf = attempt, false",
+		Old:  "		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false",
+		New:  "		u.attempt, u.deaf, u.failed = attempt, false, false",
 	},
 }
