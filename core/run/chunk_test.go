@@ -244,6 +244,33 @@ func TestASlowWriteHoldsUpNoInference(t *testing.T) {
 	})
 }
 
+// However much waits, a chunk stays small.
+func TestAChunkIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []model.Delta
+		for range 60 {
+			said = append(said, say(strings.Repeat("x", 3000)))
+		}
+		w := newWorld(t, options{model: pacing(52*time.Millisecond, append(said, stopped)...), chunks: true})
+		w.submit(t, key, "hi", "")
+		head := w.take(t, key)
+		var sizes []int
+		w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+			if strings.HasPrefix(r.Name, "E#") {
+				time.Sleep(time.Second)
+				sizes = append(sizes, len(r.Payload)/1000)
+			}
+			return w.store.Backend.Put(ctx, key, r)
+		}
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]int{6, 15, 15, 15}, sizes); diff != "" {
+			t.Errorf("kilobytes (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // A write that fails costs the readers time and the run nothing. What may have been
 // stored goes out again with the same bytes, and no chunk before the one before it.
 func TestAChunkThatIsNotStoredEndsNoRun(t *testing.T) {
@@ -327,6 +354,55 @@ func TestAChunkThatIsNotStoredEndsNoRun(t *testing.T) {
 				}
 				if lines := strings.Count(log.String(), "level=WARN"); tt.log == "" && lines > 0 || tt.log != "" && (lines != 1 || !strings.Contains(log.String(), tt.log)) {
 					t.Errorf("log, want one warning that says %q:\n%s", tt.log, log.String())
+				}
+			})
+		})
+	}
+}
+
+// What waits for a store that does not respond is bounded, and what would be stored as
+// something else is not: the commit has it.
+func TestWhatIsNotStoredOfATurn(t *testing.T) {
+	tests := []struct {
+		name  string
+		piece string
+		every time.Duration
+		hangs bool
+		want  []string
+		log   string
+	}{
+		{name: "256 KiB wait", piece: strings.Repeat("x", 8000), every: 10 * time.Millisecond, hangs: true, log: "267300 bytes wait, at most 262144 may"},
+		{name: "half a letter", piece: "\xc3", every: 130 * time.Millisecond, log: "a piece of text_delta is no UTF-8"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var said []model.Delta
+				for range 40 {
+					said = append(said, say(tt.piece))
+				}
+				var log bytes.Buffer
+				w := newWorld(t, options{model: pacing(tt.every, append(said, stopped)...), chunks: true, logger: slog.New(slog.NewTextHandler(&log, nil))})
+				w.submit(t, key, "hi", "")
+				head := w.take(t, key)
+				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
+					if tt.hangs && strings.HasPrefix(r.Name, "E#") {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return w.store.Backend.Put(ctx, key, r)
+				}
+				if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: head}, listener); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, stored(t, w)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), tt.log) {
+					t.Errorf("log, want one warning that says %q:\n%s", tt.log, log.String())
+				}
+				if h := w.head(t, key); h.Open() {
+					t.Errorf("the run is open: %+v", h)
 				}
 			})
 		})

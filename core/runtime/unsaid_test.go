@@ -235,3 +235,72 @@ func TestARunInTheBackgroundIsHeardWhereItsAgentSaysSo(t *testing.T) {
 		})
 	}
 }
+
+// Who comes late is shown at once all that was said until then, and who waits for a
+// run of its own nothing of another's.
+func TestWhoComesLateIsShownAllThatWasSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var words []string
+		for i := range 40 {
+			words = append(words, fmt.Sprint(i, " "))
+		}
+		speaks := func(c *runtime.Config) { c.Agents.Models["m"] = binding(drawl(words)) }
+		a, b := r.process("a", r.store, speaks), r.process("b", r.store, speaks)
+		run := make(chan core.ID, 1)
+		done := make(chan error)
+		began := time.Now()
+		go func() {
+			_, err := a.Stream(t.Context(), submission("t1", "hi"), runtime.ListenerFunc(func(e core.Event) error {
+				if e.Type == core.EventRunStart {
+					run <- e.RunID
+				}
+				return nil
+			}))
+			done <- err
+		}()
+		time.Sleep(27500 * time.Millisecond)
+		next, err := b.Submit(t.Context(), submission("t1", "and I"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, own := timed{began: began}, timed{began: began}
+		waits := make(chan error)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 21*time.Second) // of which 20 are its reserve
+			defer cancel()
+			waits <- b.Follow(ctx, local, next.RunID, runtime.ListenerFunc(own.sink))
+		}()
+		if err := b.Follow(t.Context(), local, <-run, runtime.ListenerFunc(got.sink)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(<-done, <-waits); err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, word := range words[:38] { // one each 700 ms, stored half a second later
+			want = append(want, "27.5s text_delta "+strings.TrimSpace(word))
+		}
+		if diff := cmp.Diff(want, got.lines[:min(len(got.lines), 38)]); diff != "" || !strings.HasSuffix(got.lines[38], " text_delta 38") {
+			t.Errorf("then %q (-want +got):\n%s", got.lines[38:], diff)
+		}
+		if diff := cmp.Diff([]string{"28.5s run_yield"}, own.lines); diff != "" {
+			t.Errorf("who waits (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// drawl is a model that says one word every 700 ms.
+type drawl []string
+
+func (d drawl) Stream(context.Context, model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		for _, word := range d {
+			time.Sleep(700 * time.Millisecond)
+			if !yield(model.Delta{Type: model.DeltaText, Text: word}, nil) {
+				return
+			}
+		}
+		yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+	}
+}
