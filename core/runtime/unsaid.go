@@ -54,14 +54,10 @@ func (f *follower) emit(e core.Event) error {
 	return f.audience.emit(e)
 }
 
-// showUnsaid shows what is stored of the turn that is being said under a head. Chunks that
-// cannot be read stop nobody: the log has the turn when it is committed.
-func (f *follower) showUnsaid(ctx context.Context, head thread.Head) error {
+// showUnsaid shows what is stored of an attempt of its run. Chunks that cannot be read
+// stop nobody: the log has the turn when it is committed.
+func (f *follower) showUnsaid(ctx context.Context, attempt run.Attempt) error {
 	u := &f.unsaid
-	attempt, ok := run.AttemptOf(head)
-	if !ok || attempt.Run != f.run {
-		return nil
-	}
 	if attempt != u.attempt {
 		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false
 	}
@@ -126,10 +122,11 @@ func (f *follower) showChunk(ctx context.Context, chunk store.Record) error {
 // head that it has seen.
 func (f *follower) afterUnsaid(ctx context.Context, watch *watch, seen thread.Head) (thread.Head, error) {
 	for {
-		if a, ok := run.AttemptOf(seen); !ok || a.Run != f.run {
+		attempt, ok := run.AttemptOf(seen)
+		if !ok || attempt.Run != f.run {
 			return watch.after(ctx, seen)
 		}
-		if err := f.showUnsaid(ctx, seen); err != nil {
+		if err := f.showUnsaid(ctx, attempt); err != nil {
 			return seen, err
 		}
 		within, cancel := f.env.WithTimeout(ctx, f.chunkEvery)
