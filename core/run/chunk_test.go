@@ -300,8 +300,8 @@ func TestAChunkThatIsNotStoredEndsNoRun(t *testing.T) {
 	tests := []struct {
 		name  string
 		fails func(n int) (stores bool, err error) // the nth write, from 0
-		puts  int      // 0: not looked at, since one comes as the step ends
-		want  []string // chunks, of those that are stored before
+		puts  int                                  // 0: not looked at, since one comes as the step ends
+		want  []string                             // chunks, of those that are stored before
 		log   string
 	}{
 		{
