@@ -151,6 +151,21 @@ type Event struct {
 	Code  string `json:"code,omitempty"`  // error: the code of the termination, or of what broke the stream off
 }
 
+// Behind returns what of the event, which stands at the position, a reader does not have
+// that has had everything up to another: all of it, the tail of a delta, or nothing, for
+// which ok is false.
+func (e Event) Behind(at, had Position) (rest Event, ok bool) {
+	if at.Compare(had) <= 0 {
+		return e, false
+	}
+	if at.Step == had.Step && at.Attempt == had.Attempt && at.Block == had.Block {
+		if n := had.End - (at.End - len(e.Delta)); n > 0 && n < len(e.Delta) {
+			e.Delta = e.Delta[n:]
+		}
+	}
+	return e, true
+}
+
 // CallOutcome says whether a call came to what the model wanted of it.
 type CallOutcome string
 

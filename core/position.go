@@ -127,6 +127,12 @@ func (k PositionKind) rank() int {
 // another attempt at the step makes void.
 func (p Position) OfInference() bool { return p.Kind.rank() >= rankStep && p.Kind.rank() <= rankTurn }
 
+// Voids reports whether a reader that has had q learns from an event at p that what it
+// was shown of the step is void: p is of another attempt at the same inference.
+func (p Position) Voids(q Position) bool {
+	return p.Step == q.Step && p.Attempt != q.Attempt && p.OfInference() && q.OfInference()
+}
+
 // OfEnd reports whether the event belongs to the run's end, which comes behind all
 // steps, whatever step it names: a run may end behind a step that a reader was shown
 // more of than was committed.

@@ -27,6 +27,7 @@ type Encoder struct {
 	started    bool
 	skip       int // the last step of the run that is left out
 	inStep     bool
+	said       bool     // the open step has shown something
 	text       string   // id of the open text block
 	reasoning  string   // id of the open reasoning block
 	blocks     int      // blocks opened so far
@@ -47,8 +48,8 @@ type call struct {
 func (e *Encoder) Ended() bool { return e.ended }
 
 // Encode returns the frames that an event becomes, often none. They are valid until
-// the next call. After run_finish or run_yield, whose last frame is "[DONE]", it
-// returns nothing.
+// the next call. After the last frame, "[DONE]", it returns nothing: that of run_finish,
+// of run_yield, or of a step_restarted that makes void what the client was shown.
 func (e *Encoder) Encode(event core.Event) [][]byte {
 	e.reset()
 	if e.ended {
@@ -141,7 +142,7 @@ func (e *Encoder) start(run core.ID) {
 // this response has of it.
 func (e *Encoder) openStep() {
 	if !e.inStep {
-		e.inStep = true
+		e.inStep, e.said = true, false
 		e.emit(chunk{Type: "start-step"})
 	}
 }
@@ -197,6 +198,7 @@ func (e *Encoder) reasoningDelta(delta string) {
 // block names a new block. The number is the response's, so that no block goes on with
 // one of an earlier step.
 func (e *Encoder) block(prefix string) string {
+	e.said = true
 	id := prefix + strconv.Itoa(e.blocks)
 	e.blocks++
 	return id
@@ -283,9 +285,14 @@ func (e *Encoder) toolCancel(event core.Event) {
 	}
 }
 
-// abandon ends what is open of a step that starts again.
+// abandon ends the response when the step that it shows starts again: a client cannot
+// take back what it has of a message, and so has to resume, which replays it from its
+// first chunk. What is open ends first, for one that does not.
 func (e *Encoder) abandon() {
 	const text = "the step was restarted"
+	if !e.said {
+		return
+	}
 	e.closeBlocks()
 	for _, c := range e.calls {
 		if c.ready {
@@ -294,8 +301,7 @@ func (e *Encoder) abandon() {
 			e.emit(chunk{Type: "tool-input-error", ToolCallID: c.id, ToolName: c.name, Input: []byte("{}"), ErrorText: text})
 		}
 	}
-	e.calls, e.outputs = nil, nil
-	e.closeStep()
+	e.fail(interrupted)
 }
 
 // finish ends the stream with its run, in the client's own terms: a cancelled run is
@@ -347,6 +353,7 @@ func (e *Encoder) open(id string) *call {
 // track notes a call that begins: as open, and as shown for as long as the response
 // lasts. The pointer is valid until the next call is tracked.
 func (e *Encoder) track(c call) *call {
+	e.said = true
 	e.calls, e.shown = append(e.calls, c), append(e.shown, c.id)
 	return &e.calls[len(e.calls)-1]
 }

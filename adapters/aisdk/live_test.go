@@ -34,21 +34,3 @@ func TestALongOutputIsNotRepeatedWithEachPiece(t *testing.T) {
 		t.Errorf("the last is preliminary %t with %d bytes (%v), want most of 1 MiB", chunk.Preliminary, len(chunk.Output), err)
 	}
 }
-
-// The attempt before put out something else, of which nothing counts.
-func TestOutputOfARestartedStepBeginsAnew(t *testing.T) {
-	encoder := aisdk.Encoder{}
-	ready := core.Event{Type: core.EventToolCallReady, CallID: "call_1", Name: "build", Arguments: json.RawMessage(`{}`)}
-	delta := func(text string) core.Event {
-		return core.Event{Type: core.EventToolCallStreamDelta, CallID: "call_1", Delta: text}
-	}
-	var last []byte
-	for _, e := range []core.Event{{Type: core.EventRunStart, RunID: runID}, ready, delta("a"), {Type: core.EventStepRestarted}, ready, delta("b")} {
-		for _, frame := range encoder.Encode(e) {
-			last = frame
-		}
-	}
-	if want := `{"type":"tool-output-available","toolCallId":"call_1","output":"b","preliminary":true}`; string(last) != want {
-		t.Errorf("the last frame is %s, want %s", last, want)
-	}
-}

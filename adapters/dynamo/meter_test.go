@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -27,6 +28,11 @@ func TestMeterCountsWrites(t *testing.T) {
 	log := func(fence uint64, payload int) func(s *Store) error {
 		return func(s *Store) error {
 			return s.Put(ctx, key, store.Record{Name: "M#000000000001", Fence: fence, Payload: noise(payload)})
+		}
+	}
+	chunk := func(payload int) func(s *Store) error {
+		return func(s *Store) error {
+			return s.Put(ctx, key, store.Record{Name: store.ChunkName(store.ChunkPrefix(core.ID{1}, 1, 1), 0), Payload: noise(payload), Expires: 4_102_444_800})
 		}
 	}
 	head := func(version uint64, due int64) func(s *Store) error {
@@ -60,6 +66,8 @@ func TestMeterCountsWrites(t *testing.T) {
 		{"a failed condition costs what the write would",
 			[]reply{conflict(`{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#000000000001"},"f":{"N":"9"}}`)},
 			[]func(*Store) error{func(s *Store) error { _ = log(1, 2000)(s); return nil }}, map[string]dynamotest.Units{"log": {Write: 2, Calls: 1}}},
+		{"event chunks are a kind of their own", []reply{done, done}, []func(*Store) error{chunk(900), chunk(4000)},
+			map[string]dynamotest.Units{"event": {Write: 5, Calls: 2}}},
 		{"throttled, broken and lost tries cost nothing", []reply{throttle, broken, done}, []func(*Store) error{log(1, 10)}, map[string]dynamotest.Units{"log": {Write: 1, Calls: 1}}},
 
 		{"a head that is not due", []reply{done, done}, []func(*Store) error{head(1, 0), head(2, 0)},
@@ -112,6 +120,10 @@ func TestMeterCountsReads(t *testing.T) {
 			func(s *Store) error { return drain(s.Log(ctx, key, 1, 9)) }, map[string]dynamotest.Units{"log": {Read: 3, Calls: 1}}},
 		{"a list of 8207 bytes, eventually", reply{body: `{"Items":[` + item4096 + `,` + item4096 + `,{"sk":{"S":"M#000000000002"}}]}`},
 			func(s *Store) error { _, err := s.Records(ctx, key, "M#", "", 9); return err }, map[string]dynamotest.Units{"log": {Read: 1.5, Calls: 1}}},
+		{"no new event chunk", reply{body: `{"Items":[]}`}, func(s *Store) error {
+			_, err := s.Records(ctx, key, store.ChunkPrefix(core.ID{1}, 1, 1), "", 9)
+			return err
+		}, map[string]dynamotest.Units{"event": {Read: 0.5, Calls: 1}}},
 		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
 			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},
 		{"a pointer", done, func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },

@@ -35,19 +35,20 @@ func (r *resume) rest(e core.Event) []core.Event {
 	case err != nil && !r.passed && !r.begins() && (e.Type == core.EventStateSnapshot || e.Type == core.EventMessagesSnapshot):
 		return nil // of before what the client has, which has led it past it
 	case err != nil: // it has no place, so nobody can have it
+		r.restarted = r.restarted || e.Type == core.EventStepRestarted
 		return []core.Event{e}
-	case at.Compare(r.last) <= 0:
+	}
+	e, ok := e.Behind(at, r.last)
+	if !ok {
 		return nil
 	}
 	r.passed = true
-	switch {
-	case at.Step != r.last.Step || r.last.Kind == core.PositionRestart: // which it was told
-		return []core.Event{e}
-	case at.OfInference() && r.last.OfInference() && at.Attempt != r.last.Attempt && !r.restarted:
+	// One that has had step_restarted was told.
+	if at.Voids(r.last) && r.last.Kind != core.PositionRestart && !r.restarted {
 		r.restarted = true
 		return []core.Event{{Type: core.EventStepRestarted, Time: e.Time, RunID: e.RunID, Step: at.Step}, e}
 	}
-	return []core.Event{r.cut(at, e)}
+	return []core.Event{e}
 }
 
 // begins reports whether the client has nothing that has a place behind run_start, or of
@@ -55,15 +56,4 @@ func (r *resume) rest(e core.Event) []core.Event {
 // have missed them.
 func (r *resume) begins() bool {
 	return r.last.Kind == core.PositionRunStart || r.last.Kind == core.PositionRestart
-}
-
-// cut drops from a delta the bytes of the block that the client has.
-func (r *resume) cut(at core.Position, e core.Event) core.Event {
-	if at.Attempt != r.last.Attempt || at.Block != r.last.Block {
-		return e
-	}
-	if have := r.last.End - (at.End - len(e.Delta)); have > 0 && have < len(e.Delta) {
-		e.Delta = e.Delta[have:]
-	}
-	return e
 }

@@ -23,7 +23,8 @@ type Encoder interface {
 	// Encode returns the frames that an event becomes, often none. They are valid
 	// until the next call. An error breaks the stream off.
 	Encode(core.Event) ([]Frame, error)
-	// Ended reports whether Encode has met the last event of a stream.
+	// Ended reports whether Encode has returned the last frames of a stream: with its
+	// last event, or with one that the protocol cannot go on behind.
 	Ended() bool
 	// Fail returns the last frames of a stream that breaks off, after others. err
 	// is not for the client, [Public] of it is; it is [ErrUnfinished] when the
@@ -99,8 +100,14 @@ func (s *stream) Emit(e core.Event) error {
 			return err
 		}
 	}
+	if s.encoder.Ended() && !last(e.Type) {
+		return errOver // the protocol cannot go on: the source need not either
+	}
 	return nil
 }
+
+// last reports whether events of a type end a stream.
+func last(t core.EventType) bool { return t == core.EventRunFinish || t == core.EventRunYield }
 
 // encode makes a panic of the encoder its error; the first one stays.
 func (s *stream) encode(e core.Event) (frames []Frame, err error) {

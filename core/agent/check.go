@@ -110,9 +110,14 @@ func (s *Spec) checkLimits() error {
 	}
 	switch s.ExecutionMode {
 	case "", Sequential, ParallelBatchApproval, ParallelStreaming:
+	default:
+		return s.invalid("execution_mode", "is %q, allowed are %q, %q and %q", excerpt(s.ExecutionMode), Sequential, ParallelBatchApproval, ParallelStreaming)
+	}
+	switch s.Events {
+	case "", EventsLive, EventsCommitted:
 		return nil
 	}
-	return s.invalid("execution_mode", "is %q, allowed are %q, %q and %q", excerpt(s.ExecutionMode), Sequential, ParallelBatchApproval, ParallelStreaming)
+	return s.invalid("events", "is %q, allowed are %q and %q", excerpt(s.Events), EventsLive, EventsCommitted)
 }
 
 // checkRequest looks at what an inference is asked for.

@@ -64,6 +64,7 @@ func specFacts() map[string]fact {
 		"tool_choice.mode":                       says("Absent: the provider's default."),
 		"tool_choice.name":                       says("The tool of mode tool."),
 		"execution_mode":                         says("How the tool calls of one turn run.").or(`"sequential"`),
+		"events":                                 says("What readers in other processes are shown of a turn while it is said; absent: live where a request streams the run."),
 		"context":                                says("How much of a conversation the model is shown, in tokens."),
 		"context.max_context_tokens":             from(0).says("Of request and turn together; 0 is 200000.").or("200000"),
 		"context.max_output_tokens":              from(0).says("Kept free for the turn; 0 is 16384.").or("16384"),

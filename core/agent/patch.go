@@ -84,6 +84,7 @@ type Patch struct {
 	ResponseFormat       Field[model.ResponseFormat]       `json:"response_format,omitzero"`
 	ToolChoice           Field[model.ToolChoice]           `json:"tool_choice,omitzero"`
 	ExecutionMode        Field[ExecutionMode]              `json:"execution_mode,omitzero"`
+	Events               Field[EventMode]                  `json:"events,omitzero"`
 	Context              Field[ContextWindowPolicy]        `json:"context,omitzero"`
 	Plugins              Field[[]string]                   `json:"plugins,omitzero"`
 	ActiveHookFilter     Field[[]string]                   `json:"active_hook_filter,omitzero"`
@@ -148,6 +149,7 @@ func Merge(base Spec, p Patch) (Spec, error) {
 	overPointer(&s.ResponseFormat, p.ResponseFormat)
 	p.ToolChoice.over(&s.ToolChoice)
 	p.ExecutionMode.over(&s.ExecutionMode)
+	p.Events.over(&s.Events)
 	overPointer(&s.Context, p.Context)
 	p.Plugins.over(&s.Plugins)
 	p.ActiveHookFilter.over(&s.ActiveHookFilter)

@@ -62,6 +62,7 @@ func TestEachFieldOfAPatchIsAbsentNullOrAValue(t *testing.T) {
 				s.ResponseFormat = &model.ResponseFormat{Name: "e", Schema: json.RawMessage("{}")}
 			}, func(s *agent.Spec) { s.ResponseFormat = nil }},
 		{"tool_choice", `{"mode":"none"}`, func(s *agent.Spec) { s.ToolChoice = model.ToolChoice{Mode: model.ToolNone} }, func(s *agent.Spec) { s.ToolChoice = model.ToolChoice{} }},
+		{"events", `"committed"`, func(s *agent.Spec) { s.Events = agent.EventsCommitted }, func(s *agent.Spec) { s.Events = "" }},
 		{"execution_mode", `"sequential"`, func(s *agent.Spec) { s.ExecutionMode = agent.Sequential }, func(s *agent.Spec) { s.ExecutionMode = "" }},
 		{"context", `{"min_recent_messages":7}`,
 			func(s *agent.Spec) { s.Context = &agent.ContextWindowPolicy{MinRecentMessages: new(7)} }, func(s *agent.Spec) { s.Context = nil }},
@@ -182,7 +183,7 @@ func TestPatchesThatAreNone(t *testing.T) {
 	tests := []struct{ name, patch, want string }{
 		{"an unknown field", `{"max_round":3}`, `agent patch: unknown field "max_round", did you mean "max_rounds"?`},
 		{"an unknown field further in", `{"context":{"max_context_token":3}}`, `agent patch: unknown field "max_context_token" in context, did you mean "max_context_tokens"?`},
-		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are: description, system_prompt, model, max_rounds, stop, max_continuations, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, execution_mode, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
+		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are: description, system_prompt, model, max_rounds, stop, max_continuations, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, execution_mode, events, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
 		{"no model", `{"model":null}`, `agent patch: model is null, an agent has one`},
 		{"a wrong type", `{"max_rounds":"3"}`, `agent patch: max_rounds is "3", want an integer`},
 		{"a wrong type in a list", `{"plugins":["a",3]}`, `agent patch: plugins[1] is 3, want a string`},

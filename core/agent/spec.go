@@ -35,6 +35,7 @@ type Spec struct {
 	ToolChoice      model.ToolChoice      `json:"tool_choice,omitzero"`
 
 	ExecutionMode ExecutionMode        `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
+	Events        EventMode            `json:"events,omitempty"`         // of readers in other processes; empty: live where a request streams the run
 	Context       *ContextWindowPolicy `json:"context,omitempty"`        // nil: the runtime's own window
 
 	Plugins          []string `json:"plugins,omitempty"`            // ids, in the order in which their commands commit
@@ -81,6 +82,19 @@ const (
 	// ParallelStreaming runs the calls side by side on the round's state, and each
 	// decision takes effect as it comes.
 	ParallelStreaming ExecutionMode = "parallel_streaming"
+)
+
+// EventMode says what readers in other processes are shown of a turn while the model
+// says it. The process that says it shows its own readers every piece at once.
+type EventMode string
+
+// The event modes.
+const (
+	// EventsLive shows them what is said, about a second later. It costs a write for each
+	// half second of an inference.
+	EventsLive EventMode = "live"
+	// EventsCommitted shows them the turn when it is committed.
+	EventsCommitted EventMode = "committed"
 )
 
 // Retry bounds what a step does about a model that fails for a while. A nil field
@@ -138,6 +152,12 @@ func (s Spec) Mode() ExecutionMode {
 		return Sequential
 	}
 	return s.ExecutionMode
+}
+
+// Live reports whether what the model says is stored while it says it. streamed says
+// that the process which runs the step has a reader of its own.
+func (s Spec) Live(streamed bool) bool {
+	return s.Events == EventsLive || s.Events == "" && streamed
 }
 
 // SectionNames returns the names of the spec's sections, sorted.

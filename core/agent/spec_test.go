@@ -22,7 +22,7 @@ const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m",
 	`"retry":{"max_retries":1,"backoff_base_ms":0,"overloaded_backoff_base_ms":100,"stream_idle_timeout_ms":5000},` +
 	`"max_tokens":100,"temperature":0.5,"top_p":0.9,"stop_sequences":["END"],"reasoning_effort":{"budget":2048},` +
 	`"response_format":{"name":"reply","schema":{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}},"strict":true},` +
-	`"tool_choice":{"mode":"tool","name":"t2"},"execution_mode":"parallel_streaming",` +
+	`"tool_choice":{"mode":"tool","name":"t2"},"execution_mode":"parallel_streaming","events":"live",` +
 	`"context":{"max_context_tokens":1000,"max_output_tokens":100,"min_recent_messages":0,"enable_prompt_cache":false,` +
 	`"autocompact_threshold":800,"compaction_mode":"compact_to_safe_frontier","compaction_raw_suffix_messages":1},` +
 	`"plugins":["x","y"],"active_hook_filter":["x"],"allowed_tools":["t2"],"allowed_tool_patterns":["mcp*"],"excluded_tools":["t"],` +
@@ -38,7 +38,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000)},
 		MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), StopSequences: []string{"END"}, ReasoningEffort: model.EffortBudget(2048),
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
-		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ExecutionMode: agent.ParallelStreaming,
+		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
 		Context: &agent.ContextWindowPolicy{MaxContextTokens: 1000, MaxOutputTokens: 100, MinRecentMessages: new(0), EnablePromptCache: new(false),
 			AutocompactThreshold: 800, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1)},
 		Plugins: []string{"x", "y"}, ActiveHookFilter: []string{"x"}, AllowedTools: []string{"t2"}, AllowedToolPatterns: []string{"mcp*"},
@@ -128,6 +128,7 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"no such choice", `{"id":"a","model":"m","tool_choice":{"mode":"any"}}`, `agent "a": tool_choice.mode is "any", allowed are "auto", "none", "required" and "tool"`},
 		{"a format without a name", `{"id":"a","model":"m","response_format":{"schema":{}}}`, `agent "a": response_format.name is "", want 1 to 64 of A-Z a-z 0-9 _ -`},
 		{"a format whose schema is none", `{"id":"a","model":"m","response_format":{"name":"n","schema":{"$ref":"#/$defs/x"}}}`, `agent "a": response_format.schema cannot be used: `},
+		{"no such events", `{"id":"a","model":"m","events":"all"}`, `agent "a": events is "all", allowed are "live" and "committed"`},
 		{"no such mode", `{"id":"a","model":"m","execution_mode":"parallel"}`, `agent "a": execution_mode is "parallel", allowed are "sequential", "parallel_batch_approval" and "parallel_streaming"`},
 		{"a negative window", `{"id":"a","model":"m","context":{"max_context_tokens":-1}}`, `agent "a": context.max_context_tokens is -1, want 0 or more`},
 		{"more output than window", `{"id":"a","model":"m","context":{"max_context_tokens":16383}}`, `agent "a": context.max_output_tokens is 16384, more than the 16383 of max_context_tokens`},

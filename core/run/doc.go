@@ -135,7 +135,9 @@
 // place, and the whole without one: where a stream begins, and behind the step that has
 // changed it. Only what [Visible] says is shown. Nothing is announced before the commit
 // that makes it true, but the words of a turn that is being said: if its claim is lost,
-// step_restarted voids them.
+// step_restarted voids them. For readers in other processes those words are stored
+// meanwhile, a chunk for each half second or 4 KB (chunk.go): a cache that no step reads
+// and no head names.
 //
 // # How a step goes wrong
 //
@@ -179,6 +181,8 @@
 //     each head that it reads in news, for a round to which a decision may have
 //     come; heads that it writes differ from the step's own in version and lease
 //     only, which the committer's loop settles;
+//   - the function that stores event chunks, in a step whose words are stored: it is
+//     given events under a lock of its own (chunk.go), and neither waits for the other;
 //   - the tools of a round. They are given a call by value. A sequential round waits
 //     for each of them; calls of any other leave what their tools come to in news,
 //     and all leave there what they show meanwhile. Its mutex is the only lock between
@@ -236,6 +240,10 @@
 // and then the policies of the agent and of the program. Its comment says when.
 //
 // What is a run's clock, and where is it read? history.go, and the field at of step.
+//
+// How do readers in other processes see a turn that is being said? chunk.go: emitted
+// events are stored as event chunks beside the inference; package runtime reads them
+// (unsaid.go), as long as the head says that their claim infers.
 //
 // Where does a delta get its position, which is its SSE id? turn.go knows the block
 // and the byte at which it ends (say, emit), and emitAt in event.go makes a

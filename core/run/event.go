@@ -29,7 +29,14 @@ type emitter struct {
 	begun   bool            // run_start was emitted
 	changed bool            // a state_delta was, and no state_snapshot behind it
 	err     error           // what the sink said last: it alone remembers that nobody listens
+	chunks  *chunks         // of the inference, for readers in other processes; nil: none are stored
 	room    strings.Builder // of positions
+}
+
+// begin begins an attempt at the step's inference, under another fence.
+func (e *emitter) begin(fence uint64) {
+	e.fence = fence
+	e.chunks.restart(fence)
 }
 
 // start emits the run's first event, once: the step may begin the run and end it. Its
@@ -64,7 +71,7 @@ func (e *emitter) emit(event core.Event) {
 
 // emitAt emits an event that ends at a byte of a block of the step's turn.
 func (e *emitter) emitAt(event core.Event, block, end int) {
-	if e.sink == nil {
+	if !e.told() {
 		return // most background runs have no reader: no position is made for nobody
 	}
 	kind, _ := event.Type.PositionKind()
@@ -74,9 +81,16 @@ func (e *emitter) emitAt(event core.Event, block, end int) {
 // emitPlaced is emitAt for an event whose type alone does not say where it stands; kind
 // 0: it has no place.
 func (e *emitter) emitPlaced(event core.Event, kind core.PositionKind, block, end int) {
+	at := core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind}
+	if e.chunks != nil {
+		e.chunks.add(event, at)
+	}
+	if e.sink == nil {
+		return
+	}
 	position := ""
 	if kind != 0 {
-		position = e.place(core.Position{Run: e.run, Step: e.step, Attempt: e.fence, Block: block, End: end, Kind: kind})
+		position = e.place(at)
 	}
 	e.send(event, position)
 }
@@ -101,11 +115,7 @@ const piece = 1 << 9
 
 // emitUnplaced emits an event that has no place in the stream: a reader that comes
 // back is told again, from what stands then.
-func (e *emitter) emitUnplaced(event core.Event) {
-	if e.sink != nil {
-		e.send(event, "")
-	}
-}
+func (e *emitter) emitUnplaced(event core.Event) { e.emitPlaced(event, 0, 0, 0) }
 
 // inferenceFailed announces that the model has failed for good in a step of a run
 // that goes on. It takes the place of inference_complete, at the step's first block.
@@ -144,6 +154,9 @@ func (e *emitter) send(event core.Event, position string) {
 	event.RunID, event.Step, event.Position = e.run, e.step, position
 	e.err = e.sink(event)
 }
+
+// told reports whether an event is for anybody.
+func (e *emitter) told() bool { return e.sink != nil || e.chunks != nil }
 
 // listened reports whether somebody takes the events, as far as is known.
 func (e *emitter) listened() bool { return e.sink != nil && e.err == nil }

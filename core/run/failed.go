@@ -36,13 +36,13 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 // follows has the next fence: a client that holds a position in the lost text and
 // reconnects is told the same.
 func (m *machine) void(ctx context.Context) error {
-	if m.events.sink == nil || !m.unsaid.shown() {
+	if !m.events.told() || !m.unsaid.shown() {
 		return nil
 	}
 	if err := m.refence(ctx, m.head); err != nil {
 		return err
 	}
-	m.events.fence = m.fence()
+	m.events.begin(m.fence())
 	m.events.emitUnplaced(core.Event{Type: core.EventStepRestarted})
 	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: m.unsaid.id})
 	return nil

@@ -24,6 +24,7 @@ const maxRemedies = 4
 // fails may be cancelled while it does, and a close may lose its claim. It gets
 // a context of its own when the step's is over.
 func (m *machine) run(ctx context.Context) (Stepped, error) {
+	defer func() { m.events.chunks.report(ctx) }()
 	m.at = m.beganAt()
 	if deadline, ok := ctx.Deadline(); ok {
 		m.last = deadline.Add(afterDeadline)

@@ -82,6 +82,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	// The turn has its id before the model is called, from its place alone: a client
 	// that saw it begin finds the committed turn under the same id.
 	id := turnID(m.id, number)
+	m.beginChunks(number)
 	m.events.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(m.at), MessageID: id})
 	for _, phase := range []core.Phase{core.PhaseStepStart, core.PhaseBeforeInference} {
 		if err := m.phase(ctx, phase, plugin.Moment{}); err != nil {

@@ -101,8 +101,47 @@ func (t *turnBuilder) cutPieces(ctx context.Context) error {
 	if err := t.draft.refence(ctx, t.draft.head); err != nil {
 		return err
 	}
-	t.draft.events.fence = t.draft.fence()
+	t.draft.events.begin(t.draft.fence())
+	t.retell()
 	return nil
+}
+
+// retell puts what stands of the turn into the chunks of its new attempt: a reader of
+// those has no part of the one before.
+func (t *turnBuilder) retell() {
+	e := &t.draft.events
+	if e.chunks == nil {
+		return
+	}
+	sink := e.sink
+	e.sink = nil // who listens has it all
+	defer func() { e.sink = sink }()
+	e.emit(core.Event{Type: core.EventStepStart, Time: core.Millis(t.draft.at), MessageID: t.id})
+	for i, b := range t.blocks {
+		t.emitBlock(b.Type, b.Text, i)
+		if b.Echo != nil {
+			t.emitEcho(i)
+		}
+	}
+	t.emitBlock(t.kind, t.text.String(), len(t.blocks))
+	for i, c := range t.calls {
+		block := len(t.blocks) + i
+		t.emit(core.Event{Type: core.EventToolCallStart, CallID: c.id, Name: c.name}, block, 0)
+		if c.arguments.Len() > 0 {
+			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: c.arguments.String()}, block, c.arguments.Len())
+		}
+	}
+}
+
+// emitBlock emits the text of a block as one delta.
+func (t *turnBuilder) emitBlock(kind core.BlockType, text string, block int) {
+	event := core.EventTextDelta
+	if kind == core.BlockReasoning {
+		event = core.EventReasoningDelta
+	}
+	if text != "" {
+		t.emit(core.Event{Type: event, Delta: text}, block, len(text))
+	}
 }
 
 // passing reports whether another call of the model may fare better. An unknown

@@ -73,6 +73,9 @@ type Options struct {
 	Poll      time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 	CacheSize int            // bytes of conversations that are kept in memory; 0: 64 MiB
 	Snapshot  int            // turns of a thread until its state is stored again, besides at a run's start; 0: 16
+	// Chunks says that what models say is stored while they say it (see
+	// agent.Spec.Live), for readers in other processes.
+	Chunks bool
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
@@ -102,6 +105,7 @@ type Stepper struct {
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
 	history   History
+	chunked   bool // Options.Chunks
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -119,6 +123,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
+		chunked: o.Chunks,
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -18,6 +18,7 @@ func (d *draft) save(ctx context.Context, r *round, change func() thread.Change,
 	was := d.head
 	result, err := d.commit(ctx, change, build)
 	if err == nil {
+		d.events.chunks.end() // what the model said is in the log now, or void
 		d.logged(was, d.head)
 	}
 	if err == nil && r != nil {

@@ -37,6 +37,7 @@ type step struct {
 	events emitter
 	hold   hold      // shared with the watch; it has the fence of the claim
 	news   news      // what reaches a round from beside the step's goroutine
+	chunks chunks    // of the step's inference, if events has them; it has its own lock
 	moved  bool      // the step made a commit: it is progress, however the step goes on
 	taken  time.Time // since when this process is at the step; zero: nobody is told
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -53,7 +54,12 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	// again, before it writes.
 	p.hold.ending.Store(p.head.Run.Status == thread.Closing)
 	group, shared := p.env.Group(ctx)
-	group.Later(p.poll, p.watch) // most steps are over before its first look
+	p.chunks.group = group
+	first := p.poll
+	if p.chunked && p.events.sink != nil { // its first words may be old enough by then
+		first = min(p.poll, chunkTime)
+	}
+	group.Later(first, func(ctx context.Context) error { return p.beside(ctx, p.poll-first) }) // most steps are over before
 	err = env.Protect(func() (err error) {
 		stepped, err = work(shared)
 		return err
@@ -66,6 +72,16 @@ func (p *step) watched(ctx context.Context, work func(context.Context) (Stepped,
 	group.Cancel()
 	_ = group.Wait()
 	return stepped, err
+}
+
+// beside is the watch, which begins a little later. Before that it has stored what the
+// model says.
+func (p *step) beside(ctx context.Context, later time.Duration) error {
+	p.chunks.rung()
+	if later > 0 && p.env.Sleep(ctx, later) != nil {
+		return nil
+	}
+	return p.watch(ctx)
 }
 
 // watch looks at the head while the step runs, at once and then after every

@@ -212,6 +212,7 @@ type options struct {
 	logger  *slog.Logger
 
 	observer run.Observer
+	chunks   bool
 }
 
 // resolver is a registry, or what stands for one.
@@ -307,7 +308,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
-		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache,
+		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache, Chunks: o.chunks,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -26,10 +26,10 @@
 // [Build] makes a Runtime of a store, a queue and agents, and its methods are what
 // handlers call. [Runtime.Submit] queues a run for workers, each of which handles a
 // wake-up by [Runtime.WorkBatch] or [Runtime.WorkLocal]. [Runtime.Stream] runs inline
-// and shows the events as they happen, [Runtime.Follow] shows any run from its commits.
-// [Runtime.Sweep], every minute, finds threads whose wake-ups were lost. Reads, such as
-// [Runtime.ReadRun], ask for an identity and return not_found for what belongs to
-// somebody else.
+// and shows the events as they happen, [Runtime.Follow] shows any run from its commits,
+// and what its model is saying about a second later. [Runtime.Sweep], every minute,
+// finds threads whose wake-ups were lost. Reads, such as [Runtime.ReadRun], ask for an
+// identity and return not_found for what belongs to somebody else.
 //
 // A run goes on when its client has gone, or when its process ends: the queue, or the
 // sweep, brings it to another one.
@@ -52,6 +52,8 @@
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
 //     with the run, with its time, or when nobody listens, which only the audience
 //     in listener.go knows.
+//   - How a follower shows what a model in another process is saying: unsaid.go, which
+//     reads the event chunks that core/run/chunk.go writes.
 //   - What a stream shows of the state, and where it is read: state.go. What it shows of
 //     earlier messages: earlier.go.
 //   - What Run returns: follower.end and read in result.go.

@@ -9,9 +9,10 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// follower feeds a stream from commits. Whatever runs, and wherever,
-// what it shows is a function of the head and of records that the head vouches for:
-// two followers of a run, in two processes, show the same events.
+// follower feeds a stream from commits, and from what is stored of the turn that comes
+// next (unsaid.go). Whatever runs, and wherever, what it shows is a function of the head
+// and of records that the head vouches for: two followers of a run, in two processes,
+// show the same events, but for how a model's words are cut.
 //
 // It is one stream's alone and has no lock. An inline step emits to its audience
 // before it follows, never beside it.
@@ -24,6 +25,7 @@ type follower struct {
 	next          uint64 // sequence of the next record to show; 0: the run's first
 	inside        bool   // the record before next is a turn that the reader has, whose results come next
 	replayer      *run.Replayer
+	unsaid        unsaid   // of the open turn, before it is committed
 	early         progress // of the open round, before the log comes to it
 	shown         shownState
 	hurry         bool // a run waits until the follower has come this far: it does not wait for its reader
@@ -104,7 +106,7 @@ func (f *follower) after(ctx context.Context, watch *watch, seen thread.Head) (t
 	if f.solo != nil {
 		return f.workFor(ctx, seen)
 	}
-	return watch.after(ctx, seen)
+	return f.afterUnsaid(ctx, watch, seen)
 }
 
 // beforeReserve ends with so much of ctx's time left as the last event needs to
@@ -132,7 +134,7 @@ func (f *follower) begin(record core.Run) {
 	f.first = record.FirstSeq
 	if f.replayer == nil {
 		f.shown.owed = !f.audience.started || f.shown.again
-		f.replayer = run.NewReplayer(record, f.audience.emit)
+		f.replayer = run.NewReplayer(record, f.emit)
 	}
 }
 

@@ -84,8 +84,13 @@ type Runtime struct {
 	reserve  time.Duration
 	watches  *watches
 	patience time.Duration // Config.FollowFor
-	solo     *solo         // of New: whoever waits does the work; nil: workers do
+	// chunkEvery is how often a follower looks for what a model says in another process.
+	chunkEvery time.Duration
+	solo       *solo // of New: whoever waits does the work; nil: workers do
 }
+
+// chunkEvery is Runtime.chunkEvery, unless threads are read more often.
+const chunkEvery = 500 * time.Millisecond
 
 // Build checks the configuration and resolves every agent, so that what is
 // broken fails here and not at the first request.
@@ -119,6 +124,7 @@ func Build(c Config) (*Runtime, error) {
 	if c.FollowInterval == 0 {
 		c.FollowInterval = 500 * time.Millisecond
 	}
+	r.chunkEvery = min(c.FollowInterval, chunkEvery)
 	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
 	r.solo, _ = c.Waker.(*solo)
 	var err error
@@ -133,7 +139,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r},
+		Children: children{r}, Chunks: r.solo == nil,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -95,7 +95,12 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
 		th := w.threadOf(s.name)
-		before, _ := model.Continued(request.Messages)
+		before, said := model.Continued(request.Messages)
+		say := th.speaks(h, s, said != "")
+		text := func(piece string) bool {
+			say(piece)
+			return yield(model.Delta{Type: model.DeltaText, Text: piece}, nil)
+		}
 		defer h.atWork(th)()
 		th.checkShown(h, before, s)
 		w.poison(h, th, s.name, 'm')
@@ -105,7 +110,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
 			return
 		}
-		if !yield(model.Delta{Type: model.DeltaText, Text: fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)}, nil) {
+		if !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
 			return
 		}
 		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
@@ -117,14 +122,22 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			yield(model.Delta{}, failure)
 			return
 		}
-		if err := w.sleep(ctx, wait/2); err != nil {
-			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
-			return
+		for i := range pieces {
+			if err := w.sleep(ctx, wait/2/pieces); err != nil {
+				yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+				return
+			}
+			if !text(fmt.Sprintf(" %d", i)) {
+				return
+			}
 		}
 		th.checkHolds(h, began)
 		m.finish(s, nonce, yield)
 	}
 }
+
+// pieces is how many a model says behind its first words.
+const pieces = 3
 
 // flaky: models fail at times.
 func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }

@@ -154,6 +154,9 @@ func (w *World) newcomer(th *threadState, k int) {
 		in.place(th, k)
 	}
 	w.submit(th, in, inline)
+	if inline || in.agent == agentShort {
+		w.at(w.random.between(0, 5*time.Second), func() { w.readers(th, in) })
+	}
 	if w.Calm {
 		return
 	}

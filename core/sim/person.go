@@ -170,11 +170,17 @@ func (th *threadState) checkRefused(k *asked, said core.Decision, named core.ID,
 // heard returns what a client does with the events of a stream: a ticket that it
 // hears of can be decided, and the rest is what the stream type checks.
 func (th *threadState) heard() func(core.Event) {
+	return th.heardBy(&reading{th: th, steps: map[int]*words{}})
+}
+
+// heardBy is heard for a client that has some of the run's words.
+func (th *threadState) heardBy(words *reading) func(core.Event) {
 	var run core.ID
 	calls, shown := listening{th, map[string]listened{}}, stream{th: th}
 	return func(e core.Event) {
 		calls.hear(e)
 		shown.take(e)
+		words.take(e)
 		if e.Type == core.EventRunStart {
 			run = e.RunID
 		}

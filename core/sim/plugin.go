@@ -57,7 +57,7 @@ func (w *World) partsWith(seen *World) agent.Parts {
 		Plugins: []plugin.Plugin{ledger{w}, trail{seen}, farewell{seen}, guard{seen}},
 		Specs: []agent.Spec{
 			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
-			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Plugins: []string{"ledger", "guard"}},
+			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
 			{
 				ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"},
 				Retry: agent.Retry{MaxRetries: new(0)}, Stop: []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: errorLimit}},

@@ -25,6 +25,7 @@ type Stats struct {
 	Expired, LeftBehind                int
 	Replayed, Unreplayed               int // runs, and those that could not be
 	Reports                            int // of running tools, that readers heard
+	Unsaid                             int // pieces of turns that readers had before another process had committed them
 	States, Blind                      int // shown whole in streams; patches on a state that could not be read
 
 	// Worlds in which it happened at least once.
@@ -48,7 +49,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Children, &o.Children}, {&s.Deletes, &o.Deletes}, {&s.Delayed, &o.Delayed}, {&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
 		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
 		{&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
-		{&s.States, &o.States}, {&s.Blind, &o.Blind},
+		{&s.Unsaid, &o.Unsaid}, {&s.States, &o.States}, {&s.Blind, &o.Blind},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
 		{&s.With.Expired, &o.With.Expired}, {&s.With.LeftBehind, &o.With.LeftBehind},
 		{&s.With.Takeover, &o.With.Takeover}, {&s.With.Steer, &o.With.Steer}, {&s.With.Interrupt, &o.With.Interrupt},
@@ -112,6 +113,7 @@ func (s *Stats) Print(out io.Writer) {
 		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.Retakes, s.FailedSteps, s.Events)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
+	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Unsaid)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }
 
@@ -143,7 +145,7 @@ func (s *Stats) Tame() (complaints []string) {
 		each int // so many worlds have one
 	}{
 		{"child runs", s.Children, 5}, {"deleted threads", s.Deletes, 40}, {"delayed inputs", s.Delayed, 10},
-		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5},
+		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

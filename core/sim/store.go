@@ -338,7 +338,17 @@ func (b backend) Records(ctx context.Context, key core.ThreadKey, prefix, after 
 		}
 	})
 	slices.SortFunc(found, func(a, b store.Record) int { return strings.Compare(a.Name, b.Name) })
-	return found[:min(len(found), limit)], err
+	return b.host.world.lagging(found[:min(len(found), limit)]), err
+}
+
+// lagging leaves an event chunk out of a list at times, as a list may that lags.
+func (w *World) lagging(found []store.Record) []store.Record {
+	if len(found) == 0 || !strings.HasPrefix(found[0].Name, "E#") || w.Faults == 0 || w.now >= w.stop || !w.random.chance(0.1) {
+		return found
+	}
+	w.strike(SiteGet, FaultStale)
+	i := w.random.below(len(found))
+	return slices.Delete(found, i, i+1)
 }
 
 // RecordsBackwards implements [store.Lists].

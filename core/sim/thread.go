@@ -40,6 +40,7 @@ type threadState struct {
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
 	budget    budget
+	said      map[core.ID][]*said // by models, by run
 	asks      asks
 	completed []completion             // under the claim that stands
 	lost      map[string]time.Duration // when the claim of a worker was taken over
@@ -89,6 +90,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
 		starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}
+	th.said = map[core.ID][]*said{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
 	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}}
 	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}

@@ -124,6 +124,16 @@ func PartName(run core.ID, turn uint64, call uint8, part string) string {
 	return fmt.Sprintf("C#%s#%d#%d#once#%s", run, turn, call, part)
 }
 
+// ChunkPrefix begins the names of the event chunks of an attempt at a step: what the
+// model says under a fence, before it is committed.
+func ChunkPrefix(run core.ID, step int, fence uint64) string {
+	return fmt.Sprintf("E#%s#%d#%d#", run, step, fence)
+}
+
+// ChunkName names the n-th chunk, from 0, behind its prefix. The names of an attempt are
+// in the order of their numbers.
+func ChunkName(prefix string, n int) string { return fmt.Sprintf("%s%06d", prefix, n) }
+
 // Kind derives the condition from the record's name; an unknown name is 0.
 func (r Record) Kind() Kind {
 	prefix, rest, _ := strings.Cut(r.Name, "#")

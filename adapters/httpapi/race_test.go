@@ -1,0 +1,7 @@
+//go:build race
+
+package httpapi_test
+
+// everyOffset is the distance of the bytes at which streams are dropped: all takes ten
+// times as long.
+const everyOffset = 23

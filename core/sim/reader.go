@@ -1,0 +1,164 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// said is what a model has said in one attempt at a step.
+type said struct {
+	host *host
+	text string
+}
+
+// speaks notes what a model is about to say. goesOn: behind what the call before it said.
+func (th *threadState) speaks(h *host, s script, goesOn bool) (say func(text string)) {
+	if all := th.said[s.run]; goesOn {
+		for i := len(all) - 1; i >= 0; i-- {
+			if all[i].host == h {
+				return func(text string) { all[i].text += text }
+			}
+		}
+	}
+	attempt := &said{host: h}
+	th.said[s.run] = append(th.said[s.run], attempt)
+	return func(text string) { attempt.text += text }
+}
+
+// reading is what a client has of the words of a run, step by step. Whoever has told it
+// of them, they are what one attempt at the step has said so far, and in the end what
+// the log has.
+type reading struct {
+	th    *threadState
+	steps map[int]*words
+	whole bool // it has the run from its beginning
+	// follows says that another process infers, as far as the client can know.
+	follows bool
+}
+
+// words are those of a step.
+type words struct {
+	attempt uint64
+	text    string
+}
+
+// take checks the next event.
+func (r *reading) take(e core.Event) {
+	switch e.Type {
+	case core.EventStepRestarted:
+		delete(r.steps, e.Step)
+	case core.EventStepStart:
+		r.whole = r.whole || e.Step == 1
+	case core.EventTextDelta:
+		r.takeText(e)
+	case core.EventRunFinish:
+		if e.Status == string(core.RunDone) {
+			r.finish(e)
+		}
+	}
+}
+
+func (r *reading) takeText(e core.Event) {
+	at, err := core.ParsePosition(e.Position)
+	if err != nil {
+		r.th.fail("words of run %s stand at %q", e.RunID, e.Position)
+		return
+	}
+	w := r.steps[at.Step]
+	if w == nil {
+		w = &words{attempt: at.Attempt}
+		r.steps[at.Step] = w
+	}
+	if w.attempt != at.Attempt && w.text != "" {
+		r.th.fail("run %s shows %q of attempt %d at step %d behind words of attempt %d", e.RunID, e.Delta, at.Attempt, at.Step, w.attempt)
+	}
+	w.attempt = at.Attempt
+	if w.text += e.Delta; at.End != len(w.text) {
+		r.th.fail("run %s shows %q to byte %d, the client has %q", e.RunID, e.Delta, at.End, w.text)
+	}
+	for _, s := range r.th.said[e.RunID] {
+		if strings.HasPrefix(s.text, w.text) {
+			if _, ok := r.th.turnOf(e.RunID, at.Step); !ok && r.follows {
+				r.th.w.Stats.Unsaid++
+			}
+			return
+		}
+	}
+	r.th.fail("run %s shows %q at step %d, which no model said", e.RunID, w.text, at.Step)
+}
+
+// finish: a client that was told of the run's end has every word that the log has, once.
+// More than that it has only of the step in which the run was ended.
+func (r *reading) finish(e core.Event) {
+	if r.th.p.head.Deleted {
+		return
+	}
+	last := 0
+	for _, entry := range r.th.entries {
+		if entry.Run != e.RunID || entry.Message == nil || entry.Message.Role != core.RoleAssistant {
+			continue
+		}
+		m := entry.Message
+		last = max(last, m.Step)
+		got := r.steps[m.Step]
+		if got == nil && r.whole {
+			got = &words{}
+		}
+		if got != nil && got.text != m.Text() {
+			r.th.fail("a client has %q of step %d of run %s, the log %q", got.text, m.Step, e.RunID, m.Text())
+		}
+	}
+	for step, w := range r.steps {
+		if step > last+1 && w.text != "" {
+			r.th.fail("a client has %q of step %d of run %s, which has %d", w.text, step, e.RunID, last)
+		}
+	}
+}
+
+// turnOf is the committed turn of a step.
+func (th *threadState) turnOf(run core.ID, step int) (thread.Entry, bool) {
+	for i := len(th.entries) - 1; i >= 0; i-- {
+		if e := th.entries[i]; e.Run == run && e.Message != nil && e.Message.Role == core.RoleAssistant && e.Message.Step == step {
+			return e, true
+		}
+	}
+	return thread.Entry{}, false
+}
+
+// readers are clients in other processes than the one that infers: they come when they
+// like, and again until the run is done or waits.
+func (w *World) readers(th *threadState, in *input) {
+	if w.Local || w.Batch {
+		return
+	}
+	w.at(w.random.between(0, 20*time.Second), func() { w.reader(th, in, 0) })
+}
+
+// maxReads is how often a reader comes back.
+const maxReads = 6
+
+func (w *World) reader(th *threadState, in *input, tries int) {
+	if in.run.IsZero() || tries == maxReads {
+		return
+	}
+	h, over := w.sandbox(roleAPI), false
+	w.clients++
+	h.invoke(inlineTimeout, func(ctx context.Context) {
+		heard := th.heardBy(&reading{th: th, steps: map[int]*words{}, follows: true})
+		_ = h.engine.Follow(ctx, identity, in.run, runtime.ListenerFunc(func(e core.Event) error {
+			over = over || e.Type == core.EventRunFinish
+			heard(e)
+			return nil
+		})) // whoever is refused comes back as well
+	}, func(bool) {
+		w.clients--
+		if !over {
+			w.at(w.random.between(100*time.Millisecond, 5*time.Second), func() { w.reader(th, in, tries+1) })
+		}
+	})
+}

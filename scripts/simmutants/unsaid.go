@@ -1,0 +1,48 @@
+package main
+
+// unsaidMutants are errors of what readers are shown of a turn that another process is
+// saying.
+var unsaidMutants = []mutant{
+	{
+		Name: "the chunks of another claim are believed",
+		File: "core/run/chunk.go",
+		Old:  "return store.ChunkPrefix(a.Run, a.Step, a.Fence)",
+		New:  "return store.ChunkPrefix(a.Run, a.Step, 0)",
+	},
+	{
+		Name: "a reader keeps the words of an attempt that is void",
+		File: "core/runtime/unsaid.go",
+		Old:  "	if at.Voids(had) {",
+		New:  "	if false {",
+	},
+	{
+		Name: "a chunk that a list leaves out is skipped",
+		File: "core/runtime/unsaid.go",
+		Old:  "				return nil\n			}\n			if err := f.showChunk",
+		New:  "			}\n			if err := f.showChunk",
+	},
+	{
+		Name: "a commit tells again what was said before it",
+		File: "core/runtime/unsaid.go",
+		Old:  "	e, ok := e.Behind(at, had)\n	if !ok {",
+		New:  "	_, ok := e.Behind(at, had)\n	if !ok {",
+	},
+	{
+		Name: "what was said before a commit is told again whole",
+		File: "core/runtime/unsaid.go",
+		Old:  "	if !ok {\n		return f.audience.gone",
+		New:  "	if false && !ok {\n		return f.audience.gone",
+	},
+	{
+		Name: "a chunk that was not stored is left out",
+		File: "core/run/chunk.go",
+		Old:  "			_ = c.step.env.Sleep(ctx, chunkTime) // which ends early with ctx",
+		New:  "			c.mu.Lock()\n			c.cut = store.Record{}\n			c.mu.Unlock()",
+	},
+	{
+		Name: "a reader of a new attempt goes on behind the chunks of the last",
+		File: "core/runtime/unsaid.go",
+		Old:  "		u.attempt, u.next, u.deaf, u.failed = attempt, 0, false, false",
+		New:  "		u.attempt, u.deaf, u.failed = attempt, false, false",
+	},
+}
