@@ -8,6 +8,7 @@ export interface ThreadSummary {
   thread_id: string;
   title?: string;
   agent_id?: string;
+  asked?: string; // how its newest input begins
   excerpt?: string;
   active_run: { run_id: string; status: string } | null;
   last_run?: { run_id: string; status: string; termination?: Termination; steps: number; usage?: Usage } | null;

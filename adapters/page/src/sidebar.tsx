@@ -54,8 +54,8 @@ function ThreadList() {
   );
 }
 
-// nameOf is what a thread is called: its title, else what it last said, else its id.
-export const nameOf = (t: ThreadSummary) => t.title || t.excerpt?.split('\n')[0].slice(0, 80) || short(t.thread_id);
+// nameOf is what a thread is called: its title, else what it was asked, else its id.
+export const nameOf = (t: ThreadSummary) => t.title || (t.asked || t.excerpt || '').trim().split('\n')[0].slice(0, 80) || short(t.thread_id);
 
 function ThreadRow({ thread }: { thread: ThreadSummary }) {
   const here = route.value.view === 'thread' && route.value.thread === thread.thread_id;
