@@ -46,6 +46,17 @@ check: ## Formatting, vet, staticcheck, the rules of the layout
 	$(GO) tool staticcheck -tags '$(TAGS)' ./...
 	$(GO) tool staticcheck $(UNTAGGED)
 	$(GO) test $(RACE) ./scripts/house
+	@mkdir -p -m 700 .reveille && rm -rf .reveille/page
+	@$(BUNDLE) --outdir=$(CURDIR)/.reveille/page
+	@diff -r .reveille/page adapters/page/dist >/dev/null || { echo "adapters/page/dist is not what its sources make: run make page"; exit 1; }
+
+# How the page is bundled; NODE_PATH is where esbuild looks for the packages.
+BUNDLE := cd adapters/page && NODE_PATH=packages $(GO) tool esbuild src/main.tsx src/style.css --bundle --minify --format=esm --target=es2022 \
+	--jsx=automatic --jsx-import-source=preact --charset=utf8 --legal-comments=eof --log-level=warning
+
+.PHONY: page
+page: ## Bundle the page: adapters/page/src and packages to dist
+	$(BUNDLE) --outdir=dist
 
 unit: ## All tests but the kill tests
 	@[ -n "$(RACE)" ] || echo "no C compiler: the tests run without the race detector"
@@ -88,8 +99,9 @@ sim-mutants: ## Plant errors in the runtime; the simulator must find each
 coldstart: ## Clone, empty the Go caches, time `make run` to the end of the first response
 	scripts/coldstart.sh
 
-test-clients: ## The protocols and providers against npm's clients and fakes (needs node and npm)
+test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
+	scripts/clients/page/types.sh
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
 
 test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)

@@ -18,7 +18,11 @@ func announce(log *slog.Logger, s settings.Settings, parts agent.Parts, triggers
 	if s.Addr != "" {
 		url = "http://" + s.Addr
 	}
-	attributes := []any{"url", url, "agents", agents(parts), "data", s.Data}
+	attributes := []any{"url", url}
+	if s.Addr != "" && s.Page != settings.PageOff {
+		attributes = append(attributes, "page", url+"/")
+	}
+	attributes = append(attributes, "agents", agents(parts), "data", s.Data)
 	if len(triggers) > 0 {
 		attributes = append(attributes, "triggers", names(triggers))
 	}

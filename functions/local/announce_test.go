@@ -38,8 +38,10 @@ func TestTheFirstLineSaysWhatRunsAndWhere(t *testing.T) {
 	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory"}, agent.Parts{}, []trigger.Trigger{
 		{Name: "orders", Source: incoming.EventBridge}, {Name: "report", Source: incoming.Schedule},
 	})
-	want := `level=INFO msg=listening url=http://127.0.0.1:3000 agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
-		`level=INFO msg=listening url=http://127.0.0.1:3000 agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n"
+	announce(untimed(&log), settings.Settings{Addr: "127.0.0.1:3000", Data: "memory", Page: "off"}, agent.Parts{}, nil)
+	want := `level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="clerk (model pool), demo (model scripted), writer (model gpt-5-mini)" data=.reveille/reveille.db` + "\n" +
+		`level=INFO msg=listening url=http://127.0.0.1:3000 page=http://127.0.0.1:3000/ agents="" data=memory triggers="orders (eventbridge), report (schedule)"` + "\n" +
+		`level=INFO msg=listening url=http://127.0.0.1:3000 agents="" data=memory` + "\n"
 	if diff := cmp.Diff(want, log.String()); diff != "" {
 		t.Error(diff)
 	}

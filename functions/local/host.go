@@ -127,7 +127,7 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	h.kinds = kinds(parts)
 	if d.Web != nil {
 		h.handler = inject.Handler(e, httpapi.CORS(s.Origins, d.Web(wiring.WebOptions{
-			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Logger: log,
+			Runtime: h.runtime, Env: e, Authenticate: httpapi.Anonymous(tenant(s)), Page: s.Page != settings.PageOff, Logger: log,
 		})))
 	}
 	if err := h.openTriggers(e, s, log); err != nil {

@@ -22,6 +22,7 @@ type Settings struct {
 	Addr      string        // REVEILLE_ADDR: where the local host listens
 	Hosts     []string      // REVEILLE_HOSTS: further names that the local host has in Host headers, in lower case
 	Origins   []string      // REVEILLE_ORIGINS: origins of other sites whose pages may send requests, as browsers write them
+	Page      string        // REVEILLE_PAGE: whether the page is shown at /, on or off; empty: as the host does by itself
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
 	Identity  Identity      // who they are taken for
@@ -48,6 +49,12 @@ type Settings struct {
 	OpenAIBaseURL string // OPENAI_BASE_URL
 }
 
+// Values of [Settings].Page.
+const (
+	PageOn  = "on"
+	PageOff = "off"
+)
+
 // smallestCache is what even the smallest function spends on conversations.
 const smallestCache = 8 << 20
 
@@ -64,6 +71,7 @@ func variables() []variable {
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
 		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
 		{"REVEILLE_ORIGINS", "", "scheme://host[:port] as browsers write it, with commas between them", list(func(s *Settings) *[]string { return &s.Origins }, origin)},
+		{"REVEILLE_PAGE", "", "on, off", oneOf(func(s *Settings) *string { return &s.Page }, "", PageOn, PageOff)},
 		{"REVEILLE_DATA", ".reveille/reveille.db", `a file, or "memory"`, text(func(s *Settings) *string { return &s.Data })},
 		{"REVEILLE_AUTH", "", "none, iam, jwt, gateway, lambda", oneOf(func(s *Settings) *string { return &s.Auth }, "", AuthNone, AuthIAM, AuthJWT, AuthGateway, AuthLambda)},
 		{"REVEILLE_TENANT", "", "a name of A-Z a-z 0-9 . _ : -", name(func(s *Settings) *string { return &s.Identity.Tenant })},

@@ -43,6 +43,7 @@ type WebOptions struct {
 	Authenticate func(*http.Request) (core.Identity, error)
 	Buffered     bool         // the transport cannot stream
 	StreamURL    string       // base address of the function that can; empty: a path alone
+	Page         bool         // the page is shown at /
 	Logger       *slog.Logger // nil: slog.Default
 }
 

@@ -208,11 +208,11 @@ func TestWhatEachFunctionLinks(t *testing.T) {
 		{"./functions/app/web", []string{acp}},
 		{"./scripts/acp", []string{sdk, module + "/adapters/bearer", module + "/adapters/aisdk", module + "/adapters/mcp", mcpSDK}},
 		{"./scripts/dev", []string{sdk, acp, module + "/adapters/bearer"}},
-		{"./functions/sweep", []string{app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/sweep", []string{module + "/adapters/page", app, module + "/core/run", module + "/core/agent", module + "/core/tool", module + "/adapters/bearer", "github.com/google/jsonschema-go", yamlParser, templates, module + "/adapters/mcp", mcpSDK}},
 		{"./functions/api", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", templates}},
-		{"./functions/step", []string{module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/step", []string{module + "/adapters/page", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", templates, module + "/adapters/mcp", mcpSDK}},
 		{"./functions/stream", []string{templates}},
-		{"./functions/trigger", []string{module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/mcp", mcpSDK}},
+		{"./functions/trigger", []string{module + "/adapters/page", module + "/functions/app/models", module + "/adapters/openai", module + "/core/model/scripted", module + "/adapters/httpapi", module + "/adapters/aisdk", module + "/adapters/bearer", yamlParser, module + "/adapters/mcp", mcpSDK}},
 	}
 	for _, test := range tests {
 		for _, p := range list(t, "-tags", "lambda.norpc", "-deps", test.target) {

@@ -82,6 +82,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_MODEL":                "!Ref Model",
 			"REVEILLE_ORIGINS":              "!Ref Origins",
+			"REVEILLE_PAGE":                 "!Ref Page",
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
 			"REVEILLE_TABLE":                "!Ref Threads",

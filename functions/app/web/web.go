@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/adapters/httpapi"
 	"github.com/reveille-run/reveille/adapters/mcp"
+	"github.com/reveille-run/reveille/adapters/page"
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
@@ -16,8 +17,12 @@ import (
 // Options configures [Handler].
 type Options = wiring.WebOptions
 
-// Handler returns the handler of all routes.
+// Handler returns the handler of all routes and, if o.Page says so, of the page at /.
 func Handler(o Options) http.Handler {
+	if o.Page {
+		o.Page = false
+		return page.Before(Handler(o))
+	}
 	shared := protocol.Options{
 		Runtime: o.Runtime, Env: o.Env, DefaultAgent: o.Runtime.DefaultAgent(),
 		Buffered: o.Buffered, StreamURL: o.StreamURL, Log: o.Logger,

@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/functions/serve"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/serve/identity"
+	"github.com/reveille-run/reveille/functions/settings"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
@@ -28,7 +29,9 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	c, rt := serve.Start(func(c *cloud.Function) (agent.Parts, error) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
 	})
-	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger}))
+	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
+		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, Page: c.Settings.Page == settings.PageOn,
+	}))
 	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
 	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
 }
@@ -40,7 +43,7 @@ func API(parts wiring.Parts, web wiring.Web) {
 	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
 		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger,
-		Buffered: true, StreamURL: c.Settings.StreamURL,
+		Buffered: true, StreamURL: c.Settings.StreamURL, // and no page, which shows streams
 	}))
 	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))
 }

@@ -1,0 +1,293 @@
+// The thread that is shown: its messages as stored, what was sent and is not stored yet,
+// and the run that is open.
+import { computed, signal } from '@preact/signals';
+import { Refused, call, get, newID, query, segment } from './api';
+import { begin, follow, leave, recordOf } from './follow';
+import { newCall, type RunRecord, type ShownCall, type Step, type Turn } from './record';
+import type { Block, Message, Run } from './types';
+
+export interface ThreadInfo {
+  thread_id: string;
+  title?: string;
+  agent_id?: string;
+  queued: number;
+  messages: number;
+  active_run: { run_id: string; status: string } | null;
+}
+
+interface MessagePage {
+  messages: Message[];
+  next_cursor: string | null;
+}
+
+export type Mode = 'queue' | 'steer' | 'interrupt';
+
+export type Item = { kind: 'said'; message: Message } | { kind: 'turn'; turn: Turn; record?: RunRecord } | { kind: 'end'; record: RunRecord };
+
+const pageSize = 50;
+
+export class Conversation {
+  readonly messages = signal<Message[]>([]);
+  readonly sent = signal<Message[]>([]); // accepted, or on their way, and not among the messages yet
+  readonly older = signal<string | null>(null);
+  readonly info = signal<ThreadInfo | undefined>(undefined);
+  readonly active = signal<RunRecord | undefined>(undefined);
+  readonly latest = signal<Run | undefined>(undefined);
+  readonly problem = signal<unknown>(undefined);
+  readonly loaded = signal(false);
+  private closed = false;
+  private watched = '';
+
+  // An empty id is a thread that begins with its first message.
+  constructor(readonly id: string, readonly fresh: boolean) {
+    if (fresh) this.loaded.value = true;
+    else void this.load();
+  }
+
+  close(): void {
+    this.closed = true;
+    if (this.active.value) leave(this.active.value);
+  }
+
+  // busy says that a run is open, so that new input has to wait, or to take its place.
+  get busy(): boolean {
+    const r = this.active.value;
+    return !!r && r.version.value >= 0 && !r.complete;
+  }
+
+  private path(rest: string): string {
+    return `v1/threads/${segment(this.id)}${rest}`;
+  }
+
+  async load(): Promise<void> {
+    try {
+      await this.sync(); // first: what ends meanwhile is then among the messages
+      await this.refresh();
+      if (!this.active.value) await this.readLatest();
+      this.problem.value = undefined;
+    } catch (e) {
+      this.problem.value = e;
+    }
+    this.loaded.value = true;
+  }
+
+  // refresh reads the newest messages again and keeps older ones that still hang together
+  // with them.
+  async refresh(): Promise<void> {
+    const page = await get<MessagePage>(this.path(`/messages${query({ limit: pageSize, order: 'desc' })}`));
+    const newest = page.messages.reverse();
+    const had = this.messages.value;
+    const joint = newest.length ? had.findIndex((m) => m.id === newest[0].id) : -1;
+    if (joint > 0) this.messages.value = [...had.slice(0, joint), ...newest];
+    else {
+      this.messages.value = newest;
+      this.older.value = page.next_cursor;
+    }
+    const stored = new Set(newest.map((m) => m.id));
+    this.sent.value = this.sent.value.filter((m) => !stored.has(m.id));
+  }
+
+  async loadOlder(): Promise<void> {
+    const cursor = this.older.value;
+    if (!cursor) return;
+    const page = await get<MessagePage>(this.path(`/messages${query({ limit: pageSize, order: 'desc', cursor })}`));
+    if (this.older.value !== cursor) return;
+    this.messages.value = [...page.messages.reverse(), ...this.messages.value];
+    this.older.value = page.next_cursor;
+  }
+
+  // sync finds the open run and follows it. It is asked again whenever something may have
+  // changed behind the page's back.
+  async sync(): Promise<void> {
+    const [info, { active_run: run }] = await Promise.all([get<ThreadInfo>(this.path('')), get<{ active_run: Run | null }>(this.path('/runs/active'))]);
+    if (this.closed) return;
+    const grown = this.info.value !== undefined && this.info.value.messages !== info.messages;
+    this.info.value = info;
+    if (run) return this.watch(recordOf(run.run_id), run);
+    if (this.active.value?.complete === false) await follow(this.active.value);
+    if (grown) await this.refresh();
+    if (info.queued) setTimeout(() => void this.quietly(() => this.sync()), 500); // it opens in a moment
+  }
+
+  // readLatest reads how the newest run ended, of which the messages say nothing.
+  private async readLatest(): Promise<void> {
+    const last = this.messages.value.findLast((m) => m.run_id)?.run_id;
+    if (last) this.latest.value = await get<Run>(`v1/runs/${last}`);
+  }
+
+  // watch follows a run to its end, and what comes after it.
+  watch(record: RunRecord, run?: Run): void {
+    const known = this.active.value === record;
+    this.active.value = record;
+    if (known && record.status === 'waiting' && run?.status === 'waiting') return; // nothing new
+    if (this.watched === record.id) return;
+    this.watched = record.id;
+    void (async () => {
+      const at = record.steps.filter((s) => s.ended).length;
+      const stop = record.version.subscribe(() => {
+        if (record.steps.filter((s) => s.ended).length > at) void this.quietly(() => this.refresh()); // what was steered to it
+      });
+      await follow(record);
+      stop();
+      this.watched = '';
+      if (this.closed) return;
+      await this.quietly(async () => {
+        await this.refresh();
+        if (!record.complete) return;
+        await this.sync();
+        await this.refresh();
+      });
+    })();
+  }
+
+  // decided follows a run that has an answer, until it has read it.
+  async decided(record: RunRecord, suspension: string): Promise<void> {
+    const waits = () => record.tickets.some((t) => t.ticket.suspension.id === suspension);
+    for (let wait = 100; waits() && wait < 20_000 && !this.closed; wait *= 2) {
+      this.watch(record);
+      await follow(record);
+      if (waits()) await new Promise((done) => setTimeout(done, wait));
+    }
+  }
+
+  private async quietly(f: () => Promise<void>): Promise<void> {
+    try {
+      await f();
+    } catch {
+      // the next look brings it; what a person asked for says its error itself
+    }
+  }
+
+  // say sends what a person wrote. The run that is to read it is followed.
+  async say(content: Block[], agent: string, mode: Mode, replace?: string): Promise<void> {
+    const message: Message = { id: newID(), role: 'user', content, created_at: Date.now(), pending: this.busy };
+    const body: Record<string, unknown> = { messages: [{ id: message.id, role: 'user', content }] };
+    if (agent) body.agentId = agent;
+    if (replace) {
+      body.replace_message = replace;
+      await this.start({ ...body, threadId: this.id });
+      return;
+    }
+    const busy = this.busy;
+    this.sent.value = [...this.sent.value, message];
+    try {
+      if (!busy) await this.start({ ...body, threadId: this.id });
+      else {
+        const got = await call<{ run_id: string }>('POST', this.path('/messages'), { ...body, mode }, { 'idempotency-key': newID() });
+        if (mode === 'interrupt' || got.run_id === this.active.value?.id) this.watch(recordOf(got.run_id));
+        await this.quietly(() => this.refresh());
+      }
+    } catch (e) {
+      this.sent.value = this.sent.value.filter((m) => m !== message);
+      throw e;
+    }
+  }
+
+  // unread is the address of input that no step has read.
+  private async unread(message: string): Promise<string> {
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { items: { dispatch_id: string; messages?: Message[] }[]; next_cursor: string | null } = await get(this.path(`/mailbox${query({ limit: 50, status: 'queued', cursor })}`));
+      const found = page.items.find((d) => d.messages?.some((m) => m.id === message));
+      if (found) return this.path(`/mailbox/${found.dispatch_id}`);
+      cursor = page.next_cursor;
+    }
+    throw new Refused(404, 'not_found', 'it has been read meanwhile');
+  }
+
+  // change replaces what waits to be read, takeBack takes it out.
+  async change(message: string, content: Block[]): Promise<void> {
+    await call('PATCH', await this.unread(message), { messages: [{ id: message, role: 'user', content }] });
+    await this.refresh();
+  }
+
+  async takeBack(message: string): Promise<void> {
+    await call('DELETE', await this.unread(message));
+    this.sent.value = this.sent.value.filter((m) => m.id !== message);
+    await this.refresh();
+  }
+
+  // again asks for another answer to what was said before a message.
+  async again(message: string): Promise<void> {
+    await this.start({ threadId: this.id, regenerate_from: message });
+  }
+
+  private async start(body: Record<string, unknown>): Promise<void> {
+    const record = await begin(body, newID());
+    this.problem.value = undefined;
+    this.latest.value = undefined;
+    this.watch(record);
+    await this.quietly(() => this.refresh());
+  }
+
+  // goOn takes a run up that has failed, at its last commit.
+  async goOn(run: string): Promise<void> {
+    const got = await call<{ run_id: string }>('POST', `v1/runs/${run}/continue`);
+    this.watch(recordOf(got.run_id));
+  }
+
+  async stop(): Promise<void> {
+    const record = this.active.value;
+    if (!record) return;
+    try {
+      await call('POST', `v1/runs/${record.id}/cancel`);
+    } catch (e) {
+      if (!(e instanceof Refused && e.status === 404)) throw e; // it has ended by itself
+    }
+    this.watch(record);
+  }
+
+  async fork(at: string): Promise<string> {
+    return (await call<{ thread_id: string }>('POST', this.path('/fork'), { at }, { 'idempotency-key': newID() })).thread_id;
+  }
+
+  // items are what the chat shows, in its order: what is stored, then what the open run
+  // says, then what waits to be read.
+  readonly items = computed<Item[]>(() => {
+    const active = this.active.value;
+    if (active) active.version.value;
+    const items: Item[] = [];
+    const later: Item[] = [];
+    const shown = new Set<string>();
+    const results = new Map(this.messages.value.flatMap((m) => (m.tool_result ? [[`${m.run_id} ${m.tool_result.call_id}`, m] as const] : [])));
+    const opens = opener(this.messages.value, active);
+    for (const m of [...this.messages.value, ...this.sent.value]) {
+      if (m.role === 'user') {
+        const waits = m.pending && !opens(m);
+        (waits ? later : items).push({ kind: 'said', message: waits ? m : { ...m, pending: false } });
+      }
+      if (m.role !== 'assistant') continue;
+      const step = m.run_id && m.run_id === active?.id ? active.steps.find((s) => s.step === m.step) : undefined;
+      if (step) shown.add(`${step.step}`);
+      items.push({ kind: 'turn', turn: step ?? stored(m, results), record: step ? active : undefined });
+    }
+    if (active) {
+      for (const s of active.steps) if (!shown.has(`${s.step}`) && !isVoid(s, active)) items.push({ kind: 'turn', turn: s, record: active });
+      items.push({ kind: 'end', record: active });
+    }
+    return [...items, ...later];
+  });
+}
+
+// opener tells the input that began the open run from what was steered to it: both are
+// said to wait until a step has read them, and the run is at the first already.
+function opener(messages: Message[], active: RunRecord | undefined): (m: Message) => boolean {
+  const first = messages.find((m) => m.run_id !== undefined && m.run_id === active?.id);
+  return (m) => first?.pending === true && m.run_id === first.run_id && m.created_at === first.created_at;
+}
+
+// isVoid says that a step came to nothing that could be shown: the run failed in it.
+const isVoid = (s: Step, r: RunRecord) => r.complete && !s.blocks.length && !s.calls.length && !s.voids.length && !s.failed;
+
+// stored makes a turn of messages.
+function stored(m: Message, results: Map<string, Message>): Turn {
+  const calls = (m.tool_calls ?? []).map((c): ShownCall => {
+    const shown = { ...newCall(c.id, c.name), arguments: c.arguments, status: 'running' };
+    const r = results.get(`${m.run_id} ${c.id}`);
+    if (!r?.tool_result) return shown;
+    const { data, message, status, is_error } = r.tool_result;
+    return { ...shown, status: status ?? (is_error ? 'error' : 'ok'), result: data, message, isError: is_error };
+  });
+  return {
+    id: m.id, run: m.run_id ?? '', step: m.step ?? 0, blocks: m.content ?? [], calls, usage: m.usage, model: m.model, stop: m.stop_reason, voids: [], retries: [],
+  };
+}

@@ -1,0 +1,49 @@
+// Files that go with a message.
+import { Icon } from './icons';
+import type { Block } from './types';
+
+// largest is how much of files one message may have, in characters of base64: a body of
+// the host has room for 1 MB.
+export const largest = 900_000;
+
+const longest = 200_000; // characters of a text that is written into the message itself
+
+// read makes of a file what a message has of it: a text is written out, so that every
+// model can read it, anything else is a file; undefined: it is too large.
+export async function read(f: File): Promise<Block | undefined> {
+  if (f.size > largest) return undefined;
+  const bytes = new Uint8Array(await f.arrayBuffer());
+  if (!/^(image|audio|video|font)\/|pdf$/.test(f.type)) {
+    const text = asText(bytes);
+    if (text !== undefined && text.length <= longest) return { type: 'file', text: fenced(f.name, text) };
+  }
+  return { type: 'file', media_type: f.type || 'application/octet-stream', data: base64(bytes), filename: f.name };
+}
+
+function asText(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+function fenced(name: string, text: string): string {
+  const fence = '`'.repeat(Math.max(3, ...Array.from(text.matchAll(/`+/g), (m) => m[0].length + 1)));
+  return `${name}:\n${fence}\n${text.trimEnd()}\n${fence}\n`;
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
+  return btoa(text);
+}
+
+// FileView shows a file: a picture that came with its bytes as itself, anything else by
+// its name. Nothing is fetched from an address.
+export function FileView({ block }: { block: Block }) {
+  const name = block.filename || block.media_type || 'file';
+  if (block.data && /^image\/(png|jpeg|gif|webp)$/.test(block.media_type ?? '')) return <img class="file" src={`data:${block.media_type};base64,${block.data}`} alt={name} />;
+  return <span class="file"><Icon name="clip" /> {name}{block.url && ` at ${block.url}`}</span>;
+}

@@ -1,0 +1,38 @@
+// Numbers and times for people.
+import type { Usage } from './types';
+
+// duration is a time span: 340 ms, 1.25 s, 2 min 5 s, 3 h 10 min, 2 d 4 h.
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const s = Math.round(ms / 1000);
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
+}
+
+// ago is how long something is past.
+export function ago(ms: number, now: number): string {
+  const s = Math.max(0, Math.round((now - ms) / 1000));
+  if (s < 60) return 'now';
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h`;
+  return `${Math.floor(s / 86_400)} d`;
+}
+
+export const clock = (ms: number) => new Date(ms).toLocaleTimeString();
+export const moment = (ms: number) => new Date(ms).toLocaleString();
+
+export const count = (n: number, what: string) => `${n.toLocaleString()} ${what}${n === 1 ? '' : 's'}`;
+
+// tokens says what a call of a model took.
+export function tokens(u: Usage | undefined): string {
+  if (!u || (!u.input && !u.output)) return '';
+  const parts = [`${(u.input ?? 0).toLocaleString()} in`, `${(u.output ?? 0).toLocaleString()} out`];
+  if (u.cache_read) parts.push(`${u.cache_read.toLocaleString()} cached`);
+  if (u.reasoning) parts.push(`${u.reasoning.toLocaleString()} reasoning`);
+  return parts.join(' · ');
+}
+
+// short is an id as a label.
+export const short = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id);

@@ -1,0 +1,148 @@
+// What is listed: threads, runs, what waits, agents. Lists that are shown are read again
+// every five seconds, and when somebody comes back to the tab.
+import { signal, type Signal } from '@preact/signals';
+import { Refused, get, locked, offered, query, segment } from './api';
+import type { Approval, Run, Schema, Termination, Usage } from './types';
+
+export interface ThreadSummary {
+  thread_id: string;
+  title?: string;
+  agent_id?: string;
+  asked?: string; // how its newest input begins
+  excerpt?: string;
+  active_run: { run_id: string; status: string } | null;
+  last_run?: { run_id: string; status: string; termination?: Termination; steps: number; usage?: Usage } | null;
+  last_activity: number;
+  created_at: number;
+}
+
+export interface AgentTool {
+  name: string;
+  description?: string;
+  parameters?: Schema;
+  client?: boolean;
+}
+
+export interface Agent {
+  id: string;
+  description?: string;
+  model: string;
+  default?: boolean;
+  plugins: string[];
+  tools: string[];
+  delegates: string[];
+}
+
+export type AgentDetail = Omit<Agent, 'tools'> & { tools: AgentTool[]; max_rounds?: number; execution_mode?: string };
+
+interface Page {
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+const interval = 5000;
+
+// List is one that is read page by page. It is absent while nothing was read, and when
+// the host does not offer it.
+export class List<T> {
+  readonly items = signal<T[] | undefined>(undefined);
+  readonly more = signal<string | null>(null);
+  readonly problem = signal<unknown>(undefined);
+  readonly missing = signal(false); // the host has no such list
+  private pages = 1;
+  private turn = 0;
+
+  constructor(private readonly path: () => string | undefined, private readonly key: string) {}
+
+  // reset begins anew, such as for another filter.
+  reset(): Promise<void> {
+    this.pages = 1;
+    return this.read();
+  }
+
+  // read reads as many pages again as are shown. What comes late is dropped.
+  async read(): Promise<void> {
+    const path = this.path();
+    if (path === undefined) return;
+    const turn = ++this.turn;
+    try {
+      let items: T[] = [];
+      let cursor: string | null = null;
+      for (let i = 0; i < this.pages; ) {
+        const page: (Page & Record<string, unknown>) | undefined = await offered(cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}` : path);
+        if (turn !== this.turn) return;
+        if (!page) {
+          this.missing.value = true;
+          return;
+        }
+        items = [...items, ...(page[this.key] as T[])];
+        cursor = page.next_cursor;
+        if (!cursor) break;
+        if ((page[this.key] as T[]).length) i++; // a filtered page may be empty and lead on
+      }
+      this.items.value = items;
+      this.more.value = cursor;
+      this.problem.value = undefined;
+      this.missing.value = false;
+    } catch (e) {
+      if (turn === this.turn) this.problem.value = e;
+    }
+  }
+
+  async readMore(): Promise<void> {
+    this.pages++;
+    await this.read();
+  }
+}
+
+export const threadSearch = signal('');
+export const threads = new List<ThreadSummary>(() => `v1/threads/summaries${query({ limit: 50, q: threadSearch.value })}`, 'threads');
+
+export const runFilter = signal({ status: '', agent: '' });
+export const runs = new List<Run>(() => {
+  const { status, agent } = runFilter.value;
+  const failed = status === 'failed';
+  return `v1/runs${query({ limit: 50, status: failed ? '' : status, termination: failed ? 'error' : '', agent })}`;
+}, 'runs');
+
+export const approvals = new List<Approval>(() => 'v1/approvals?limit=100', 'approvals');
+
+export const agents: Signal<Agent[] | undefined> = signal(undefined);
+
+// loadAgents reads the agents once. A host that lists none has its default one.
+export async function loadAgents(): Promise<void> {
+  try {
+    agents.value = (await offered<{ agents: Agent[] }>('v1/agents'))?.agents ?? [];
+  } catch {
+    agents.value ??= [];
+  }
+}
+
+const details = new Map<string, Signal<AgentDetail | Refused | undefined>>();
+
+// detail is an agent with its tools.
+export function detail(id: string): Signal<AgentDetail | Refused | undefined> {
+  let d = details.get(id);
+  if (!d) {
+    const made = signal<AgentDetail | Refused | undefined>(undefined);
+    details.set(id, (d = made));
+    get<AgentDetail>(`v1/agents/${segment(id)}`).then((a) => (made.value = a), (e) => (made.value = e));
+  }
+  return d;
+}
+
+// poll reads lists as long as somebody looks. It returns how to end that.
+export function poll(...lists: List<never>[] | List<any>[]): () => void {
+  const look = () => {
+    if (!document.hidden && !locked.value) for (const l of lists) void l.read();
+  };
+  look();
+  const timer = setInterval(look, interval);
+  document.addEventListener('visibilitychange', look);
+  addEventListener('focus', look);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener('visibilitychange', look);
+    removeEventListener('focus', look);
+  };
+}

@@ -1,0 +1,269 @@
+// What a run's events come to. One record of a run feeds every view of it.
+import { signal } from '@preact/signals';
+import { apply, type Operation } from './patch';
+import type { Block, JSONValue, RunEvent, Termination, Ticket, Usage } from './types';
+
+// A call as it is shown, whether it came from events or from stored messages. Its status
+// is the host's own word: writing, running and waiting until there is a result, then the
+// status of that.
+export interface ShownCall {
+  id: string;
+  name: string;
+  text: string; // of the arguments, as they come
+  arguments?: JSONValue;
+  status: string;
+  result?: JSONValue;
+  message?: string;
+  isError?: boolean;
+  output: string; // what it puts out while it runs
+  activity?: JSONValue;
+  ticket?: Ticket;
+  answered?: string; // what was decided
+  ready: number; // when it could begin, unix milliseconds; 0: not known
+  asked: number; // when it began to wait for an answer
+  resumed: number;
+  ended: number;
+  took: number;
+}
+
+// What a model said in one step, as it is shown.
+export interface Turn {
+  id: string;
+  run: string;
+  step: number;
+  blocks: Block[];
+  calls: ShownCall[];
+  usage?: Usage;
+  model?: string;
+  stop?: string;
+  voids: { blocks: Block[]; calls: ShownCall[] }[]; // attempts that were begun again
+  retries: { at: number; failed: number; wait: number; reason: string }[];
+  failed?: string; // the model's failure, when there is no turn
+}
+
+// A step on its way: a turn with its times, unix milliseconds; 0: not known.
+export interface Step extends Turn {
+  began: number;
+  first: number; // when the first piece came, if somebody listened
+  said: number; // when the turn was whole
+  took: number; // by the model
+  ended: number;
+  live: boolean; // pieces came as they were said
+}
+
+// The state behind a revision.
+export interface Revision {
+  revision: number;
+  step: number;
+  at: number;
+  value: JSONValue;
+  patch?: Operation[];
+}
+
+export type Connection = 'none' | 'open' | 'retrying' | 'lost';
+
+export const newCall = (id: string, name: string): ShownCall => ({
+  id, name, text: '', status: 'writing', output: '', ready: 0, asked: 0, resumed: 0, ended: 0, took: 0,
+});
+
+export class RunRecord {
+  thread = '';
+  agent = '';
+  status = 'created';
+  began = 0;
+  ended = 0;
+  took = 0;
+  usage: Usage = {};
+  termination?: Termination;
+  error?: { text: string; code: string };
+  steps: Step[] = [];
+  revisions: Revision[] = [];
+  events: { id: string; event: RunEvent }[] = [];
+  last = ''; // id of the last event that has one
+
+  // version changes at most once a frame: what reads it is drawn anew then.
+  readonly version = signal(0);
+  readonly connection = signal<Connection>('none');
+  readonly problem = signal<unknown>(undefined);
+  private drawn = 0;
+
+  constructor(readonly id: string) {}
+
+  // complete says that everything the run will ever say is here.
+  get complete(): boolean {
+    return this.status === 'done' && this.termination !== undefined;
+  }
+
+  get tickets(): { call: ShownCall; ticket: Ticket }[] {
+    return this.steps.flatMap((s) => s.calls.filter((c) => c.status === 'waiting' && c.ticket).map((call) => ({ call, ticket: call.ticket! })));
+  }
+
+  touch(): void {
+    if (this.drawn) return;
+    const draw = () => {
+      this.drawn = 0;
+      this.version.value++;
+    };
+    this.drawn = document.hidden ? window.setTimeout(draw, 100) : requestAnimationFrame(draw);
+  }
+
+  // add takes an event of the stream. live says that it is being said, not replayed.
+  add(id: string, e: RunEvent, live: boolean): void {
+    if (id) this.last = id;
+    this.events.push({ id, event: e });
+    const at = e.time ? Date.parse(e.time) : 0;
+    if (this.ofRun(e, at) || !e.step) return this.touch();
+    this.ofStep(this.step(e), id, e, at, live);
+    this.touch();
+  }
+
+  private step(e: RunEvent): Step {
+    let s = this.steps.find((s) => s.step === e.step);
+    if (!s) {
+      s = {
+        id: e.message_id ?? `${this.id}.${e.step}`, run: this.id, step: e.step!, blocks: [], calls: [], voids: [], retries: [],
+        began: 0, first: 0, said: 0, took: 0, ended: 0, live: false,
+      };
+      this.steps.push(s);
+    }
+    return s;
+  }
+
+  private ofRun(e: RunEvent, at: number): boolean {
+    switch (e.event_type) {
+      case 'run_start':
+        this.thread = e.thread_id ?? this.thread;
+        this.agent = e.agent_id ?? this.agent;
+        this.status = 'running';
+        this.began ||= at;
+        return true;
+      case 'error':
+        this.error = { text: e.error ?? '', code: e.code ?? '' };
+        return true;
+      case 'run_finish':
+        this.status = e.status ?? 'done';
+        this.usage = e.usage ?? this.usage;
+        if (this.status !== 'done') return true;
+        this.termination = e.termination;
+        this.ended = at;
+        this.took = e.duration_ms ?? 0;
+        return true;
+      case 'state_snapshot':
+        this.revise(e, at, e.snapshot ?? null);
+        return true;
+      case 'state_delta':
+        this.revise(e, at, apply(this.revisions.at(-1)?.value ?? { thread: {}, run: {} }, (e.patch ?? []) as unknown as Operation[]), e.patch as unknown as Operation[]);
+        return true;
+    }
+    return false;
+  }
+
+  private revise(e: RunEvent, at: number, value: JSONValue, patch?: Operation[]): void {
+    const last = this.revisions.at(-1);
+    const revision = { revision: e.revision ?? 0, step: e.step ?? 0, at, value, patch };
+    if (last && last.revision === revision.revision) this.revisions[this.revisions.length - 1] = { ...last, value };
+    else this.revisions.push(revision);
+  }
+
+  private ofStep(s: Step, id: string, e: RunEvent, at: number, live: boolean): void {
+    switch (e.event_type) {
+      case 'step_start':
+        this.status = 'running';
+        s.began ||= at;
+        s.id = e.message_id ?? s.id;
+        return;
+      case 'step_restarted':
+        if (s.blocks.length || s.calls.length) s.voids.push({ blocks: s.blocks, calls: s.calls });
+        s.blocks = [];
+        s.calls = [];
+        return;
+      case 'text_delta':
+      case 'reasoning_delta':
+        return this.say(s, id, e, at, live);
+      case 'inference_retry':
+        s.retries.push({ at, failed: e.failed ?? 0, wait: e.wait ?? 0, reason: e.reason ?? '' });
+        return;
+      case 'inference_complete':
+        s.said = at;
+        s.took = e.duration_ms ?? 0;
+        s.usage = e.usage;
+        s.model = e.model;
+        s.stop = e.stop_reason;
+        for (const k of ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const) this.usage[k] = (this.usage[k] ?? 0) + (e.usage?.[k] ?? 0);
+        for (const c of s.calls) if (c.status === 'writing') c.status = 'running';
+        return;
+      case 'inference_failed':
+        s.failed = e.reason ?? 'failed';
+        s.said = at;
+        return;
+      case 'step_end':
+        s.ended = at;
+        return;
+    }
+    if (e.id) this.ofCall(s, e, at, live);
+  }
+
+  // say adds a piece to its block, which the id of the event names.
+  private say(s: Step, id: string, e: RunEvent, at: number, live: boolean): void {
+    const type = e.event_type === 'text_delta' ? 'text' : 'reasoning';
+    const index = /\.(\d+)-\d+-\w+$/.exec(id)?.[1] ?? '';
+    if (live) {
+      s.first ||= at;
+      s.live = true;
+    }
+    const last = s.blocks.at(-1) as (Block & { index?: string }) | undefined;
+    if (last && last.type === type && last.index === index) last.text = (last.text ?? '') + (e.delta ?? '');
+    else s.blocks.push({ type, text: e.delta ?? '', index } as Block);
+  }
+
+  private ofCall(s: Step, e: RunEvent, at: number, live: boolean): void {
+    let c = s.calls.find((c) => c.id === e.id);
+    if (!c) {
+      c = newCall(e.id!, e.name ?? '');
+      s.calls.push(c);
+    }
+    if (live && e.event_type === 'tool_call_start') s.first ||= at;
+    switch (e.event_type) {
+      case 'tool_call_delta':
+        c.text += e.delta ?? '';
+        break;
+      case 'tool_call_ready':
+        c.arguments = e.arguments;
+        c.name = e.name ?? c.name;
+        c.ready = at;
+        c.status = 'running';
+        break;
+      case 'tool_call_cancel':
+        s.calls = s.calls.filter((other) => other !== c);
+        break;
+      case 'tool_call_stream_delta':
+        c.output += e.delta ?? '';
+        break;
+      case 'activity_snapshot':
+        c.activity = e.content;
+        break;
+      case 'activity_delta':
+        c.activity = apply(c.activity ?? null, (e.patch ?? []) as unknown as Operation[]);
+        break;
+      case 'tool_call_suspended':
+        c.ticket = e.ticket;
+        c.asked ||= at;
+        c.status = 'waiting';
+        c.answered = e.ticket?.decision?.action;
+        break;
+      case 'tool_call_resumed':
+        c.resumed = at;
+        c.answered = e.action;
+        c.status = 'running';
+        this.status = 'running';
+        break;
+      case 'tool_call_done':
+        c.status = e.status ?? (e.is_error ? 'error' : 'ok');
+        c.result = e.result;
+        c.isError = e.is_error;
+        c.ended = at;
+        c.took = e.duration_ms ?? 0;
+        c.resumed ||= c.asked && at; // a replay does not tell when it went on
+    }
+  }
+}

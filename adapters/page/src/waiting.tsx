@@ -1,0 +1,35 @@
+// Everything that waits for a person, longest first.
+import { ago, moment, short } from './format';
+import { approvals } from './lists';
+import { Problem } from './problem';
+import { address } from './route';
+import { TicketCard } from './ticket';
+
+export function WaitingView() {
+  const items = approvals.items.value;
+  return (
+    <div class="scroll-view">
+      <div class="column">
+        <h1>Waiting</h1>
+        {approvals.problem.value !== undefined && <Problem error={approvals.problem.value} />}
+        {items?.length === 0 && <p class="empty">Nothing waits for you. Calls that need an answer appear here and in their chat.</p>}
+        {items?.map((a) => (
+          <div key={a.suspension_id} class="waiting-item">
+            <p class="meta">
+              <a href={address({ thread: a.thread_id, run: a.run_id })}>Thread {short(a.thread_id)}</a> · {a.agent_id} ·{' '}
+              <time dateTime={new Date(a.created_at).toISOString()} title={moment(a.created_at)}>waits since {ago(a.created_at, Date.now())}</time>
+            </p>
+            <TicketCard
+              waiting={{
+                run: a.run_id, suspension: a.suspension_id, tool: a.tool_name, arguments: a.arguments, action: a.action, message: a.message,
+                mode: a.resume_mode, schema: a.response_schema, deadline: a.expires_at,
+              }}
+              onDecided={() => setTimeout(() => void approvals.read(), 400)}
+            />
+          </div>
+        ))}
+        {approvals.more.value && <button type="button" onClick={() => void approvals.readMore()}>More</button>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+// The parts of the page that compute. Argument: the folder with patch.js and scale.js.
+import assert from 'node:assert/strict';
+import { pathToFileURL } from 'node:url';
+import { report } from './browser.mjs';
+
+const folder = process.argv[2];
+const { apply, lines } = await import(pathToFileURL(`${folder}/patch.js`));
+const { Scale } = await import(pathToFileURL(`${folder}/scale.js`));
+
+const patches = [
+  [{ a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
+  [{ a: 1 }, [{ op: 'replace', path: '/a', value: [1] }], { a: [1] }],
+  [{ a: 1, b: 2 }, [{ op: 'remove', path: '/a' }], { b: 2 }],
+  [[1, 3], [{ op: 'add', path: '/1', value: 2 }], [1, 2, 3]],
+  [[1], [{ op: 'add', path: '/-', value: 2 }], [1, 2]],
+  [[1, 2, 3], [{ op: 'replace', path: '/1', value: 9 }], [1, 9, 3]],
+  [[1, 2, 3], [{ op: 'remove', path: '/0' }], [2, 3]],
+  [{ a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
+  [{ a: { b: 1 } }, [{ op: 'copy', from: '/a', path: '/c' }, { op: 'add', path: '/c/d', value: 2 }], { a: { b: 1 }, c: { b: 1, d: 2 } }],
+  [{ 'x/y': 1, 'm~n': 2 }, [{ op: 'replace', path: '/x~1y', value: 3 }, { op: 'remove', path: '/m~0n' }], { 'x/y': 3 }],
+  [{ a: 1 }, [{ op: 'replace', path: '', value: 7 }], 7],
+  [{ a: 1 }, [{ op: 'add', path: '/b/c', value: 2 }], { a: 1 }],
+  [{ a: 1 }, [{ op: 'test', path: '/a', value: 1 }], { a: 1 }],
+];
+
+const diff = (a, b) => lines(a, b).map((l) => l.sign + l.text);
+
+await report({
+  'patches are applied': async () => {
+    for (const [before, patch, after] of patches) {
+      const kept = structuredClone(before);
+      assert.deepEqual(apply(before, patch), after);
+      assert.deepEqual(before, kept, 'what was before is changed');
+    }
+  },
+  'values are compared': async () => {
+    assert.deepEqual(diff({ a: 1, b: 2, c: 3 }, { a: 1, b: 5, c: 3 }), [' {', '   "a": 1,', '-  "b": 2,', '+  "b": 5,', '   "c": 3', ' }']);
+    assert.deepEqual(diff([1, 2], [1, 2]), [' [', '   1,', '   2', ' ]']);
+    assert.deepEqual(diff([1], [1, 2]), [' [', '-  1', '+  1,', '+  2', ' ]']);
+  },
+  'a wait is folded': async () => {
+    const spans = [{ kind: 'run', from: 1000, to: 11_000 }, { kind: 'tool', from: 2000, to: 10_000, waits: [2000, 10_000] }];
+    const folded = new Scale(spans, false);
+    assert.equal(folded.folded, true);
+    assert.deepEqual([1000, 2000, 6000, 10_000, 11_000].map((t) => Math.round(folded.at(t))), [0, 46, 50, 54, 100]);
+    const truly = new Scale(spans, true);
+    assert.deepEqual([1000, 2000, 6000, 11_000].map((t) => truly.at(t)), [0, 10, 50, 100]);
+    assert.equal(new Scale([{ kind: 'run', from: 0, to: 100 }, { kind: 'tool', from: 0, to: 5, waits: [0, 5] }], false).folded, false);
+  },
+});
