@@ -229,7 +229,7 @@ const scenarios = {
     const list = page.getByRole('list', { name: 'Threads' });
     const row = list.getByRole('listitem').filter({ hasText: name });
     await row.getByRole('button', { name: /^Change/ }).click();
-    await page.getByLabel('Name').fill('Renamed here');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed here');
     await page.getByRole('button', { name: 'Rename' }).click();
     const renamed = list.getByRole('listitem').filter({ hasText: 'Renamed here' });
     await renamed.waitFor();
