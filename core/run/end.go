@@ -293,13 +293,12 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		}
 	}
 	byPerson := t.Type == core.TerminationCancelled || t.Type == core.TerminationSuperseded
-	said := m.unsaid.said()
-	if said == "" || m.unsaid.steered || !byPerson || len(m.head.Run.Calls) > 0 {
+	if m.unsaid.said() == "" || m.unsaid.void || m.unsaid.steered || !byPerson || len(m.head.Run.Calls) > 0 {
 		return nil
 	}
 	number := int(m.head.Run.Step) + 1
 	last := core.Message{
-		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: said}},
+		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
 		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
 	if m.agent != nil {

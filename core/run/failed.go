@@ -19,6 +19,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	failed := &thread.Failure{
 		Kind: failureKind(end.cause), Text: end.termination.Detail, Calls: int(m.unsaid.failures()), At: m.saidAt(m.events.step),
 	}
+	m.unsaid.void = true
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}

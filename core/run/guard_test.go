@@ -19,6 +19,7 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -307,7 +308,9 @@ func TestLastWordsOfACancelledRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := thread.Entry{Run: receipt.RunID, Step: 2, Attempt: 2, Message: &core.Message{
-			ID: receipt.RunID.String() + ".2", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "half a sentence"}},
+			ID: receipt.RunID.String() + ".2", Role: core.RoleAssistant, Content: []core.Block{
+				{Type: core.BlockText, Text: "half a"}, {Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: " sentence"},
+			},
 			RunID: receipt.RunID, Step: 2, Model: "scripted", StopReason: core.StopOther, CreatedAt: time.Now().UnixMilli(),
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -407,6 +410,34 @@ func TestLeaseIsRenewedWhileTheModelRuns(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); !strings.HasPrefix(got, `done 1 {"type":"natural_end"}`) {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// Words of a model that has failed for good are no last words: readers were told that
+// nothing of the step stands.
+func TestWordsOfAFailedModelAreNoLastWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		var receipt mailbox.Receipt
+		m := modelFunc(func(context.Context, model.Request) iterator {
+			return func(yield func(model.Delta, error) bool) {
+				yield(say("half a"), nil)
+				if _, err := w.box.Cancel(context.Background(), key, receipt.RunID); err != nil {
+					t.Error(err)
+				}
+				yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded, Message: "overloaded"})
+			}
+		})
+		o := options{agents: spec(t, m, agent.Spec{Stop: []stop.Spec{{Type: "consecutive_errors", Max: 2}}, Retry: agent.Retry{MaxRetries: new(0)}})}
+		w = newWorld(t, o)
+		receipt = w.submit(t, key, "hi", mailbox.ModeQueue)
+		w.step(t, key)
+		if diff := cmp.Diff([]string{"user: hi"}, w.log(t, key)); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		if got, want := w.end(t, key, receipt), `done 0 {"type":"cancelled"} ""`; got != want {
+			t.Errorf("the run is %s, want %s", got, want)
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 // outlives the inference: what was said is a cancelled run's last message, and how
 // often the model has failed goes into the nack.
 type turnBuilder struct {
+	void    bool // the model has failed for good: readers are told that nothing of it stands
 	steered bool // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
 	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included
@@ -196,6 +197,13 @@ func (t *turnBuilder) said() string {
 		text.WriteString(t.text.String())
 	}
 	return text.String()
+}
+
+// words are the blocks that came so far, the open one as far as it came: at their
+// places, since readers have been shown them there, and without calls.
+func (t *turnBuilder) words() []core.Block {
+	t.endBlock()
+	return t.blocks
 }
 
 // whole reports whether the turn can end here: the model has said so, or a call
