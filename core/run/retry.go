@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // Pauses before a failed model call is made again: full jitter over
@@ -54,6 +55,9 @@ func callsSoFar(failed, lost, allowed uint8) uint8 {
 // turn is whole, or the pause is over and the next call goes on where this one
 // has left the turn.
 func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
+	if errors.Is(err, thread.ErrClosing) { // the run was ended under the model, as a replay's is
+		return err
+	}
 	t.broken = true
 	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
