@@ -100,11 +100,14 @@ func (r *reading) finish(e core.Event) {
 	}
 	last := 0
 	for _, entry := range r.th.entries {
-		if entry.Run != e.RunID || entry.Message == nil || entry.Message.Role != core.RoleAssistant {
+		if entry.Run != e.RunID {
 			continue
 		}
+		last = max(last, entry.Step) // also of one whose model has failed
 		m := entry.Message
-		last = max(last, m.Step)
+		if m == nil || m.Role != core.RoleAssistant {
+			continue
+		}
 		got := r.steps[m.Step]
 		if got == nil && r.whole {
 			got = &words{}
