@@ -111,8 +111,8 @@ test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm an
 openapi: ## The OpenAPI document against its specification, the local host against the document (EXAMPLES, SEED)
 	scripts/openapi.sh
 
-test-aws: ## DynamoDB, SQS and EventBridge on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./scripts/deployed
+test-aws: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire, and the built functions under a Lambda Runtime API
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh

@@ -27,6 +27,9 @@ write_environment() {
 		export AWS_ENDPOINT_URL_DYNAMODB='$1'
 		export AWS_ENDPOINT_URL_SQS='$2'
 		export AWS_ENDPOINT_URL_EVENTBRIDGE='$3'
+		export AWS_ENDPOINT_URL_S3='$4'
+		export AWS_ENDPOINT_URL_SECRETS_MANAGER='$5'
+		export AWS_ENDPOINT_URL_SSM='$6'
 		export AWS_REGION='${AWS_REGION:-us-east-1}'
 		export AWS_ACCESS_KEY_ID='${AWS_ACCESS_KEY_ID:-test}'
 		export AWS_SECRET_ACCESS_KEY='${AWS_SECRET_ACCESS_KEY:-test}'
@@ -56,7 +59,7 @@ if [ -n "$dynamodb$sqs" ]; then
 			exit 1
 		fi
 	done
-	write_environment "$dynamodb" "$sqs" "${AWS_ENDPOINT_URL_EVENTBRIDGE:-}"
+	write_environment "$dynamodb" "$sqs" "${AWS_ENDPOINT_URL_EVENTBRIDGE:-}" "${AWS_ENDPOINT_URL_S3:-}" "${AWS_ENDPOINT_URL_SECRETS_MANAGER:-}" "${AWS_ENDPOINT_URL_SSM:-}"
 	echo "aws-up: using $dynamodb and $sqs"
 	exit
 fi
@@ -64,7 +67,7 @@ fi
 if ours; then
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
-		write_environment "$at" "$at" "$at"
+		write_environment "$at" "$at" "$at" "$at" "$at" "$at"
 		echo "aws-up: moto is still up at $at"
 		exit
 	fi
@@ -78,7 +81,7 @@ echo $! >"$pid"
 for _ in $(seq 300); do
 	at=$(url)
 	if [ -n "$at" ] && responds "$at"; then
-		write_environment "$at" "$at" "$at"
+		write_environment "$at" "$at" "$at" "$at" "$at" "$at"
 		echo "aws-up: moto at $at (source .reveille/aws.env)"
 		exit
 	fi

@@ -45,14 +45,21 @@ type Settings struct {
 	Retryer      aws.Retryer
 }
 
+// Elsewhere reports whether the variable of an endpoint names another than the region's.
+func (c Config) Elsewhere(endpoint string) bool { return c.getenv(endpoint) != "" }
+
+func (c Config) getenv(name string) string {
+	if c.Getenv == nil {
+		return os.Getenv(name)
+	}
+	return c.Getenv(name)
+}
+
 // Settings reads the environment for a service; endpoint is the name of its
 // variable. A missing variable, or an endpoint that is no URL, is
 // an error that names the service and it.
 func (c Config) Settings(service, endpoint string) (Settings, error) {
-	getenv := c.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
+	getenv := c.getenv
 	for _, name := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		if getenv(name) == "" {
 			return Settings{}, core.Errorf(core.CodeInvalid, "%s client: environment variable %s is not set", service, name)

@@ -38,7 +38,7 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 	}
 	records := make([]recordPut, len(c.Records))
 	for i, r := range c.Records {
-		if records[i], err = prepareRecord(key, pk, r); err != nil {
+		if records[i], err = s.prepareRecord(key, pk, r, func() (uint64, error) { return c.Head.Incarnation, nil }); err != nil {
 			return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
 		}
 	}

@@ -21,6 +21,7 @@
 //	w, o    tenant, and time and thread, of the waiting index; only while the head has a WaitsSince
 //	l, m    tenant and list, and place in it, of the listed index; only of a record that is listed
 //	p, z    a payload; z is there when it is zstd-compressed
+//	b, n    name and size of the object that is the payload, in place of p
 //	f       fence under which a record was written
 //	s       version of the head that a rewritable record goes with
 //	r       revision of a profile
@@ -57,7 +58,26 @@
 // # Limits
 //
 // A payload may have 350 KB after compression ([MaxPayload]); a larger one is
-// [store.ErrTooLarge] before anything is sent. There is no overflow to S3 yet.
+// [store.ErrTooLarge] before anything is sent. Where there is a bucket
+// ([Options.Objects]) the payload of a record may have 16 MB ([MaxObject]).
+//
+// # Objects
+//
+// Where there is a bucket, the payload of a record that is over 32 KB after compression
+// is an object, <tenant>/<thread>/<incarnation>/<sha256 of what is stored>, and the item
+// names it. No two threads share one. The object is put first: a record that is there has
+// its payload. A refused record leaves an object that nothing names. Equal bytes are known
+// by their hash; other bytes are fetched to be compared. A record that is put alone, and
+// overflows, costs a read of the head, for the incarnation.
+//
+// Whoever reads fetches the objects of a page side by side, at most 16 and 8 MB (or one)
+// at a time, and checks length and hash: one that is missing or other is
+// [store.ErrCorrupt], unless its item is gone too. Erase, when it finds no record any more,
+// erases all that lies under the thread's name, and the sweep calls it for as long as a
+// paused worker might put another. Nothing else deletes an object: one whose record was
+// replaced or has expired stays until its thread is erased.
+//
+// Pointers, profiles, snapshots and what lists show are never objects.
 //
 // Expired items are gone for every reader at once, although DynamoDB removes
 // them hours later, and a create-only record or a pointer may take the place of

@@ -27,12 +27,16 @@ type Options struct {
 	Table       string           // of threads; default "threads"
 	ConfigTable string           // of profiles and configuration snapshots; default "config"
 	Now         func() time.Time // decides what has expired; default time.Now
+	// Objects is the bucket for payloads of records over 32 KB after compression. Nil:
+	// none, and over [MaxPayload] they are refused.
+	Objects Objects
 }
 
 // Store implements [store.Backend] on DynamoDB. It is safe for concurrent use.
 type Store struct {
 	threads  table
 	config   table
+	objects  Objects // nil: none
 	now      func() time.Time
 	revision func() uint64 // of the next profile that is written
 }
@@ -46,7 +50,7 @@ func New(client API, o Options) *Store {
 	s := &Store{
 		threads: table{client, aws.String(cmp.Or(o.Table, "threads"))},
 		config:  table{client, aws.String(cmp.Or(o.ConfigTable, "config"))},
-		now:     o.Now, revision: newRevision,
+		objects: o.Objects, now: o.Now, revision: newRevision,
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -13,7 +13,8 @@ import (
 )
 
 // Erase implements [store.Eraser]: it reads the names of what is there, and deletes
-// them side by side. The HEAD lies in the same partition, and stays.
+// them side by side. The HEAD lies in the same partition, and stays. The call that
+// finds no record erases the thread's objects, those too that no record ever named.
 func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, error) {
 	if err := store.CheckErase(key, limit); err != nil {
 		return 0, err
@@ -26,6 +27,9 @@ func (s *Store) Erase(ctx context.Context, key core.ThreadKey, limit int) (int, 
 	names, err := s.recordNames(ctx, doing, pk, limit)
 	if err != nil {
 		return 0, err
+	}
+	if len(names) == 0 && s.objects != nil {
+		return 0, during(doing, s.objects.Erase(ctx, folder(key)))
 	}
 	errs := make([]error, len(names))
 	sideBySide(len(names), func(i int) {

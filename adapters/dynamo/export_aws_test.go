@@ -16,7 +16,7 @@ func Items(key core.ThreadKey, head thread.Head, records []store.Record) (items 
 	}
 	items = append(items, encodeHead(pk, key, &head))
 	for _, record := range records {
-		it, err := encodeRecord(pk, record)
+		it, err := encodeRecord(pk, record, MaxPayload)
 		if err != nil {
 			return nil, err
 		}

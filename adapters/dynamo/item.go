@@ -13,9 +13,13 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// MaxPayload is the largest payload that is stored, in bytes after compression.
-// With keys and attribute names the item stays under DynamoDB's 400 KB.
-const MaxPayload = 350 << 10
+// MaxPayload is the largest payload that an item holds, in bytes after compression.
+// With keys and attribute names the item stays under DynamoDB's 400 KB. MaxObject is
+// the largest of a record where there is a bucket, in bytes before compression.
+const (
+	MaxPayload = 350 << 10
+	MaxObject  = maxUnpacked
+)
 
 // DynamoDB's limits of the two keys, in bytes.
 const (
@@ -41,6 +45,8 @@ const (
 	attrSince    = "o"
 	attrList     = "l"
 	attrPlace    = "m"
+	attrObject   = "b"
+	attrSize     = "n"
 )
 
 // headName is the sort key of a HEAD, pointerName that of a pointer. No record
@@ -120,7 +126,9 @@ func decodeHead(key core.ThreadKey, it item) (thread.Head, error) {
 	return head, nil
 }
 
-func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
+// encodeRecord makes the item of a record whose payload has at most limit bytes after
+// compression.
+func encodeRecord(pk types.AttributeValue, r store.Record, limit int) (item, error) {
 	if len(r.Name) > maxSortKey || !utf8.ValidString(r.Name) {
 		return nil, core.Errorf(core.CodeInvalid, "record name %q: want at most %d bytes of UTF-8", core.Excerpt(r.Name), maxSortKey)
 	}
@@ -140,7 +148,7 @@ func encodeRecord(pk types.AttributeValue, r store.Record) (item, error) {
 			return nil, err
 		}
 	}
-	return it, setPayload(it, "record "+r.Name, r.Payload)
+	return it, setPayload(it, "record "+r.Name, r.Payload, limit)
 }
 
 func decodeRecord(it item) (store.Record, error) {
@@ -161,13 +169,13 @@ func decodeRecord(it item) (store.Record, error) {
 
 // setPayload stores a payload, compressed when that is smaller. No bytes are no
 // attribute.
-func setPayload(it item, what string, payload []byte) error {
+func setPayload(it item, what string, payload []byte, limit int) error {
 	if len(payload) > maxUnpacked {
 		return fmt.Errorf("%w: %s has %d bytes, at most %d are allowed", store.ErrTooLarge, what, len(payload), maxUnpacked)
 	}
 	stored, packed := pack(payload)
-	if len(stored) > MaxPayload {
-		return fmt.Errorf("%w: %s of %d bytes has %d bytes compressed, at most %d are allowed", store.ErrTooLarge, what, len(payload), len(stored), MaxPayload)
+	if len(stored) > limit {
+		return fmt.Errorf("%w: %s of %d bytes has %d bytes compressed, at most %d are allowed", store.ErrTooLarge, what, len(payload), len(stored), limit)
 	}
 	if len(stored) > 0 {
 		it[attrPayload] = blob(stored)

@@ -175,13 +175,11 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		now := s.now().Unix()
-		for it, err := range s.threads.items(ctx, doing, input) {
+		keep := func(it item) bool { return textOf(it, attrSK) != headName && !expired(it, now) }
+		for it, err := range s.fetched(ctx, doing, s.threads.pages(ctx, doing, input), keep) {
 			if err != nil {
 				yield(store.Record{}, err)
 				return
-			}
-			if textOf(it, attrSK) == headName || expired(it, now) {
-				continue
 			}
 			record, err := decodeRecord(it)
 			if err != nil {

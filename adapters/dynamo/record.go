@@ -18,7 +18,10 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 	if err != nil {
 		return err
 	}
-	put, err := prepareRecord(key, pk, record)
+	put, err := s.prepareRecord(key, pk, record, func() (uint64, error) {
+		head, err := s.Head(ctx, key)
+		return head.Incarnation, err
+	})
 	if err != nil {
 		return err
 	}
@@ -27,26 +30,41 @@ func (s *Store) Put(ctx context.Context, key core.ThreadKey, record store.Record
 
 // recordPut is a record that is ready to be sent.
 type recordPut struct {
-	doing  string
-	record store.Record
-	item   item
+	doing   string
+	key     core.ThreadKey
+	record  store.Record
+	item    item
+	content []byte // of the object that the item names; nil when it names none
 }
 
 // prepareRecord refuses what is never sent: a name without a kind, a payload
-// over the limit.
-func prepareRecord(key core.ThreadKey, pk types.AttributeValue, record store.Record) (recordPut, error) {
+// over the limit. The thread's incarnation is asked for when the payload is to be an
+// object. What the index of lists has is never one: lists are read without a bucket.
+func (s *Store) prepareRecord(key core.ThreadKey, pk types.AttributeValue, record store.Record, incarnation func() (uint64, error)) (recordPut, error) {
 	if _, err := store.Admit(nil, record); err != nil {
 		return recordPut{}, err
 	}
-	it, err := encodeRecord(pk, record)
+	p := recordPut{doing: fmt.Sprintf("put %s of %s", record.Name, key), key: key, record: record}
+	limit, inside := MaxPayload, s.objects == nil || record.Kind() == store.KindLatest
+	if !inside {
+		limit = MaxObject
+	}
+	it, err := encodeRecord(pk, record, limit)
 	if err != nil {
 		return recordPut{}, fmt.Errorf("put in %s: %w", key, err)
 	}
-	return recordPut{fmt.Sprintf("put %s of %s", record.Name, key), record, it}, nil
+	if p.item = it; !inside {
+		p.content, err = overflow(it, incarnation)
+	}
+	return p, err
 }
 
-// putRecord sends a record under the condition of its kind.
+// putRecord sends a record under the condition of its kind, behind the object that it
+// names: what a refusal leaves of that is erased with the thread.
 func (s *Store) putRecord(ctx context.Context, p recordPut) error {
+	if err := s.putObject(ctx, p); err != nil {
+		return err
+	}
 	input := &dynamodb.PutItemInput{Item: p.item}
 	s.condition(input, p.record.Kind())
 	// A second round is needed only when the item that refused the first was
@@ -57,6 +75,11 @@ func (s *Store) putRecord(ctx context.Context, p recordPut) error {
 			return err
 		}
 		if len(met.item) == 0 {
+			continue
+		}
+		if there, err := s.meet(ctx, p, met.item); err != nil {
+			return err
+		} else if !there {
 			continue
 		}
 		stored, err := decodeRecord(met.item)
@@ -101,6 +124,9 @@ func (s *Store) Get(ctx context.Context, key core.ThreadKey, name string) (store
 	doing := fmt.Sprintf("read %s of %s", name, key)
 	it, err := s.threads.get(ctx, doing, pk, text(name))
 	if err != nil || len(it) == 0 || expired(it, s.now().Unix()) {
+		return store.Record{}, false, err
+	}
+	if there, err := s.fetch(ctx, doing, it); err != nil || !there {
 		return store.Record{}, false, err
 	}
 	record, err := decodeRecord(it)

@@ -76,9 +76,26 @@ func (t table) get(ctx context.Context, doing string, pk, sk types.AttributeValu
 	return out.Item, nil
 }
 
-// items goes through the pages of a query; an error is the last it yields.
+// items goes through the items of a query; an error is the last it yields.
 func (t table) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
+		for page, err := range t.pages(ctx, doing, query) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, it := range page {
+				if !yield(it, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pages goes through the pages of a query; an error is the last it yields.
+func (t table) pages(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[[]item, error] {
+	return func(yield func([]item, error) bool) {
 		input := *query
 		input.TableName = t.name
 		for {
@@ -88,10 +105,8 @@ func (t table) items(ctx context.Context, doing string, query *dynamodb.QueryInp
 				yield(nil, tries.outcome(doing, err))
 				return
 			}
-			for _, it := range out.Items {
-				if !yield(it, nil) {
-					return
-				}
+			if !yield(out.Items, nil) {
+				return
 			}
 			if len(out.LastEvaluatedKey) == 0 {
 				return

@@ -1,17 +1,10 @@
 package eventbridge
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
-
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/core"
@@ -24,31 +17,20 @@ const Source = "reveille"
 
 // Bus is a mailbox.Publisher that puts events on a bus. It is safe for concurrent use.
 type Bus struct {
-	name     string
-	endpoint string
-	settings awsenv.Settings
-	env      *env.Env
+	name    string
+	service *awsenv.Service
 }
 
 // New returns the bus of a name or ARN, reached as the environment says;
 // AWS_ENDPOINT_URL_EVENTBRIDGE names another endpoint than the region's. A missing
 // variable is an error that names it. A nil env is the system's: its clock signs.
 func New(c awsenv.Config, e *env.Env, name string) (*Bus, error) {
-	s, err := c.Settings("EventBridge", "AWS_ENDPOINT_URL_EVENTBRIDGE")
-	if err != nil {
-		return nil, err
-	}
 	if e == nil {
 		e = env.System()
 	}
-	b := &Bus{name: name, settings: s, env: e, endpoint: "https://events." + s.Region + ".amazonaws.com"}
-	if strings.HasPrefix(s.Region, "cn-") {
-		b.endpoint += ".cn"
-	}
-	if s.BaseEndpoint != nil {
-		b.endpoint = strings.TrimSuffix(*s.BaseEndpoint, "/")
-	}
-	return b, nil
+	c.MaxAttempts = 1
+	service, err := c.Service(awsenv.ServiceOptions{Title: "EventBridge", Signing: "events", Endpoint: "AWS_ENDPOINT_URL_EVENTBRIDGE", Now: e.Now})
+	return &Bus{name, service}, err
 }
 
 // entry is one event of PutEvents.
@@ -91,30 +73,11 @@ func (b *Bus) Publish(ctx context.Context, a mailbox.Announcement) error {
 	return nil
 }
 
-// send signs a call of the service and returns the body of its response.
+// send makes a call of the service and returns the body of its response.
 func (b *Bus) send(ctx context.Context, call string, body []byte) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint+"/", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+	response, err := b.service.Target(ctx, "AWSEvents."+call, body)
+	if err == nil && response.Status != http.StatusOK {
+		err = core.Errorf(core.CodeUnavailable, "status %d: %s", response.Status, core.Excerpt(string(response.Body)))
 	}
-	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	request.Header.Set("X-Amz-Target", "AWSEvents."+call)
-	credentials, err := b.settings.Credentials.Retrieve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(sum[:]), "events", b.settings.Region, b.env.Now()); err != nil {
-		return nil, err
-	}
-	response, err := b.settings.HTTPClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = core.Errorf(core.CodeUnavailable, "status %d: %s", response.StatusCode, core.Excerpt(string(text)))
-	}
-	return text, err
+	return response.Body, err
 }

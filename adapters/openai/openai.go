@@ -12,7 +12,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // Model is a provider of chat models. It is safe for concurrent use.
@@ -21,8 +23,8 @@ type Model struct {
 	client   *http.Client
 	idle     time.Duration
 	dialect  Dialect
-	header   func(http.Header)        // sets the credentials; a function, so that no way of printing shows them
-	redact   func(text string) string // removes the key from what a server says
+	key      secret.Source
+	header   func(http.Header, secret.String) // sets the credentials
 }
 
 // New checks the options and returns a model. It makes no request. The error
@@ -40,8 +42,8 @@ func New(options Options) (*Model, error) {
 		client:   options.HTTPClient,
 		idle:     options.IdleTimeout,
 		dialect:  options.Dialect,
+		key:      options.source(),
 		header:   options.header,
-		redact:   options.redact,
 	}
 	if m.client == nil {
 		m.client = defaultClient()
@@ -79,17 +81,18 @@ var errIdle = errors.New("idle")
 func (m *Model) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	response, err := m.post(ctx, request)
+	response, key, err := m.admitted(ctx, request)
 	if err != nil {
 		return err
 	}
+	redact := redactor(key)
 	idle := cmp.Or(request.StreamIdleTimeout, m.idle)
 	body := newIdleReader(response.Body, idle, func() { cancel(errIdle) })
 	defer body.Close()
-	if err := m.check(response, body); err != nil {
+	if err := m.check(response, body, redact); err != nil {
 		return err
 	}
-	stream := reader{events: newDecoder(body), redact: m.redact}
+	stream := reader{events: newDecoder(body), redact: redact}
 	complete, err := stream.each(yield)
 	if complete {
 		body.drain()
@@ -104,8 +107,45 @@ func (m *Model) infer(ctx context.Context, request model.Request, yield func(mod
 	return err
 }
 
+// admitted posts the request, once more with another key where the server refuses the
+// first with 401 and there is another by now, and returns the key that it went with.
+func (m *Model) admitted(ctx context.Context, request model.Request) (*http.Response, secret.String, error) {
+	key, err := m.keyNow(ctx, secret.String{})
+	if err != nil {
+		return nil, key, err
+	}
+	response, err := m.post(ctx, request, key)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || key.IsZero() {
+		return response, key, err
+	}
+	next, err := m.keyNow(ctx, key)
+	if err != nil || next.Equal(key) {
+		return response, key, nil // what the server said says more
+	}
+	_ = response.Body.Close()
+	response, err = m.post(ctx, request, next)
+	return response, next, err
+}
+
+// keyNow asks the source. Its failure is as one of the provider: it may pass, or the
+// request is made without a key that there should be.
+func (m *Model) keyNow(ctx context.Context, refused secret.String) (secret.String, error) {
+	key, err := m.key(ctx, refused)
+	switch {
+	case err == nil && carried(key.Reveal()):
+		return key, nil
+	case err == nil:
+		return key, &model.Error{Kind: model.KindUnauthorized, Message: "openai: the API key has a space, a line end or another character that a header cannot carry"}
+	case ctx.Err() != nil:
+		return key, err
+	case core.CodeOf(err) == core.CodeUnavailable:
+		return key, &model.Error{Kind: model.KindProvider, Message: "openai: the API key: " + err.Error()}
+	}
+	return key, &model.Error{Kind: model.KindUnauthorized, Message: "openai: the API key: " + err.Error()}
+}
+
 // post sends the request and returns the response, whatever its status.
-func (m *Model) post(ctx context.Context, request model.Request) (*http.Response, error) {
+func (m *Model) post(ctx context.Context, request model.Request, key secret.String) (*http.Response, error) {
 	body, err := encode(request, m.dialect)
 	if err != nil {
 		return nil, err
@@ -116,16 +156,16 @@ func (m *Model) post(ctx context.Context, request model.Request) (*http.Response
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")
-	m.header(r.Header)
+	m.header(r.Header, key)
 	response, err := m.client.Do(r)
 	if err != nil {
-		return nil, unreachable(err, m.redact)
+		return nil, unreachable(err, redactor(key))
 	}
 	return response, nil
 }
 
 // check returns the error of a response that is no event stream.
-func (m *Model) check(response *http.Response, body io.Reader) error {
+func (m *Model) check(response *http.Response, body io.Reader, redact func(string) string) error {
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	ok := response.StatusCode == http.StatusOK
 	// Some servers name no type, or a wrong one, for a stream: refuse only what
@@ -143,5 +183,5 @@ func (m *Model) check(response *http.Response, body io.Reader) error {
 	if !ok {
 		f.status = response.StatusCode
 	}
-	return f.err(m.redact)
+	return f.err(redact)
 }

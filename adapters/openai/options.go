@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // DefaultBaseURL is where OpenAI listens.
@@ -44,6 +46,9 @@ func dialectOf(host string) Dialect {
 type Options struct {
 	// APIKey is sent as a bearer token. Empty: none, for local servers.
 	APIKey string `json:"-"`
+	// Key, if not nil, is asked for the key of each request instead; of a server that
+	// refuses it with 401 once more, and if it is another then, the request is made again.
+	Key secret.Source `json:"-"`
 	// BaseURL is the http or https URL before /chat/completions; a trailing
 	// slash is tolerated. Empty: [DefaultBaseURL].
 	BaseURL string
@@ -89,11 +94,12 @@ func (o Options) endpoint() (*url.URL, error) {
 
 // check validates the options but the URL.
 func (o Options) check() error {
+	if o.APIKey != "" && o.Key != nil {
+		return core.Errorf(core.CodeInvalid, "openai: there is an API key and a source of one, give one of them")
+	}
 	for _, value := range []struct{ name, text string }{{"API key", o.APIKey}, {"organization", o.Organization}} {
-		for _, c := range []byte(value.text) {
-			if c <= ' ' || c >= 0x7f { // a line end from a file, most often
-				return core.Errorf(core.CodeInvalid, "openai: %s has a space, a line end or another character that a header cannot carry", value.name)
-			}
+		if !carried(value.text) {
+			return core.Errorf(core.CodeInvalid, "openai: %s has a space, a line end or another character that a header cannot carry", value.name)
 		}
 	}
 	if o.IdleTimeout < 0 {
@@ -106,22 +112,44 @@ func (o Options) check() error {
 	return core.Errorf(core.CodeInvalid, "openai: dialect %q is unknown, allowed are openai and compatible", core.Excerpt(string(o.Dialect)))
 }
 
+// carried reports whether a header can carry text; a line end from a file is what most
+// often cannot be.
+func carried(text string) bool {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// source is where keys come from, in each case.
+func (o Options) source() secret.Source {
+	if o.Key != nil {
+		return o.Key
+	}
+	key := secret.New(o.APIKey)
+	return func(context.Context, secret.String) (secret.String, error) { return key, nil }
+}
+
 // header sets the credentials.
-func (o Options) header(h http.Header) {
-	if o.APIKey != "" {
-		h.Set("Authorization", "Bearer "+o.APIKey)
+func (o Options) header(h http.Header, key secret.String) {
+	if !key.IsZero() {
+		h.Set("Authorization", "Bearer "+key.Reveal())
 	}
 	if o.Organization != "" {
 		h.Set("OpenAI-Organization", o.Organization)
 	}
 }
 
-// redact removes the key from text: servers quote it in their refusals.
-func (o Options) redact(text string) string {
-	if o.APIKey == "" {
-		return text
+// redactor removes the key from text: servers quote it in their refusals.
+func redactor(key secret.String) func(text string) string {
+	return func(text string) string {
+		if key.IsZero() {
+			return text
+		}
+		return strings.ReplaceAll(text, key.Reveal(), "***")
 	}
-	return strings.ReplaceAll(text, o.APIKey, "***")
 }
 
 func defaultClient() *http.Client {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // data writes events of one data line each.
@@ -131,7 +132,7 @@ func TestStreams(t *testing.T) {
 
 // decodeAll reads a stream without HTTP.
 func decodeAll(in io.Reader) []string {
-	r := reader{events: newDecoder(in), redact: Options{}.redact}
+	r := reader{events: newDecoder(in), redact: redactor(secret.String{})}
 	return lines(func(yield func(model.Delta, error) bool) {
 		if _, err := r.each(func(d model.Delta) bool { return yield(d, nil) }); err != nil {
 			yield(model.Delta{}, err)
@@ -221,7 +222,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("event: error\ndata: {\"error\":{\"message\":\"x\",\"code\":503}}\n\n"))
 	f.Add([]byte(data(`{"choices":[{"delta":{"tool_calls":[{"index":-1,"function":{"arguments":{}}}]},"finish_reason":"stop"}]}`)))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r := reader{events: newDecoder(iotest.HalfReader(strings.NewReader(string(in)))), redact: Options{}.redact}
+		r := reader{events: newDecoder(iotest.HalfReader(strings.NewReader(string(in)))), redact: redactor(secret.String{})}
 		stops, after := 0, 0
 		_, err := r.each(func(d model.Delta) bool {
 			if stops > 0 {

@@ -186,6 +186,7 @@ type Stepped struct {
 // on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
 // the lease decides who goes on, anything else that the store did not take it.
 func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {
+	ctx = core.WithIdentity(ctx, core.Identity{Tenant: w.Key.Tenant, User: w.Head.Owner})
 	m := s.newMachine(w, sink)
 	m.began()
 	stepped, err := m.run(ctx)

@@ -26,13 +26,14 @@ import (
 	"github.com/reveille-run/reveille/functions/announce"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
+	"github.com/reveille-run/reveille/functions/serve/keys"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // Step serves the mailbox's queue: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
 	c, rt := StartWith(func(c *cloud.Function) (agent.Parts, error) {
-		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, keys.Open(c))
 	}, publisher)
 	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
 	lambda.Start(awslambda.AfterResponse(handler, EndAbandoned(rt, c.Logger)))

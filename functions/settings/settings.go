@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type Settings struct {
 	Table     string        // REVEILLE_TABLE: the DynamoDB table of threads
 	Config    string        // REVEILLE_CONFIG_TABLE: the DynamoDB table of profiles and configuration snapshots
 	QueueURL  string        // REVEILLE_QUEUE_URL: the SQS queue of wake-ups
+	Bucket    string        // REVEILLE_PAYLOAD_BUCKET: the S3 bucket of payloads that are too large for the table; empty: none
 	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
 
 	WebhookURL    string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
@@ -45,8 +47,13 @@ type Settings struct {
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
 	CacheSize int
 
-	OpenAIKey     string // OPENAI_API_KEY
-	OpenAIBaseURL string // OPENAI_BASE_URL
+	OpenAIKey       string // OPENAI_API_KEY
+	OpenAIKeySecret string // OPENAI_API_KEY_SECRET: the name of the secret that the key is
+	OpenAIBaseURL   string // OPENAI_BASE_URL
+
+	// Secret opens a secret by its name, as functions on AWS that run models do; nil
+	// elsewhere. See [Settings.OpenSecret].
+	Secret func(name string) (secret.Source, error)
 }
 
 // Values of [Settings].Page.
@@ -57,6 +64,9 @@ const (
 
 // smallestCache is what even the smallest function spends on conversations.
 const smallestCache = 8 << 20
+
+// bucketName is a name that S3 gives to no two buckets.
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // variable is one name of the environment.
 type variable struct {
@@ -96,6 +106,12 @@ func variables() []variable {
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
 		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
 		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
+		{"REVEILLE_PAYLOAD_BUCKET", "", "the name of a bucket", func(s *Settings, v string) error {
+			if s.Bucket = v; v != "" && !bucketName.MatchString(v) {
+				return errForm
+			}
+			return nil
+		}},
 		{"REVEILLE_STREAM_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.StreamURL })},
 		{"REVEILLE_WEBHOOK_URL", "", "an https URL without user and fragment; on the local host http too, for addresses of this machine", hookAddress},
 		{"REVEILLE_WEBHOOK_SECRET", "", "whsec_ and base64", func(s *Settings, v string) error {
@@ -114,6 +130,12 @@ func variables() []variable {
 			return err
 		}},
 		{"OPENAI_API_KEY", "", "a key", text(func(s *Settings) *string { return &s.OpenAIKey })},
+		{"OPENAI_API_KEY_SECRET", "", "the name of a secret, beside no OPENAI_API_KEY", func(s *Settings, v string) error {
+			if s.OpenAIKeySecret = v; v != "" && s.OpenAIKey != "" {
+				return errForm
+			}
+			return nil
+		}},
 		{"OPENAI_BASE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.OpenAIBaseURL })},
 	}
 }
@@ -150,6 +172,15 @@ func Read(environ []string, also ...string) (Settings, error) {
 		return Settings{}, fmt.Errorf("unknown environment variable %s, known are: %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 	}
 	return s, nil
+}
+
+// OpenSecret returns the source of a secret. The error says so where there is no store of
+// secrets: the local host reads keys from its environment.
+func (s Settings) OpenSecret(name string) (secret.Source, error) {
+	if s.Secret == nil {
+		return nil, fmt.Errorf("secret %q: secrets are read by functions on AWS that run models, and here nobody does", name)
+	}
+	return s.Secret(name)
 }
 
 func text(field func(*Settings) *string) func(*Settings, string) error {

@@ -38,7 +38,7 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
 		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
 		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		"REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
+		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestReadValues(t *testing.T) {
 		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		StreamURL: "http://s/", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
+		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
 		Origins: []string{"https://app.example", "http://localhost:5173"},
 		Identity: Identity{
 			Tenant: "t-1", TenantClaim: "custom:tenant", UserClaim: "principalId", Issuer: "https://i.example/pool", KeysURL: "https://i.example/keys",
@@ -69,10 +69,12 @@ func TestReadRefuses(t *testing.T) {
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
 			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, " +
-			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_EVENT_BUS"},
+			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_EVENT_BUS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
+		{"a key and the name of one", "OPENAI_API_KEY_SECRET=prod/key", `environment variable OPENAI_API_KEY_SECRET is "prod/key", allowed: the name of a secret, beside no OPENAI_API_KEY`},
+		{"a bucket that is none", "REVEILLE_PAYLOAD_BUCKET=s3://payloads", `environment variable REVEILLE_PAYLOAD_BUCKET is "s3://payloads", allowed: the name of a bucket`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
 		{"a step too many", "REVEILLE_STEPS_PER_INVOCATION=101", `environment variable REVEILLE_STEPS_PER_INVOCATION is "101", allowed: 1 to 100`},
@@ -96,11 +98,29 @@ func TestReadRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Read([]string{test.pair})
+			pairs := []string{test.pair}
+			if strings.HasPrefix(test.pair, "OPENAI_API_KEY_SECRET=") {
+				pairs = append(pairs, "OPENAI_API_KEY=k")
+			}
+			_, err := Read(pairs)
 			if err == nil || err.Error() != test.want {
 				t.Errorf("error %v\nwant  %s", err, test.want)
 			}
 		})
+	}
+}
+
+func TestSecretsAreOpenedWhereThereIsAStoreOfThem(t *testing.T) {
+	s, err := Read([]string{"OPENAI_API_KEY_SECRET=prod/key"})
+	if err != nil || s.OpenAIKeySecret != "prod/key" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": secrets are read by functions on AWS that run models, and here nobody does` {
+		t.Errorf("error %v", err)
+	}
+	s.Secret = func(name string) (secret.Source, error) { return nil, fmt.Errorf("opens %s", name) }
+	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != "opens prod/key" {
+		t.Errorf("error %v", err)
 	}
 }
 

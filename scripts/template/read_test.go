@@ -24,8 +24,10 @@ type template struct {
 type parameter struct {
 	Default       any
 	AllowedValues []any
-	MinValue      *int
-	MaxValue      *int
+
+	AllowedPattern string
+	MinValue       *int
+	MaxValue       *int
 }
 
 type resource struct {

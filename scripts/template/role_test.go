@@ -119,7 +119,8 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 	}
 }
 
-// What a role may do besides is added where a parameter names the source alone.
+// What a role may do besides is added where a parameter names the source alone, or beside
+// the bucket of payloads.
 func TestWhatIsAddedToRoles(t *testing.T) {
 	of := read(t)
 	got := map[string][]string{}
@@ -130,6 +131,7 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		for _, s := range p.PolicyDocument.Statement {
 			for _, action := range s.Action {
 				for _, resource := range s.Resource {
+					resource, _, _ = strings.Cut(resource, ",{") // what fills it in
 					got[id] = append(got[id], strings.Join([]string{of.Resources[id].Condition, strings.Join(p.Roles, " "), s.Effect, action, resource}, ": "))
 				}
 			}
@@ -137,6 +139,20 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		slices.Sort(got[id])
 	}
 	want := map[string][]string{
+		"ModelParameter": {
+			`HasModelParameter: !Ref StreamRole !Ref StepRole: Allow: ssm:GetParameter: !Sub ["arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${Name}"`,
+		},
+		"ModelSecret": {
+			`HasModelSecret: !Ref StreamRole !Ref StepRole: Allow: secretsmanager:GetSecretValue: !Sub ["arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${Name}-??????"`,
+		},
+		"PayloadsErase": {
+			": !Ref StepRole: Allow: s3:DeleteObject: !Sub ${Payloads.Arn}/*",
+			": !Ref StepRole: Allow: s3:ListBucket: !GetAtt Payloads.Arn",
+		},
+		"PayloadsUse": {
+			": !Ref ApiRole !Ref StreamRole !Ref StepRole !Ref TriggerRole: Allow: s3:GetObject: !Sub ${Payloads.Arn}/*",
+			": !Ref ApiRole !Ref StreamRole !Ref StepRole !Ref TriggerRole: Allow: s3:PutObject: !Sub ${Payloads.Arn}/*",
+		},
 		"TriggerQueuePolicy": {
 			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:DeleteMessage: !Ref TriggerQueue",
 			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:GetQueueAttributes: !Ref TriggerQueue",

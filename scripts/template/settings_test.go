@@ -19,8 +19,8 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// local are the settings that only the local host has.
-var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL"}
+// local are the settings that only the local host has: on AWS keys are secrets.
+var local = []string{"OPENAI_API_KEY", "REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)
@@ -65,8 +65,8 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		got[id] = f.Environment.Variables
 	}
 	provider := map[string]any{
-		"OPENAI_API_KEY":  `!If ["HasModelKey","!Sub {{resolve:secretsmanager:${ModelKeySecret}}}",""]`,
-		"OPENAI_BASE_URL": "!Ref ModelBaseUrl",
+		"OPENAI_API_KEY_SECRET": `!If ["HasModelSecret","!Ref ModelKeySecret","!If [\"HasModelParameter\",\"!Sub ssm:${ModelKeyParameter}\",\"\"]"]`,
+		"OPENAI_BASE_URL":       "!Ref ModelBaseUrl",
 	}
 	step := maps.Clone(provider)
 	step["REVEILLE_WEBHOOK_SECRET"] = `!If ["HasWebhookSecret","!Sub {{resolve:secretsmanager:${WebhookSecret}}}",""]`
@@ -83,6 +83,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_MODEL":                "!Ref Model",
 			"REVEILLE_ORIGINS":              "!Ref Origins",
 			"REVEILLE_PAGE":                 "!Ref Page",
+			"REVEILLE_PAYLOAD_BUCKET":       "!Ref Payloads",
 			"REVEILLE_QUEUE_URL":            "!Ref Queue",
 			"REVEILLE_STEPS_PER_INVOCATION": "!Ref Steps",
 			"REVEILLE_TABLE":                "!Ref Threads",
@@ -123,6 +124,9 @@ func environ(of template, given map[string]string) []string {
 		}
 		if id, ok := strings.CutPrefix(text, "!Ref "); ok {
 			text = "of-" + id
+			if id == "Payloads" {
+				text = "payloads"
+			}
 			if id == "Queue" { // a reference to a queue is its URL
 				text = queueURL
 			}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -23,8 +24,14 @@ func (p *probe) limit() int {
 	return p.options.MaxPayload
 }
 
+// recordLimit is limit for a record.
+func (p *probe) recordLimit() int {
+	p.t.Helper()
+	return cmp.Or(p.options.MaxRecord, p.limit())
+}
+
 func putTakesNoMoreThanTheLimit(p *probe) {
-	limit, key := p.limit(), p.key("t")
+	limit, key := p.recordLimit(), p.key("t")
 	largest := store.Record{Name: store.LogName(1), Fence: 1, Payload: noise(limit)}
 	p.put(key, largest)
 	p.wantRecord(key, largest)
@@ -39,7 +46,7 @@ func putTakesNoMoreThanTheLimit(p *probe) {
 // commitTakesNoMoreThanTheLimit: a record over it is found before anything is
 // sent, whichever of the call's records it is.
 func commitTakesNoMoreThanTheLimit(p *probe) {
-	limit, key := p.limit(), p.key("t")
+	limit, key := p.recordLimit(), p.key("t")
 	pointer := store.Pointer{Name: "run", Value: []byte("v"), TTL: time.Hour}
 	tooLarge := store.Record{Name: store.LogName(2), Fence: 1, Payload: noise(limit + 1)}
 	got, err := p.b.Commit(p.ctx, key, store.Commit{

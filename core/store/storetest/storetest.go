@@ -22,6 +22,8 @@ type Options struct {
 	// have; one byte more must be store.ErrTooLarge. Default 0: there is no limit to test.
 	// It must be 300 KB or more.
 	MaxPayload int
+	// MaxRecord is the same of a record, where that is another. Default MaxPayload.
+	MaxRecord int
 	// Eventually calls check until it returns nil, or gives up and returns its
 	// last error. It wraps what Overdue and Records may return late. Default:
 	// check is called once, there is no lag.

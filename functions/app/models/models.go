@@ -16,12 +16,20 @@ import (
 const Default = "default"
 
 // Bind returns the models by the id that specs use: an OpenAI-compatible provider
-// where the environment says so, by OPENAI_API_KEY, OPENAI_BASE_URL (a local
-// server needs no key) or both, else the scripted model.
+// where the environment says so, by OPENAI_API_KEY or OPENAI_API_KEY_SECRET,
+// OPENAI_BASE_URL (a local server needs no key) or both, else the scripted model.
 func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error) {
 	binding := agent.ModelBinding{Model: scripted.New(e), Name: "scripted"}
-	if s.OpenAIKey != "" || s.OpenAIBaseURL != "" {
-		provider, err := openai.New(openai.Options{APIKey: s.OpenAIKey, BaseURL: s.OpenAIBaseURL})
+	if s.OpenAIKey != "" || s.OpenAIKeySecret != "" || s.OpenAIBaseURL != "" {
+		options := openai.Options{APIKey: s.OpenAIKey, BaseURL: s.OpenAIBaseURL}
+		if s.OpenAIKeySecret != "" {
+			key, err := s.OpenSecret(s.OpenAIKeySecret)
+			if err != nil {
+				return nil, fmt.Errorf("OPENAI_API_KEY_SECRET: %w", err)
+			}
+			options.Key = key
+		}
+		provider, err := openai.New(options)
 		if err != nil {
 			return nil, fmt.Errorf("model provider of OPENAI_API_KEY and OPENAI_BASE_URL: %w", err)
 		}

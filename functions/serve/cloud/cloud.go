@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/s3"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/killpoints"
@@ -23,6 +25,9 @@ type Function struct {
 	Queue    *sqs.Queue
 	Logger   *slog.Logger
 }
+
+// objectTimeout is how long one try with an object may take: the largest has 16 MB.
+const objectTimeout = 10 * time.Second
 
 // Open reads the environment, limits Go's memory and makes the clients. It calls
 // nothing yet. An error names the variable that is missing or wrong.
@@ -42,12 +47,20 @@ func Open() (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
+	options := dynamo.Options{Table: s.Table, ConfigTable: s.Config}
+	if s.Bucket != "" {
+		bucket, err := s3.New(awsenv.Config{Timeout: objectTimeout}, s.Bucket)
+		if err != nil {
+			return nil, err
+		}
+		options.Objects = bucket
+	}
 	LimitMemory()
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	return &Function{
 		Settings: s, Env: e,
-		Store: dynamo.New(tables, dynamo.Options{Table: s.Table, ConfigTable: s.Config}), Queue: sqs.New(queue, s.QueueURL),
+		Store: dynamo.New(tables, options), Queue: sqs.New(queue, s.QueueURL),
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),
 	}, nil
 }

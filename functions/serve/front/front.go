@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/functions/serve"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/serve/identity"
+	"github.com/reveille-run/reveille/functions/serve/keys"
 	"github.com/reveille-run/reveille/functions/settings"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
@@ -27,7 +28,7 @@ const reserve = 5 * time.Second
 // or an API Gateway REST API. It takes steps itself while their client listens.
 func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 	c, rt := serve.Start(func(c *cloud.Function) (agent.Parts, error) {
-		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, c.Settings)
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, keys.Open(c))
 	})
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
 		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, Page: c.Settings.Page == settings.PageOn,

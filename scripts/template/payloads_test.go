@@ -1,0 +1,56 @@
+package template
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type payloads struct {
+	PublicAccessBlockConfiguration map[string]bool
+	BucketEncryption               any
+	OwnershipControls              any
+	VersioningConfiguration        any
+	LifecycleConfiguration         any
+}
+
+// TestPayloadsAreNobodyElses: the bucket is closed, encrypted, asks for TLS, and keeps
+// each object until its thread is erased, and then no version of it.
+func TestPayloadsAreNobodyElses(t *testing.T) {
+	of := read(t)
+	b := resources[payloads](t, of, "AWS::S3::Bucket")["Payloads"]
+	closed := map[string]bool{"BlockPublicAcls": true, "BlockPublicPolicy": true, "IgnorePublicAcls": true, "RestrictPublicBuckets": true}
+	if diff := cmp.Diff(closed, b.PublicAccessBlockConfiguration); diff != "" {
+		t.Error(diff)
+	}
+	if b.BucketEncryption == nil || b.OwnershipControls == nil {
+		t.Errorf("encryption %v, ownership %v", b.BucketEncryption, b.OwnershipControls)
+	}
+	if b.VersioningConfiguration != nil || b.LifecycleConfiguration != nil {
+		t.Errorf("versions %v, lifecycle %v, want neither", b.VersioningConfiguration, b.LifecycleConfiguration)
+	}
+	type policy struct {
+		Bucket         string
+		PolicyDocument struct {
+			Statement []struct {
+				Effect, Principal string
+				Action, Resource  texts
+				Condition         map[string]map[string]string
+			}
+		}
+	}
+	p := resources[policy](t, of, "AWS::S3::BucketPolicy")["PayloadsInTheClear"]
+	if len(p.PolicyDocument.Statement) != 1 || p.Bucket != "!Ref Payloads" {
+		t.Fatalf("policy %+v", p)
+	}
+	s := p.PolicyDocument.Statement[0]
+	if s.Effect != "Deny" || s.Principal != "*" || s.Condition["Bool"]["aws:SecureTransport"] != "false" {
+		t.Errorf("statement %+v", s)
+	}
+	if diff := cmp.Diff(texts{"!GetAtt Payloads.Arn", "!Sub ${Payloads.Arn}/*"}, s.Resource); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(texts{"s3:*"}, s.Action); diff != "" {
+		t.Error(diff)
+	}
+}
