@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,14 +49,14 @@ func run(ctx context.Context, args, environ []string, out, output io.Writer) err
 		}
 	}()
 	if c.invoke != nil {
-		return c.invoke.run(ctx, h, out)
+		return c.invoke.run(ctx, h, out, output)
 	}
 	return c.serve(ctx, h, log)
 }
 
-// run invokes the function and prints its response; an error of the function is one of
-// the command.
-func (i *invocation) run(ctx context.Context, h *host.Host, out io.Writer) error {
+// run invokes the function and prints its response, of one that streams the body; an
+// error of the function is one of the command.
+func (i *invocation) run(ctx context.Context, h *host.Host, out, output io.Writer) error {
 	event, err := os.ReadFile(i.file)
 	if err != nil {
 		return err
@@ -63,11 +64,13 @@ func (i *invocation) run(ctx context.Context, h *host.Host, out io.Writer) error
 	if !json.Valid(event) {
 		return fmt.Errorf("%s is not JSON", i.file)
 	}
-	response, err := h.Invoke(ctx, i.function, event)
-	if err != nil {
-		return err
+	result, err := h.Invoke(ctx, i.function, event)
+	if result.Prelude != nil {
+		fmt.Fprintln(output, "status", result.Prelude.StatusCode)
 	}
-	_, err = fmt.Fprintf(out, "%s\n", response)
+	if len(result.Payload) > 0 {
+		fmt.Fprintf(out, "%s\n", bytes.TrimSuffix(result.Payload, []byte("\n")))
+	}
 	return err
 }
 
