@@ -81,6 +81,32 @@ func TestAProjectHasWhatItNeeds(t *testing.T) {
 	checkFiles(t, folder)
 }
 
+func TestTheStarterChatAddsAPage(t *testing.T) {
+	folder := makeProject(t, "-starter", "chat")
+	got := slices.DeleteFunc(names(t, folder), func(name string) bool { return !strings.HasPrefix(name, "page/") })
+	want := []string{
+		"page/.gitignore", "page/.npmrc", "page/package-lock.json", "page/package.json",
+		"page/src/chat.js", "page/src/chat.test.js", "page/src/main.jsx", "page/www/index.html", "page/www/style.css",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files of the page (-want +got):\n%s", diff)
+	}
+	if registry := "\"resolved\""; strings.Contains(read(t, folder, "page", "package-lock.json"), registry) {
+		t.Error("package-lock.json says where packages come from, which is everybody's own matter")
+	}
+	for name, task := range map[string]string{"agent": makefile(t, makeProject(t)), "chat": makefile(t, folder)} {
+		if has := strings.Contains(task, "\npage:"); has != (name == "chat") {
+			t.Errorf("the Makefile of the starter %s: make page is there: %v", name, has)
+		}
+	}
+	checkFiles(t, folder)
+}
+
+func makefile(t *testing.T, folder string) string {
+	t.Helper()
+	return read(t, folder, "Makefile")
+}
+
 // checkFiles looks at each file of a project: nothing was left to fill in, Go is
 // formatted, and mains are short.
 func checkFiles(t *testing.T, folder string) {
