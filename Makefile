@@ -161,8 +161,14 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
-	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
+deploy: ## Build and deploy with the SAM CLI; the first time it asks for the parameters, and remembers
+	@$(GO) run ./scripts/stack deploy
+
+logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
+	@$(GO) run ./scripts/stack logs $(FN)
+
+destroy: ## Delete what is deployed; the tables stay, unless DATA=delete
+	@$(GO) run ./scripts/stack $(if $(filter delete,$(DATA)),-data) destroy
 
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:
