@@ -110,7 +110,7 @@ test-clients: ## The protocols and providers against npm's clients and fakes, th
 	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor ./scripts/new
 
 test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
-	$(GO) test -count=1 -tags project -v -run 'Project|RunGoesOn' ./scripts/new
+	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new
 
 test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
 	cd scripts/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
