@@ -209,12 +209,15 @@ func TestWhatCannotBeAProjectLeavesNothing(t *testing.T) {
 }
 
 // An empty folder that is there is taken as it is, also the one that the command was
-// called in, and a copy that is given relatively is named relatively.
+// called in, and a copy that is given relatively is named relatively. A workspace around
+// it does not matter.
 func TestAnEmptyFolderBecomesAProject(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOPROXY", "off")
-	folder := filepath.Join(t.TempDir(), "mine")
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	around := t.TempDir()
+	folder := filepath.Join(around, "mine")
+	workspace := os.WriteFile(filepath.Join(around, "go.work"), []byte("go 1.26.0\n"), 0o600)
+	if err := errors.Join(workspace, os.Mkdir(folder, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	here := root(t)
@@ -262,5 +265,20 @@ func TestThisModuleCanBeRunAtAVersion(t *testing.T) {
 	}
 	if len(file.Replace)+len(file.Exclude) != 0 {
 		t.Errorf("go.mod has replacements %s and exclusions %s, want none", file.Replace, file.Exclude)
+	}
+}
+
+// Texts of a project name its own folders; Go files name packages of this module, which
+// stay where they are.
+func TestPathsOfAppAreTheProjectsOwn(t *testing.T) {
+	tests := []struct{ file, text, want string }{
+		{"template.yaml", "REVEILLE_TRIGGERS: triggers.json # functions/app/triggers.json", "REVEILLE_TRIGGERS: triggers.json # app/triggers.json"},
+		{"events/api.json", "{}", "{}"},
+		{"functions/app/web/web.go", `import "github.com/reveille-run/reveille/functions/app/other"`, `import "github.com/reveille-run/reveille/functions/app/other"`},
+	}
+	for _, test := range tests {
+		if got := string(relocate(test.file, []byte(test.text))); got != test.want {
+			t.Errorf("%s says %s, want %s", test.file, got, test.want)
+		}
 	}
 }
