@@ -5,8 +5,8 @@ GO ?= go
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
 # The tags of all files that are checked, and the folders with files that these leave out.
-TAGS := killpoints clients aws
-UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+TAGS := killpoints clients aws project
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # How a function is built for Lambda.
 LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -36,6 +36,11 @@ run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
 	@mkdir -p -m 700 .reveille
 	@GO=$(GO) scripts/build.sh -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
 	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
+
+dev: ## The same, built and started again whenever a file is saved; runs go on
+	@mkdir -p -m 700 .reveille
+	@$(GO) build -o .reveille/reload ./scripts/reload
+	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/reload ./scripts/dev
 
 test: check unit kill ## Everything that needs no network and no other tool
 
@@ -102,7 +107,10 @@ coldstart: ## Clone, empty the Go caches, time `make run` to the end of the firs
 test-clients: ## The protocols and providers against npm's clients and fakes, the page in Chromium (needs node, npm, chromium)
 	@for folder in $(CLIENTS); do echo "npm ci in $$folder"; (cd $$folder && npm ci --no-audit --no-fund --loglevel=error) || exit 1; done
 	scripts/clients/page/types.sh
-	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor
+	$(GO) test -count=1 -tags clients -run 'Client|Independent' ./adapters/aisdk ./adapters/agui ./adapters/mcp ./adapters/openai ./functions/local ./functions/local/editor ./scripts/new
+
+test-project: ## A project by scripts/new: its tests, first chat, make dev during a run, and the fetched command
+	$(GO) test -count=1 -tags project -v -run 'ProjectPasses|RunGoesOn|FetchedCommand' ./scripts/new
 
 test-copilotkit: ## CopilotKit's chat against the local host (needs node, npm and 600 MB)
 	cd scripts/copilotkit && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -119,6 +127,14 @@ aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env h
 
 aws-down: ## Stop what aws-up started
 	scripts/aws-down.sh
+
+smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream (URL=...)
+	@$(GO) run ./scripts/smoke -url "$(URL)"
+
+invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json; it needs REVEILLE_TABLE and so on
+	@mkdir -p -m 700 .reveille
+	@$(GO) build -tags lambda.norpc -o .reveille/$(FN) ./functions/$(FN)
+	@$(GO) run ./scripts/lambdahost -function $(FN)=.reveille/$(FN) -invoke $(FN)=$(EVENT)
 
 lint-template: ## cfn-lint before and after the SAM transform
 	scripts/lint-template.sh
@@ -145,8 +161,14 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
-	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
+deploy: ## Build and deploy with the SAM CLI; the first time it asks for the parameters, and remembers
+	@$(GO) run ./scripts/stack deploy
+
+logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
+	@$(GO) run ./scripts/stack logs $(FN)
+
+destroy: ## Delete what is deployed; the tables stay, unless DATA=delete
+	@$(GO) run ./scripts/stack $(if $(filter delete,$(DATA)),-data) destroy
 
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:

@@ -8,6 +8,10 @@
 //		-http 127.0.0.1:8080=stream:url \
 //		-queue http://127.0.0.1:5000/123456789012/mailbox=step,retry=5s
 //
+// With -invoke it hands a function one event, prints the response, and ends:
+//
+//	go run ./scripts/lambdahost -function sweep=bin/sweep -invoke sweep=events/sweep.json
+//
 // Functions inherit the environment, with -env on top. The queues are those of
 // AWS_ENDPOINT_URL_SQS, or of AWS itself. It runs until it is interrupted, then
 // prints how long each sandbox took from exec to its first request for an event.

@@ -20,6 +20,7 @@ type config struct {
 	fronts    []front
 	queues    []queueSource
 	schedules []schedule
+	invoke    *invocation // nil: it runs until it is interrupted
 	environ   []string
 	verbose   bool
 }
@@ -34,6 +35,9 @@ type queueSource struct {
 	batch         int
 	retry         *time.Duration
 }
+
+// invocation is one event for one function.
+type invocation struct{ function, file string }
 
 type schedule struct {
 	every    time.Duration
@@ -58,6 +62,7 @@ func parse(args, environ []string, output io.Writer) (*config, error) {
 	flags.Func("http", "`address=function[:url|rest|http]`: serve HTTP as a Function URL, a REST API or an HTTP API; repeatable", c.addFront)
 	flags.Func("queue", "`queue-url=function[,batch=10][,retry=5s]`: poll an SQS queue; failed messages come again after retry, or after the queue's visibility timeout; repeatable", c.addQueue)
 	flags.Func("every", "`interval=function`: invoke on a schedule; repeatable", c.addSchedule)
+	flags.Func("invoke", "`name=file`: invoke a function once with the event of a JSON file, print its response and end", c.setInvoke)
 	flags.Func("env", "`NAME=value`: set a variable for every function; repeatable", c.addEnv)
 	flags.BoolVar(&noFreeze, "no-freeze", false, "let sandboxes run between invocations")
 	flags.BoolVar(&c.verbose, "v", false, "log starts and ends of sandboxes")
@@ -92,6 +97,12 @@ func (c *config) check() error {
 	}
 	for _, s := range c.schedules {
 		used = append(used, s.function)
+	}
+	if c.invoke != nil {
+		if len(used) > 0 {
+			return errors.New("-invoke ends after one event: it goes with no -http, -queue or -every")
+		}
+		used = append(used, c.invoke.function)
 	}
 	for _, name := range used {
 		if !known[name] {
@@ -157,6 +168,15 @@ func (c *config) addSchedule(value string) error {
 		err = errors.New("the interval is not positive")
 	}
 	c.schedules = append(c.schedules, schedule{every: every, function: function})
+	return err
+}
+
+func (c *config) setInvoke(value string) error {
+	name, file, err := cut(value)
+	if err == nil && c.invoke != nil {
+		err = errors.New("given twice")
+	}
+	c.invoke = &invocation{function: name, file: file}
 	return err
 }
 

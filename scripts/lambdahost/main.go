@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,15 +23,16 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Environ(), os.Stderr)
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "lambdahost:", err)
 		os.Exit(1)
 	}
 }
 
-// run returns when ctx ends or a front end breaks.
-func run(ctx context.Context, args, environ []string, output io.Writer) error {
+// run returns when ctx ends, a front end breaks, or the one event was handled. The
+// response to that goes to out, everything else to output.
+func run(ctx context.Context, args, environ []string, out, output io.Writer) error {
 	c, err := parse(args, environ, output)
 	if err != nil {
 		return err
@@ -45,7 +48,30 @@ func run(ctx context.Context, args, environ []string, output io.Writer) error {
 			fmt.Fprintf(output, "sandbox %s pid %d: init %.1f ms\n", s.Function, s.PID, float64(s.Init.Microseconds())/1000)
 		}
 	}()
+	if c.invoke != nil {
+		return c.invoke.run(ctx, h, out, output)
+	}
 	return c.serve(ctx, h, log)
+}
+
+// run invokes the function and prints its response, of one that streams the body; an
+// error of the function is one of the command.
+func (i *invocation) run(ctx context.Context, h *host.Host, out, output io.Writer) error {
+	event, err := os.ReadFile(i.file)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(event) {
+		return fmt.Errorf("%s is not JSON", i.file)
+	}
+	result, err := h.Invoke(ctx, i.function, event)
+	if result.Prelude != nil {
+		fmt.Fprintln(output, "status", result.Prelude.StatusCode)
+	}
+	if len(result.Payload) > 0 {
+		fmt.Fprintf(out, "%s\n", bytes.TrimSuffix(result.Payload, []byte("\n")))
+	}
+	return err
 }
 
 // serve runs every front end and waits for all of them; the first error ends the

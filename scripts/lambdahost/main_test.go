@@ -37,7 +37,7 @@ func TestRunServesAFunction(t *testing.T) {
 	output, writer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-function", "stream=" + function, "-env", "MODE=stream", "-http", "127.0.0.1:0=stream:rest"}, nil, writer)
+		err := run(ctx, []string{"-function", "stream=" + function, "-env", "MODE=stream", "-http", "127.0.0.1:0=stream:rest"}, nil, io.Discard, writer)
 		_ = writer.Close()
 		ended <- err
 	}()
@@ -66,6 +66,34 @@ func TestRunServesAFunction(t *testing.T) {
 	}
 	if text := <-rest; !regexp.MustCompile(`sandbox stream pid \d+: init \d+\.\d ms\n`).MatchString(text) {
 		t.Errorf("output = %q", text)
+	}
+}
+
+func TestOneEventIsInvoked(t *testing.T) {
+	function, folder := build(t), t.TempDir()
+	event := func(text string) string {
+		file := filepath.Join(folder, "event.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	invoke := func(file string) (string, error) {
+		var out strings.Builder
+		err := run(t.Context(), []string{"-function", "step=" + function, "-env", "MODE=event", "-invoke", "step=" + file}, nil, &out, io.Discard)
+		return out.String(), err
+	}
+	if out, err := invoke(event(`{"do":"pid"}`)); err != nil || !regexp.MustCompile(`^[0-9]+\n$`).MatchString(out) {
+		t.Errorf("it printed %q, %v, want the id of a process", out, err)
+	}
+	if out, err := invoke(event(`{"do":"error"}`)); err == nil {
+		t.Errorf("it printed %q and the function's error was lost", out)
+	}
+	if _, err := invoke(event(`{`)); err == nil || !strings.HasSuffix(err.Error(), "event.json is not JSON") {
+		t.Errorf("of an event that is not JSON: %v", err)
+	}
+	if _, err := invoke(filepath.Join(folder, "none.json")); !os.IsNotExist(err) {
+		t.Errorf("of a file that is not there: %v", err)
 	}
 }
 
@@ -114,6 +142,10 @@ func TestCommandLineErrors(t *testing.T) {
 		{"-function a=b -http :80=a:x", `invalid value ":80=a:x" for flag -http: shape "x" is unknown, allowed are url, rest, http`},
 		{"-function a=b -http :80=c", "there is no -function c"},
 		{"-function a=b -queue http://q=c", "there is no -function c"},
+		{"-function a=b -invoke c=x.json", "there is no -function c"},
+		{"-function a=b -invoke a", `invalid value "a" for flag -invoke: no '='`},
+		{"-function a=b -invoke a=x -invoke a=y", `invalid value "a=y" for flag -invoke: given twice`},
+		{"-function a=b -invoke a=x -every 1s=a", "-invoke ends after one event: it goes with no -http, -queue or -every"},
 		{"-function a=b -every 0s=a", `invalid value "0s=a" for flag -every: the interval is not positive`},
 		{"-function a=b -env A", `invalid value "A" for flag -env: no '='`},
 	}

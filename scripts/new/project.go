@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// reveille is the module that a project requires.
+const reveille = "github.com/reveille-run/reveille"
+
+// project is what is asked for, and what becomes of it.
+type project struct {
+	folder  string // where it shall be
+	module  string // its module path
+	starter string // a key of starters
+	replace string // a copy of this module; empty: version is fetched
+	version string // of this module
+
+	stage  string // where it is made
+	source string // the folder of the module that it requires
+}
+
+// make makes the project beside its folder, and moves it when it is whole.
+func (p *project) make() (err error) {
+	if err := p.check(); err != nil {
+		return err
+	}
+	parent, made, err := makeFolders(filepath.Dir(p.folder))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			removeEmpty(made)
+		}
+	}()
+	p.stage, err = os.MkdirTemp(parent, ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(p.stage)) }()
+	steps := []func() error{p.beginModule, p.findSource, p.copyFiles, p.renderStarters, p.completeModule}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return p.move()
+}
+
+// check refuses what cannot become a project before anything is written.
+func (p *project) check() error {
+	if p.module == reveille || strings.HasPrefix(p.module, reveille+"/") {
+		return fmt.Errorf("module path %s is within the module that the project requires: choose one of your own, such as example.com/mine", p.module)
+	}
+	folder, err := filepath.Abs(p.folder)
+	if err != nil {
+		return err
+	}
+	p.folder = folder
+	entries, err := os.ReadDir(p.folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil: // a file, or not ours to read
+		return fmt.Errorf("folder of the project: %w", err)
+	case len(entries) > 0:
+		return fmt.Errorf("folder %s is not empty, it has %s: name a new or an empty one", p.folder, entries[0].Name())
+	}
+	if p.replace != "" {
+		if err := checkCopy(p.replace); err != nil {
+			return fmt.Errorf("-replace: %w", err)
+		}
+	}
+	return findGo()
+}
+
+// moduleLine is the line of a go.mod that names the module.
+var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
+
+// checkCopy refuses a folder that is no copy of this module.
+func checkCopy(folder string) error {
+	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("%s is no copy of %s: %w", folder, reveille, err)
+	}
+	m := moduleLine.FindSubmatch(text)
+	if m == nil || string(m[1]) != reveille {
+		return fmt.Errorf("%s is no copy of %s: its go.mod names another module", folder, reveille)
+	}
+	return nil
+}
+
+// name is the last part of the module path that is no version, as names of stacks
+// may be: letters, digits and hyphens, with a letter first.
+func (p *project) name() string {
+	last := path.Base(p.module)
+	if regexp.MustCompile(`^v[0-9]+$`).MatchString(last) && path.Dir(p.module) != "." {
+		last = path.Base(path.Dir(p.module))
+	}
+	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9-]+`).ReplaceAllString(last, "-"), "-")
+	if name == "" || !regexp.MustCompile(`^[A-Za-z]`).MatchString(name) {
+		name = strings.TrimRight("agents-"+name, "-")
+	}
+	return name
+}
+
+// move takes what was made to its folder. What was moved before an error is taken
+// away again.
+func (p *project) move() (err error) {
+	_, made, err := makeFolders(p.folder)
+	if err != nil {
+		return err
+	}
+	var moved []string
+	defer func() {
+		if err != nil {
+			for _, name := range moved {
+				err = errors.Join(err, os.RemoveAll(name))
+			}
+			removeEmpty(made)
+		}
+	}()
+	entries, err := os.ReadDir(p.stage)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		to := filepath.Join(p.folder, e.Name())
+		if err := os.Rename(filepath.Join(p.stage, e.Name()), to); err != nil {
+			return err
+		}
+		moved = append(moved, to)
+	}
+	return nil
+}
+
+// makeFolders makes a folder and those above it, and returns the ones that were not
+// there before, innermost first.
+func makeFolders(folder string) (same string, made []string, err error) {
+	for f := folder; ; f = filepath.Dir(f) {
+		if _, err := os.Stat(f); !errors.Is(err, fs.ErrNotExist) || f == filepath.Dir(f) {
+			break
+		}
+		made = append(made, f)
+	}
+	err = os.MkdirAll(folder, 0o755)
+	if err != nil {
+		removeEmpty(made)
+	}
+	return folder, made, err
+}
+
+// removeEmpty removes folders that hold nothing, innermost first.
+func removeEmpty(folders []string) {
+	for _, f := range slices.Clone(folders) {
+		_ = os.Remove(f) // refuses one that somebody has used meanwhile
+	}
+}
+
+// write puts a file of the project in its place.
+func (p *project) write(name string, text []byte) error {
+	file := filepath.Join(p.stage, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}

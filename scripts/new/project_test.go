@@ -1,0 +1,265 @@
+//go:build project
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// makes runs a task of a project.
+func makes(t *testing.T, folder string, arguments ...string) {
+	t.Helper()
+	command := exec.Command("make", arguments...)
+	command.Dir = folder
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("make %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+}
+
+// serving starts a task that serves, which ends with the test, and returns its address.
+func serving(t *testing.T, folder, task string) (url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the task's port from now on
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	command := exec.Command("make", task)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "REVEILLE_ADDR="+address, "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+	command.Stdout, command.Stderr = &log, &log
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM) // the shell, and what it became
+		if err := command.Wait(); t.Failed() {
+			t.Logf("make %s: %v\n%s", task, err, log.String())
+		}
+	})
+	return "http://" + address
+}
+
+// send sends a request, again while nobody listens, and returns the response.
+func send(t *testing.T, method, url, body, last string) *http.Response {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		if last != "" {
+			request.Header.Set("Last-Event-ID", last)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err == nil {
+			t.Cleanup(func() { _ = response.Body.Close() })
+			return response
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("for two minutes nobody responds: %v", err)
+		}
+	}
+}
+
+func body(t *testing.T, response *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A project that was made in an empty folder, of modules in the cache alone, passes its
+// tests, builds its functions, and its host responds to a first chat within a minute.
+func TestAProjectPassesItsTestsAndChats(t *testing.T) {
+	folder := makeProject(t)
+	makes(t, folder, "test")
+	makes(t, folder, "build-TriggerFunction", "build-SweepFunction")
+	for _, name := range []string{"TriggerFunction/bootstrap", "TriggerFunction/triggers.json", "SweepFunction/bootstrap"} {
+		if info, err := os.Stat(filepath.Join(folder, ".reveille", "functions", name)); err != nil || info.Size() == 0 {
+			t.Errorf("make build: %s: %v", name, err)
+		}
+	}
+
+	start := time.Now()
+	url := serving(t, folder, "run")
+	got := body(t, send(t, "POST", url+"/v1/ai-sdk/chat", `{"id":"t1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"call: weather {\"city\":\"Oslo\"}"}]}]}`, ""))
+	took := time.Since(start)
+	if !strings.Contains(got, `"output":{"city":"Oslo","sky":"clear"}`) || !strings.HasSuffix(got, "data: [DONE]\n\n") {
+		t.Errorf("the first chat's response is\n%s", got)
+	}
+	if took > time.Minute {
+		t.Errorf("the first chat took %v, want a minute at most", took)
+	}
+	t.Logf("first chat after %v", took)
+	makes(t, folder, "smoke", "URL="+url)
+}
+
+// While a run says 200 words in 20 s somebody saves. The host builds and swaps, its
+// stream ends, and the client comes back to the same run under the new code, which says
+// all of it once.
+func TestARunGoesOnWhenACodeChangeIsSaved(t *testing.T) {
+	folder := makeProject(t)
+	url := serving(t, folder, "dev")
+	response := send(t, "POST", url+"/v1/runs", `{"threadId":"t1","messages":[{"role":"user","content":"slow: 200"}]}`, "")
+	lines, err := readUntil(response.Body, "w3")
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, lines)
+	}
+	file := filepath.Join(folder, "app", "app.go")
+	saved := strings.Replace(read(t, file), "Knows the weather,", "Knows the weather by now,", 1)
+	if err := os.WriteFile(file, []byte(saved), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := lines + string(rest)
+	if strings.Contains(seen, `"event_type":"run_finish"`) {
+		t.Fatal("the run ended before the host was swapped")
+	}
+	run := between(seen, `"run_id":"`, `"`)
+	for again := 0; !strings.Contains(seen, `"event_type":"run_finish"`); again++ {
+		if again == 20 {
+			t.Fatalf("the client has come back 20 times and has not seen the end:\n%s", seen)
+		}
+		last := seen[strings.LastIndex(seen, "\nid: ")+len("\nid: "):]
+		last, _, _ = strings.Cut(last, "\n")
+		seen += body(t, send(t, "GET", url+"/v1/runs/"+run+"/events/stream", "", last))
+	}
+	var words strings.Builder
+	for n := range 200 {
+		fmt.Fprintf(&words, "w%d ", n+1)
+	}
+	if messages := body(t, send(t, "GET", url+"/v1/threads/t1/messages", "", "")); strings.Count(messages, strings.TrimSpace(words.String())) != 1 {
+		t.Errorf("the thread has not every word once:\n%s", messages)
+	}
+	if agent := body(t, send(t, "GET", url+"/v1/agents/guide", "", "")); !strings.Contains(agent, "Knows the weather by now,") {
+		t.Errorf("the host that runs is not the one that was saved: %s", agent)
+	}
+}
+
+// readUntil reads until the text has come.
+func readUntil(from io.Reader, text string) (string, error) {
+	var seen strings.Builder
+	buffer := make([]byte, 1024)
+	for !strings.Contains(seen.String(), text) {
+		n, err := from.Read(buffer)
+		seen.Write(buffer[:n])
+		if err != nil {
+			return seen.String(), err
+		}
+	}
+	return seen.String(), nil
+}
+
+func between(text, before, after string) string {
+	_, rest, _ := strings.Cut(text, before)
+	found, _, _ := strings.Cut(rest, after)
+	return found
+}
+
+// What this repository would be as a fetched module, by a module proxy in a folder,
+// makes a project that requires that version.
+func TestAProjectIsMadeByTheFetchedCommand(t *testing.T) {
+	const version = "v0.1.0"
+	proxy := t.TempDir()
+	publish(t, proxy, version)
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := t.TempDir()
+	environ := append(os.Environ(), "GOMODCACHE="+modules, "GOSUMDB=off", "GOFLAGS=-modcacherw",
+		"GOPROXY=file://"+proxy+",file://"+filepath.Join(strings.TrimSpace(string(cache)), "cache", "download"))
+	empty := t.TempDir()
+	command := exec.Command("go", "run", reveille+"/scripts/new@latest", "mine", "example.com/mine")
+	command.Dir, command.Env = empty, environ
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("go run: %v\n%s", err, out)
+	}
+	file := read(t, empty, "mine", "go.mod")
+	if !strings.Contains(file, reveille+" "+version+"\n") || strings.Contains(file, "replace") {
+		t.Errorf("go.mod is\n%s\nwant a requirement of %s and no replacement", file, version)
+	}
+	checkFiles(t, filepath.Join(empty, "mine"))
+	command = exec.Command("go", "list", "-deps", "-test", "./...") // as make test: nothing is missing in go.mod and go.sum
+	command.Dir, command.Env = filepath.Join(empty, "mine"), environ
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("go list: %v\n%s", err, out)
+	}
+}
+
+// publish writes the files of this repository to a module proxy.
+func publish(t *testing.T, proxy, version string) {
+	t.Helper()
+	folder := filepath.Join(proxy, filepath.FromSlash(reveille), "@v")
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = root(t)
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for _, name := range listed {
+		if nested(listed, name) {
+			continue // as the go command leaves it out
+		}
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted, and git does not know yet
+		}
+		w, wErr := z.Create(reveille + "@" + version + "/" + name)
+		if err := errors.Join(err, wErr); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = errors.Join(z.Close(), os.MkdirAll(folder, 0o700),
+		os.WriteFile(filepath.Join(folder, "list"), []byte(version+"\n"), 0o600),
+		os.WriteFile(filepath.Join(folder, version+".info"), fmt.Appendf(nil, `{"Version":%q,"Time":"2026-01-01T00:00:00Z"}`, version), 0o600),
+		os.WriteFile(filepath.Join(folder, version+".mod"), []byte(read(t, root(t), "go.mod")), 0o600),
+		os.WriteFile(filepath.Join(folder, version+".zip"), archive.Bytes(), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nested reports whether a file is in a folder that is a module of its own.
+func nested(listed []string, name string) bool {
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if slices.Contains(listed, folder+"/go.mod") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+// files are the starters: each file is a template and has .tmpl behind its name, so
+// that neither go.mod nor Go files in it are taken for this module's.
+//
+//go:embed all:starters
+var files embed.FS
+
+// values are what the templates of the starters may name.
+type values struct {
+	Module    string   // the project's path
+	Name      string   // of its stack
+	Reveille  string   // path of the module that it requires
+	Functions []string // of its template, such as Step
+	Chat      bool     // it has a page
+}
+
+// renderStarters writes what the project's starter has of its own.
+func (p *project) renderStarters() error {
+	deployment, err := os.ReadFile(filepath.Join(p.stage, "template.yaml"))
+	if err != nil {
+		return err
+	}
+	v := values{Module: p.module, Name: p.name(), Reveille: reveille, Functions: functions(deployment), Chat: p.starter == "chat"}
+	for _, folder := range starters[p.starter] {
+		from := "starters/" + folder
+		err := fs.WalkDir(files, from, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			text, err := render(name, v)
+			if err != nil {
+				return err
+			}
+			return p.write(strings.TrimSuffix(strings.TrimPrefix(name, from+"/"), ".tmpl"), text)
+		})
+		if err != nil {
+			return fmt.Errorf("starter %s: %w", p.starter, err)
+		}
+	}
+	return nil
+}
+
+// render fills a file of a starter in.
+func render(name string, v values) ([]byte, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New(name).Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"lower": strings.ToLower}).Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := t.Execute(&out, v); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// interval is how often the tree is looked at. A tree of a thousand files takes a
+// millisecond or two.
+const interval = 250 * time.Millisecond
+
+func main() {
+	output := flag.String("o", ".reveille/reloaded", "`path` of what is built")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: reload [-o path] PACKAGE")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	r := &reloader{folder: ".", target: flag.Arg(0), binary: *output, log: os.Stderr, environ: os.Environ()}
+	if err := r.run(context.Background(), signals, interval); err != nil {
+		fmt.Fprintln(os.Stderr, "reload:", err)
+		os.Exit(1)
+	}
+}

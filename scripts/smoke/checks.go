@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// smoke is a deployment, and what is said to its agent.
+type smoke struct {
+	client
+	url, agent                 string
+	chat, tool, approval, long string
+	prefix                     string // of the threads' ids
+}
+
+// each does every check, and reports those that fail together.
+func (s *smoke) each(ctx context.Context, limit time.Duration, out io.Writer) error {
+	checks := []struct {
+		name  string
+		check func(ctx context.Context, thread string) error
+	}{
+		{"health", s.checkHealth}, {"chat", s.checkChat}, {"tool", s.checkTool}, {"approval", s.checkApproval}, {"resume", s.checkResume},
+	}
+	failed := 0
+	for _, c := range checks {
+		start := time.Now()
+		thread := s.prefix + c.name
+		within, cancel := context.WithTimeout(ctx, limit)
+		err := c.check(within, thread)
+		if c.name != "health" {
+			err = errors.Join(err, s.forget(ctx, thread))
+		}
+		cancel()
+		said := "ok"
+		if err != nil {
+			failed++
+			said = "FAILED: " + err.Error()
+		}
+		fmt.Fprintf(out, "%-8s %5.1f s  %s\n", c.name, time.Since(start).Seconds(), said)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks of %s failed", failed, len(checks), s.url)
+	}
+	return nil
+}
+
+// forget deletes a check's thread; there is none when the check failed early.
+func (s *smoke) forget(ctx context.Context, thread string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	response, err := s.send(ctx, http.MethodDelete, "/v1/threads/"+thread, nil, "", http.StatusNoContent)
+	if err != nil {
+		return fmt.Errorf("delete its thread: %w", err)
+	}
+	return response.Body.Close()
+}
+
+func (s *smoke) checkHealth(ctx context.Context, _ string) error {
+	return s.call(ctx, http.MethodGet, "/health", nil, http.StatusOK, nil)
+}
+
+// checkChat has the agent say something.
+func (s *smoke) checkChat(ctx context.Context, thread string) error {
+	run, err := s.run(ctx, thread, s.agent, s.chat, nil)
+	if err != nil {
+		return err
+	}
+	if end := run.end(); end.Response == "" {
+		return fmt.Errorf("the agent has said nothing to %q: %s", s.chat, told(end))
+	}
+	return ended(run)
+}
+
+// checkTool has the agent call a tool, whose result it gets.
+func (s *smoke) checkTool(ctx context.Context, thread string) error {
+	run, err := s.run(ctx, thread, s.agent, s.tool, nil)
+	if err != nil {
+		return err
+	}
+	if done := run.count(core.EventToolCallDone); done == 0 {
+		return fmt.Errorf("the agent has called no tool on %q", s.tool)
+	}
+	return ended(run)
+}
+
+// checkApproval has the agent call a tool that waits, approves, and sees it run.
+func (s *smoke) checkApproval(ctx context.Context, thread string) error {
+	run, err := s.run(ctx, thread, s.agent, s.approval, nil)
+	if err != nil {
+		return err
+	}
+	if done := run.count(core.EventToolCallDone); done != 0 || run.end().Termination == nil || run.end().Termination.Type != core.TerminationSuspended {
+		return fmt.Errorf("the run does not wait for approval on %q: %s, and %d calls were done", s.approval, told(run.end()), done)
+	}
+	path := "/v1/runs/" + run.events[0].RunID.String()
+	var record struct{ Tickets []core.Ticket }
+	if err := s.call(ctx, http.MethodGet, path, nil, http.StatusOK, &record); err != nil {
+		return err
+	}
+	if len(record.Tickets) != 1 {
+		return fmt.Errorf("the run has %d tickets, want 1", len(record.Tickets))
+	}
+	decision := map[string]string{"tool_call_id": record.Tickets[0].Call.ID, "action": "resume", "decision_id": thread}
+	if err := s.call(ctx, http.MethodPost, path+"/decision", decision, http.StatusAccepted, nil); err != nil {
+		return err
+	}
+	again := &seen{events: run.events[:1], last: run.last}
+	if err := s.follow(ctx, again); err != nil {
+		return err
+	}
+	if done := again.count(core.EventToolCallDone); done != 1 {
+		return fmt.Errorf("%d calls were done after the approval, want 1", done)
+	}
+	return ended(again)
+}
+
+// checkResume loses a stream in the middle of an answer and comes back: what it has
+// seen in all is the answer, once.
+func (s *smoke) checkResume(ctx context.Context, thread string) error {
+	cut := false
+	run, err := s.run(ctx, thread, s.agent, s.long, func(e core.Event) bool {
+		cut = cut || e.Type == core.EventTextDelta
+		return cut
+	})
+	if err != nil {
+		return err
+	}
+	if !cut {
+		return fmt.Errorf("the agent has said nothing to %q", s.long)
+	}
+	var text strings.Builder
+	for _, e := range run.events {
+		switch e.Type {
+		case core.EventTextDelta:
+			text.WriteString(e.Delta)
+		case core.EventStepRestarted:
+			text.Reset()
+		}
+	}
+	if end := run.end(); end.Response != text.String() {
+		return fmt.Errorf("the pieces that came in %d streams are %q, the answer is %q", run.returns+1, text.String(), end.Response)
+	}
+	return ended(run)
+}
+
+func (s *seen) count(kind core.EventType) (n int) {
+	for _, e := range s.events {
+		if e.Type == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// ended is an error unless the run came to its natural end.
+func ended(run *seen) error {
+	if t := run.end().Termination; t == nil || t.Type != core.TerminationNatural {
+		return fmt.Errorf("the run has not ended by itself: %s", told(run.end()))
+	}
+	return nil
+}
+
+// told is how a run ended, for a person.
+func told(end core.Event) string {
+	if end.Termination == nil {
+		return "its last event is " + string(end.Type)
+	}
+	t := end.Termination
+	return strings.TrimSpace(fmt.Sprintf("it ended by %s %s %s", t.Type, t.Code, t.Detail))
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// client sends requests to a deployment.
+type client struct {
+	url      string
+	http     *http.Client
+	identify func(r *http.Request, body []byte) error // says in the request who sends it
+}
+
+// send sends a request with a JSON body, if there is one, and returns a response of
+// another status as an error.
+func (c *client) send(ctx context.Context, method, path string, content any, last string, want int) (*http.Response, error) {
+	var body []byte
+	if content != nil {
+		var err error
+		if body, err = json.Marshal(content); err != nil {
+			return nil, err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	if err := c.identify(r, body); err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != want {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what came of it
+		return nil, errors.Join(fmt.Errorf("%s %s: status %d, want %d: %s", method, path, response.StatusCode, want, bytes.TrimSpace(said)), response.Body.Close())
+	}
+	return response, nil
+}
+
+// call sends a request and decodes the JSON of its response into v, unless that is nil.
+func (c *client) call(ctx context.Context, method, path string, content any, want int, v any) error {
+	response, err := c.send(ctx, method, path, content, "", want)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	if v == nil {
+		return nil
+	}
+	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// seen is what a client has seen of a run.
+type seen struct {
+	events  []core.Event
+	last    string // position of the last event that has one
+	returns int    // how often it came back to the stream
+}
+
+// run starts a run and follows it to its end, or until it waits. Cut, if it is not
+// nil, tells when the client loses the stream, once.
+func (c *client) run(ctx context.Context, thread, agent, text string, cut func(core.Event) bool) (*seen, error) {
+	input := map[string]any{"threadId": thread, "messages": []any{map[string]string{"role": "user", "content": text}}}
+	if agent != "" {
+		input["agentId"] = agent
+	}
+	response, err := c.send(ctx, http.MethodPost, "/v1/runs", input, "", http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	s := &seen{}
+	if err := s.read(response.Body, cut); err != nil {
+		return s, err
+	}
+	return s, c.follow(ctx, s)
+}
+
+// follow comes back to the run's stream until it has its last event. A deployment ends
+// streams that only follow after a minute.
+func (c *client) follow(ctx context.Context, s *seen) error {
+	for {
+		if len(s.events) == 0 || s.events[0].RunID == (core.ID{}) {
+			return errors.New("the stream does not begin with a run")
+		}
+		if s.end().Type == core.EventRunFinish {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the run has no end after %d returns to its stream: %w", s.returns, err)
+		}
+		s.returns++
+		response, err := c.send(ctx, http.MethodGet, "/v1/runs/"+s.events[0].RunID.String()+"/events/stream", nil, s.last, http.StatusOK)
+		if err != nil {
+			return err
+		}
+		if err := s.read(response.Body, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// read reads a stream to its end, or to where it is cut.
+func (s *seen) read(stream io.ReadCloser, cut func(core.Event) bool) error {
+	defer func() { _ = stream.Close() }() // it was read, or is left on purpose
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, 8<<20)
+	id := ""
+	for lines.Scan() {
+		if position, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			id = position
+		}
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var e core.Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return fmt.Errorf("event %s: %w", data, err)
+		}
+		s.events = append(s.events, e)
+		if id != "" {
+			s.last = id
+		}
+		if cut != nil && cut(e) {
+			return nil
+		}
+	}
+	return lines.Err()
+}
+
+// end is the last event; the zero one before the first.
+func (s *seen) end() core.Event {
+	if len(s.events) == 0 {
+		return core.Event{}
+	}
+	return s.events[len(s.events)-1]
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+)
+
+func main() {
+	s := &stack{in: os.Stdin, out: os.Stdout, log: os.Stderr}
+	err := s.run(os.Args[1:])
+	var exit *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+	case errors.As(err, &exit): // the CLI has said why
+		os.Exit(1)
+	default:
+		fmt.Fprintln(os.Stderr, "stack:", err)
+		os.Exit(1)
+	}
+}
+
+// stack is a deployed stack, and the terminal.
+type stack struct {
+	name     string // as samconfig.toml or -stack says; empty: it was never deployed from here
+	data     bool   // destroy deletes the tables, too
+	in       io.Reader
+	out, log io.Writer
+}
+
+// remembered is the name of the stack in samconfig.toml.
+var remembered = regexp.MustCompile(`(?m)^\s*stack_name\s*=\s*"([^"]+)"`)
+
+// run does what the arguments ask for.
+func (s *stack) run(args []string) error {
+	flags := flag.NewFlagSet("stack", flag.ContinueOnError)
+	flags.SetOutput(s.log)
+	flags.Usage = func() {
+		fmt.Fprintln(s.log, "usage: stack [-stack name] [-data] deploy | logs [function] | destroy")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&s.name, "stack", "", "`name` of the stack, if it is not the one of samconfig.toml")
+	flags.BoolVar(&s.data, "data", false, "destroy: delete the tables and what is in them, too")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	config, err := os.ReadFile("samconfig.toml")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	known := remembered.FindSubmatch(config)
+	if s.name == "" && known != nil {
+		s.name = string(known[1])
+	}
+	switch task, rest := flags.Arg(0), flags.NArg()-1; {
+	case task == "deploy" && rest == 0:
+		return s.deploy(known != nil)
+	case task == "logs" && rest <= 1:
+		return s.logs(flags.Arg(1))
+	case task == "destroy" && rest == 0:
+		return s.destroy()
+	}
+	flags.Usage()
+	return fmt.Errorf("%q: want deploy, logs or destroy", flags.Args())
+}
