@@ -145,8 +145,8 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; it asks for the parameters and remembers them
-	sam build --build-in-source && sam deploy --guided --capabilities CAPABILITY_IAM
+deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them
+	scripts/deploy.sh $(ARGS)
 
 # What `sam build` calls, one target for each function.
 build-TriggerFunction:
