@@ -7,12 +7,19 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/scripts/deployed/stack"
 )
 
 // texts is a string or a list of strings.
@@ -173,7 +180,30 @@ func TestTheTemplateWorks(t *testing.T) {
 	if result, err := d.host.Invoke(t.Context(), d.name(t, "SweepFunction"), []byte(`{}`)); err != nil || !strings.Contains(string(result.Payload), `"woken":`) {
 		t.Errorf("the sweep returned %s, %v", result.Payload, err)
 	}
+	d.dies(t, core.WakeUp{Tenant: tenant, Thread: "t3"})
 	d.checkRoles(t)
+}
+
+// dies puts a wake-up on the queue of dead ones, and waits until Sweep has looked after it.
+func (d *deployment) dies(t *testing.T, hint core.WakeUp) {
+	t.Helper()
+	_, queues := clients(t)
+	address := os.Getenv("AWS_ENDPOINT_URL_SQS") + "/" + stack.Account + "/" + d.name(t, "DeadLetterQueue")
+	if err := sqs.New(queues, address).Wake(t.Context(), hint, 0); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		out, err := queues.GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &address, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := out.Attributes; a["ApproximateNumberOfMessages"] == "0" && a["ApproximateNumberOfMessagesNotVisible"] == "0" {
+			return
+		}
+		if time.Since(begin) > 30*time.Second {
+			t.Fatalf("the dead wake-up is still there: %v", out.Attributes)
+		}
+	}
 }
 
 // checkRoles compares what was called with what is allowed.
