@@ -161,8 +161,8 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; the first time it asks for the parameters, and remembers
-	@$(GO) run ./scripts/stack deploy
+deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them
+	scripts/deploy.sh $(ARGS)
 
 logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
 	@$(GO) run ./scripts/stack logs $(FN)

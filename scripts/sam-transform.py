@@ -1,4 +1,4 @@
-"""sam-transform.py IN.yaml OUT.json: a SAM template as plain CloudFormation, made by SAM's own code without a call to AWS."""
+"""sam-transform.py IN.yaml OUT.json [NAME=VALUE...]: a SAM template as plain CloudFormation, made by SAM's own code without a call to AWS, with values of parameters that it sees."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ def open_doors(resources):
         yield "an API calls functions with the caller's own permissions"
 
 
-def main(source, target):
+def main(source, target, *values):
     logging.disable(logging.WARNING)  # about switches of the service
     with open(source, encoding="utf-8") as file:
         template = yaml_parse(file.read())
@@ -34,7 +34,7 @@ def main(source, target):
     template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
     session = boto3.Session(region_name="us-east-1")
     try:
-        plain = Translator({}, Parser(), boto_session=session).translate(template, {})
+        plain = Translator({}, Parser(), boto_session=session).translate(template, dict(value.split("=", 1) for value in values))
     except InvalidDocumentException as error:
         sys.exit("\n".join([f"{source}: {error.message}", *(cause.message for cause in error.causes)]))
     if found := list(open_doors(plain["Resources"])):

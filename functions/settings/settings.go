@@ -119,7 +119,7 @@ func variables() []variable {
 			return nil
 		}},
 		{"REVEILLE_EVENT_BUS", "", "the name or ARN of an event bus", func(s *Settings, v string) error {
-			if s.EventBus = v; v != "" && !busName.MatchString(v) {
+			if s.EventBus = v; v != "" && !isBus(v) {
 				return errForm
 			}
 			return nil

@@ -31,7 +31,7 @@ type service struct {
 	*awsenv.Service
 }
 
-func serviceOf(t *testing.T, signing, endpoint string) service {
+func serviceOf(t testing.TB, signing, endpoint string) service {
 	t.Helper()
 	if os.Getenv(endpoint) == "" {
 		t.Skipf("%s is not set: this test needs an endpoint; make test-aws starts one and sets it", endpoint)
@@ -68,6 +68,13 @@ func (s service) secret(operation, name, value string) {
 	s.must(s.Target(context.Background(), "secretsmanager."+operation, body))
 }
 
+// large is a text of 80 KB that hardly compresses.
+func large() string {
+	noise := make([]byte, 60<<10)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
+	return base64.StdEncoding.EncodeToString(noise)
+}
+
 // provider is OpenAI's wire with one key that it takes, which says one large text.
 type provider struct {
 	mu   sync.Mutex
@@ -96,9 +103,7 @@ func TestABuiltStepHasAKeyAndABucket(t *testing.T) {
 	bucket := w.table
 	objects.must(objects.Send(t.Context(), awsenv.Call{Method: "PUT", Path: "/" + bucket}))
 	secrets.secret("CreateSecret", bucket+"/"+tenant, "key-1")
-	noise := make([]byte, 60<<10)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
-	p := &provider{key: "key-1", text: base64.StdEncoding.EncodeToString(noise)}
+	p := &provider{key: "key-1", text: large()}
 	server := httptest.NewServer(p)
 	defer server.Close()
 

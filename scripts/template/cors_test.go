@@ -57,7 +57,7 @@ func TestEveryDoorSaysTheSameToForeignPages(t *testing.T) {
 	of := read(t)
 	api := resources[struct{ CorsConfiguration string }](t, of, "AWS::Serverless::HttpApi")["HttpApi"]
 	for name, value := range map[string]string{
-		"Function URL": functions(t, of)["StreamFunction"].FunctionUrlConfig.Cors, "HTTP API": api.CorsConfiguration,
+		"Function URL": resources[struct{ Cors string }](t, of, "AWS::Lambda::Url")["StreamFunctionUrl"].Cors, "HTTP API": api.CorsConfiguration,
 	} {
 		if diff := cmp.Diff(want, ifOrigins(t, value)); diff != "" {
 			t.Errorf("%s (-our code +template):\n%s", name, diff)

@@ -19,6 +19,7 @@ type template struct {
 	Mappings   map[string]map[string]map[string]int
 	Globals    struct{ Function function }
 	Resources  map[string]resource
+	Outputs    map[string]struct{ Condition, Value string }
 }
 
 type parameter struct {

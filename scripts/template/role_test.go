@@ -32,6 +32,24 @@ type document struct {
 	}
 }
 
+// What roles have when the parameter of a boundary says one.
+const ifBoundary = `!If ["HasBoundary","!Ref PermissionsBoundary","!Ref AWS::NoValue"]`
+
+func TestEachRoleIsBounded(t *testing.T) {
+	of := read(t)
+	for id, r := range resources[struct{ PermissionsBoundary string }](t, of, "AWS::IAM::Role") {
+		if r.PermissionsBoundary != ifBoundary {
+			t.Errorf("%s is bounded by %q", id, r.PermissionsBoundary)
+		}
+	}
+	// Those that SAM makes for schedules, too.
+	eachEvent(t, of, "ScheduleV2", func(where string, _ function, e event) {
+		if got := e.Properties.PermissionsBoundary; got != ifBoundary {
+			t.Errorf("%s is bounded by %q", where, got)
+		}
+	})
+}
+
 type role struct {
 	AssumeRolePolicyDocument document
 	ManagedPolicyArns        []string
@@ -64,6 +82,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow logs:PutLogEvents !GetAtt ApiLogs.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
 		},
+		"ReleaseRole": {"!Sub arn:${AWS::Partition}:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"},
 		"StreamRole": {
 			"Allow dynamodb:DeleteItem !GetAtt Config.Arn",
 			"Allow dynamodb:GetItem !GetAtt Config.Arn",
@@ -138,6 +157,7 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		}
 		slices.Sort(got[id])
 	}
+	const all = "!Ref ApiRole !Ref StreamRole !Ref StepRole !Ref SweepRole !Ref TriggerRole"
 	want := map[string][]string{
 		"ModelParameter": {
 			`HasModelParameter: !Ref StreamRole !Ref StepRole: Allow: ssm:GetParameter: !Sub ["arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${Name}"`,
@@ -152,6 +172,17 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		"PayloadsUse": {
 			": !Ref ApiRole !Ref StreamRole !Ref StepRole !Ref TriggerRole: Allow: s3:GetObject: !Sub ${Payloads.Arn}/*",
 			": !Ref ApiRole !Ref StreamRole !Ref StepRole !Ref TriggerRole: Allow: s3:PutObject: !Sub ${Payloads.Arn}/*",
+		},
+		"KeyAccess": {
+			"HasKey: " + all + ": Allow: kms:Decrypt: !Ref KeyArn",
+			"HasKey: " + all + ": Allow: kms:DescribeKey: !Ref KeyArn",
+			"HasKey: " + all + ": Allow: kms:Encrypt: !Ref KeyArn",
+			"HasKey: " + all + ": Allow: kms:GenerateDataKey*: !Ref KeyArn",
+			"HasKey: " + all + ": Allow: kms:ReEncrypt*: !Ref KeyArn",
+		},
+		"TraceAccess": { // X-Ray has no resources
+			"Traced: " + all + ": Allow: xray:PutTelemetryRecords: *",
+			"Traced: " + all + ": Allow: xray:PutTraceSegments: *",
 		},
 		"TriggerQueuePolicy": {
 			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:DeleteMessage: !Ref TriggerQueue",
@@ -192,10 +223,14 @@ func TestOnlyStepPutsEventsAndOnOneBus(t *testing.T) {
 	}
 }
 
-func TestOnlyLambdaTakesRoles(t *testing.T) {
+func TestWhoTakesRoles(t *testing.T) {
 	for id, r := range resources[role](t, read(t), "AWS::IAM::Role") {
+		service := "lambda.amazonaws.com"
+		if id == "ReleaseRole" {
+			service = "codedeploy.amazonaws.com"
+		}
 		s := r.AssumeRolePolicyDocument.Statement
-		if len(s) != 1 || s[0].Principal.Service != "lambda.amazonaws.com" || !slices.Equal(s[0].Action, texts{"sts:AssumeRole"}) {
+		if len(s) != 1 || s[0].Principal.Service != service || !slices.Equal(s[0].Action, texts{"sts:AssumeRole"}) {
 			t.Errorf("%s: %+v", id, s)
 		}
 	}
@@ -226,46 +261,19 @@ func TestEachFunctionHasItsOwnRoleAndLogs(t *testing.T) {
 }
 
 func TestLogsEnd(t *testing.T) {
-	groups := resources[struct{ RetentionInDays any }](t, read(t), "AWS::Logs::LogGroup")
-	if len(groups) != 5 {
+	groups := resources[struct {
+		RetentionInDays any
+		KmsKeyId        string
+	}](t, read(t), "AWS::Logs::LogGroup")
+	if len(groups) != 6 {
 		t.Errorf("%d log groups", len(groups))
 	}
 	for id, g := range groups {
 		if g.RetentionInDays != "!Ref LogRetentionDays" {
 			t.Errorf("%s keeps logs for %v days", id, g.RetentionInDays)
 		}
-	}
-}
-
-// door is an AWS::Lambda::Permission or the authorization of an API.
-type door struct {
-	Principal string
-	Auth      struct{ DefaultAuthorizer, InvokeRole string }
-}
-
-func TestNothingIsOpenUnlessItIsSaid(t *testing.T) {
-	of := read(t)
-	if got := of.Conditions["Open"]; got != `!Or ["!Equals [\"!Ref Auth\",\"jwt\"]","!Equals [\"!Ref Auth\",\"none\"]"]` {
-		t.Errorf("condition Open is %s", got)
-	}
-	if got := of.Parameters["Auth"].Default; got != "iam" {
-		t.Errorf("Auth is %v by default", got)
-	}
-	for id, p := range resources[door](t, of, "AWS::Lambda::Permission") {
-		if p.Principal == "*" && of.Resources[id].Condition != "Open" {
-			t.Errorf("%s lets everybody in", id)
+		if g.KmsKeyId != ifKey {
+			t.Errorf("%s is encrypted with %q", id, g.KmsKeyId)
 		}
-	}
-	for _, kind := range []string{"AWS::Serverless::Api", "AWS::Serverless::HttpApi"} {
-		for id, api := range resources[door](t, of, kind) {
-			if api.Auth.DefaultAuthorizer != "AWS_IAM" {
-				t.Errorf("%s is authorized by %q", id, api.Auth.DefaultAuthorizer)
-			}
-		}
-	}
-	// Without it SAM calls the function as the caller, who then needs a permission
-	// for the function too.
-	if got := resources[door](t, of, "AWS::Serverless::Api")["RestApi"].Auth.InvokeRole; got != "NONE" {
-		t.Errorf("RestApi invokes as %q", got)
 	}
 }

@@ -33,8 +33,13 @@ func broken(t *testing.T, of template) []string {
 type queue struct {
 	VisibilityTimeout      any // a number of seconds, or one that a mapping pairs with a parameter
 	MessageRetentionPeriod int
-	SqsManagedSseEnabled   bool
-	RedrivePolicy          *struct {
+	SqsManagedSseEnabled   any
+	KmsMasterKeyId         string
+	RedriveAllowPolicy     *struct {
+		Permission string   `json:"redrivePermission"`
+		Sources    []string `json:"sourceQueueArns"`
+	}
+	RedrivePolicy *struct {
 		Target   string `json:"deadLetterTargetArn"`
 		Receives int    `json:"maxReceiveCount"`
 	}
@@ -128,28 +133,6 @@ func retries(t *testing.T, of template) (found []string) {
 	return found
 }
 
-// transferModes: SAM takes any text and buffers all but one.
-func transferModes(t *testing.T, of template) (found []string) {
-	eachEvent(t, of, "Api", func(where string, _ function, e event) {
-		if got := e.Properties.ResponseTransferMode; got != "RESPONSE_STREAM" {
-			found = append(found, fmt.Sprintf("%s: transfer mode %q is buffered", where, got))
-		}
-	})
-	return found
-}
-
-// frontTimes: a front end must wait as long as its function may take.
-func frontTimes(t *testing.T, of template) (found []string) {
-	check := func(where string, f function, e event) {
-		if timeout := slices.Max(seconds(t, of, f.Timeout)); e.Properties.TimeoutInMillis != timeout*1000 {
-			found = append(found, fmt.Sprintf("%s: waits %d ms for a function of %d s", where, e.Properties.TimeoutInMillis, timeout))
-		}
-	}
-	eachEvent(t, of, "Api", check)
-	eachEvent(t, of, "HttpApi", check)
-	return found
-}
-
 var rate = regexp.MustCompile(`^rate\((1 (minute|hour|day)|([2-9]|[1-9][0-9]+) (minutes|hours|days))\)$`)
 
 // schedules: the grammar has a singular, and SAM names a schedule after its
@@ -200,8 +183,9 @@ func TestRulesFindSeededFaults(t *testing.T) {
 		{"own dead letters", "deadLetterTargetArn: !GetAtt DeadLetterQueue.Arn", "deadLetterTargetArn: !GetAtt Queue.Arn", `Queue: dead letters go to "!GetAtt Queue.Arn"`},
 		{"more receives", "maxReceiveCount: 5", "maxReceiveCount: 6", "Queue: dead after 6 receives"},
 		{"short-lived dead letters", "MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 345600", "DeadLetterQueue: keeps dead letters for 345600 s"},
-		{"the integration's word for streaming", "ResponseTransferMode: RESPONSE_STREAM", "ResponseTransferMode: STREAM", `StreamFunction.Any: transfer mode "STREAM" is buffered`},
-		{"impatient front end", "TimeoutInMillis: 900000", "TimeoutInMillis: 300000", "StreamFunction.Any: waits 300000 ms for a function of 900 s"},
+		{"SAM's word for streaming", "responseTransferMode: STREAM", "responseTransferMode: RESPONSE_STREAM", `RestApi x-amazon-apigateway-any-method /{proxy+}: transfer mode "RESPONSE_STREAM" of /2021-11-15/functions/${StreamFunction.Arn}:live/response-streaming-invocations`},
+		{"the path of invocations that wait", "2021-11-15/functions/${StreamFunction.Arn}:live/response-streaming-invocations", "2015-03-31/functions/${StreamFunction.Arn}:live/response-streaming-invocations", `RestApi x-amazon-apigateway-any-method /{proxy+}: invokes /2015-03-31/functions/${StreamFunction.Arn}:live/response-streaming-invocations`},
+		{"impatient front end", "timeoutInMillis: 900000", "timeoutInMillis: 300000", "RestApi x-amazon-apigateway-any-method /{proxy+}: waits 300000 ms for a function of 900 s"},
 		{"plural of one", "rate(1 minute)", "rate(1 minutes)", `SweepFunction.EveryMinute: "rate(1 minutes)" is no rate`},
 		{"singular of five", "rate(1 minute)", "rate(5 minute)", `SweepFunction.EveryMinute: "rate(5 minute)" is no rate`},
 		{"a parameter that is no rate", "Default: rate(1 day)", "Default: rate(1 days)", `TriggerFunction.Moment: "rate(1 days)" is no rate`},

@@ -95,7 +95,9 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_WEBHOOK_URL":          "!Ref WebhookUrl",
 		},
 		"ApiFunction": {
-			"REVEILLE_STREAM_URL": `!Sub ["https://${Host}",{"Host":"!Select [2,\"!Split [\\\"/\\\",\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\"]\"]"}]`,
+			"REVEILLE_STREAM_URL": `!If ["HasUrl",` +
+				`"!Sub [\"https://${Host}\",{\"Host\":\"!Select [2,\\\"!Split [\\\\\\\"/\\\\\\\",\\\\\\\"!GetAtt StreamFunctionUrl.FunctionUrl\\\\\\\"]\\\"]\"}]",` +
+				`"!If [\"HasDomain\",\"!Sub https://${DomainName}\",\"!Sub https://${RestApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live\"]"]`,
 		},
 		"StreamFunction": provider,
 		"StepFunction":   step,

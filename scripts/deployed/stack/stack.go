@@ -1,0 +1,207 @@
+package stack
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Options are of one deployment.
+type Options struct {
+	Name       string            // the stack's; its resources' names begin with it
+	Parameters map[string]string // beside the defaults; an unknown name is an error
+	// QueueURL returns the URL of a queue. nil: as at AWS.
+	QueueURL func(name string) string
+}
+
+// Region and Account are those of every deployment.
+const (
+	Region  = "us-east-1"
+	Account = "123456789012"
+)
+
+// Stack is a template with values for its parameters.
+type Stack struct {
+	options    Options
+	parameters map[string]any
+	conditions map[string]any
+	mappings   map[string]map[string]map[string]any
+	resources  map[string]resource
+}
+
+type resource struct {
+	Type       string
+	Condition  string
+	Properties map[string]any
+}
+
+// Read reads a template in JSON, as the transform of SAM leaves it.
+func Read(text []byte, o Options) (*Stack, error) {
+	var template struct {
+		Parameters map[string]struct {
+			Type    string
+			Default any
+		}
+		Conditions map[string]any
+		Mappings   map[string]map[string]map[string]any
+		Resources  map[string]resource
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // which prints as it stands in the template
+	if err := decoder.Decode(&template); err != nil {
+		return nil, fmt.Errorf("stack: %w", err)
+	}
+	s := &Stack{options: o, parameters: map[string]any{}, conditions: template.Conditions, mappings: template.Mappings, resources: template.Resources}
+	unknown := maps.Clone(o.Parameters)
+	for name, p := range template.Parameters {
+		value := fmt.Sprint(p.Default)
+		if given, ok := o.Parameters[name]; ok {
+			value = given
+		}
+		delete(unknown, name)
+		s.parameters[name] = value
+		if p.Type == "CommaDelimitedList" {
+			s.parameters[name] = list(value)
+		}
+	}
+	for name := range unknown {
+		return nil, fmt.Errorf("stack: the template has no parameter %s", name)
+	}
+	return s, nil
+}
+
+func list(value string) []any {
+	var all []any
+	for part := range strings.SplitSeq(value, ",") {
+		all = append(all, part)
+	}
+	return all
+}
+
+// Of returns the properties, resolved, of all resources of a type that are there, by
+// logical id.
+func (s *Stack) Of(kind string) (map[string]json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	for id, r := range s.resources {
+		if r.Type != kind {
+			continue
+		}
+		there, err := s.Has(id)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			continue
+		}
+		value, err := s.resolve(r.Properties)
+		if err != nil {
+			return nil, fmt.Errorf("stack: %s: %w", id, err)
+		}
+		if all[id], err = json.Marshal(value); err != nil {
+			return nil, fmt.Errorf("stack: %s: %w", id, err)
+		}
+	}
+	return all, nil
+}
+
+// Has reports whether a resource is there: its condition holds.
+func (s *Stack) Has(id string) (bool, error) {
+	r, ok := s.resources[id]
+	if !ok {
+		return false, fmt.Errorf("stack: there is no resource %s", id)
+	}
+	if r.Condition == "" {
+		return true, nil
+	}
+	return s.holds(map[string]any{"Condition": r.Condition})
+}
+
+// Name is what a resource is called: by the template, or else by its stack and id.
+func (s *Stack) Name(id string) (string, error) {
+	r, ok := s.resources[id]
+	if !ok {
+		return "", fmt.Errorf("stack: there is no resource %s", id)
+	}
+	if given, ok := r.Properties["QueueName"]; ok {
+		name, err := s.resolve(given)
+		return fmt.Sprint(name), err
+	}
+	if r.Type == "AWS::S3::Bucket" { // has no capitals
+		return strings.ToLower(s.options.Name + "-" + id), nil
+	}
+	return s.options.Name + "-" + id, nil
+}
+
+// reference is what Ref gives.
+func (s *Stack) reference(id string) (any, error) {
+	switch id {
+	case "AWS::NoValue":
+		return absent{}, nil
+	case "AWS::Region":
+		return Region, nil
+	case "AWS::AccountId":
+		return Account, nil
+	case "AWS::Partition":
+		return "aws", nil
+	case "AWS::URLSuffix":
+		return "amazonaws.com", nil
+	case "AWS::StackName":
+		return s.options.Name, nil
+	}
+	if value, ok := s.parameters[id]; ok {
+		return value, nil
+	}
+	name, err := s.Name(id)
+	if err != nil {
+		return nil, err
+	}
+	switch r := s.resources[id]; r.Type {
+	case "AWS::SQS::Queue":
+		if s.options.QueueURL != nil {
+			return s.options.QueueURL(name), nil
+		}
+		return "https://sqs." + Region + ".amazonaws.com/" + Account + "/" + name, nil
+	case "AWS::Lambda::Alias":
+		function, err := s.resolve(r.Properties["FunctionName"])
+		return arn("lambda", "function:"+fmt.Sprint(function)+":"+fmt.Sprint(r.Properties["Name"])), err
+	}
+	return name, nil
+}
+
+// attribute is what Fn::GetAtt gives.
+func (s *Stack) attribute(id, attribute string) (any, error) {
+	name, err := s.Name(id)
+	if err != nil {
+		return nil, err
+	}
+	switch r := s.resources[id]; r.Type + " " + attribute {
+	case "AWS::SQS::Queue QueueName":
+		return name, nil
+	case "AWS::SQS::Queue Arn":
+		return arn("sqs", name), nil
+	case "AWS::DynamoDB::Table Arn":
+		return arn("dynamodb", "table/"+name), nil
+	case "AWS::Lambda::Function Arn":
+		return arn("lambda", "function:"+name), nil
+	case "AWS::IAM::Role Arn":
+		return "arn:aws:iam::" + Account + ":role/" + name, nil
+	case "AWS::Logs::LogGroup Arn":
+		return arn("logs", "log-group:"+name+":*"), nil
+	case "AWS::S3::Bucket Arn":
+		return "arn:aws:s3:::" + name, nil
+	case "AWS::Events::Rule Arn":
+		return arn("events", "rule/"+name), nil
+	case "AWS::Lambda::Version Version":
+		return "1", nil
+	case "AWS::Lambda::Url FunctionUrl":
+		return "https://" + strings.ToLower(name) + ".lambda-url." + Region + ".on.aws/", nil
+	default:
+		return nil, fmt.Errorf("unknown attribute %s of a %s", attribute, r.Type)
+	}
+}
+
+func arn(service, resource string) string {
+	return "arn:aws:" + service + ":" + Region + ":" + Account + ":" + resource
+}
