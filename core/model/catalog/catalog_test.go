@@ -1,0 +1,146 @@
+package catalog_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/catalog"
+)
+
+func day(text string) time.Time {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func Example() {
+	known, err := catalog.Default()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	price, ok := known.Price("scripted", day("2026-01-31"))
+	fmt.Println(ok, price.Cost(core.Usage{Input: 1000, Output: 200, CacheRead: 400}))
+	// Output: true 0.00104
+}
+
+const file = `{"models":[{"provider":"p","names":["m","m-1"],"prices":[
+	{"from":"2026-01-01","input":3,"output":15,"cache_read":0.3,"cache_write":3.75,"source":"s"},
+	{"from":"2026-02-01","input":0.000000001,"output":0,"source":"s"}]},
+	{"provider":"p","names":["free"],"prices":[{"from":"2026-01-01","input":0,"output":0,"source":"s"}]},
+	{"provider":"p","names":["unknown"]}]}`
+
+func TestPriceIsOfItsDay(t *testing.T) {
+	known, err := new(catalog.Catalog).With([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		at   time.Time
+		want string
+	}{
+		{"m", day("2025-12-31"), "no"},
+		{"m", day("2026-01-01"), "3"},
+		{"m-1", day("2026-02-01").Add(-time.Nanosecond), "3"},
+		{"m", day("2026-02-01").In(time.FixedZone("west", -3600)), "0.000000001"},
+		{"free", day("2026-02-01"), "0"},
+		{"unknown", day("2026-02-01"), "no"},
+		{"other", day("2026-02-01"), "no"},
+		{"", day("2026-02-01"), "no"},
+	}
+	for _, test := range tests {
+		got := "no"
+		if p, ok := known.Price(test.name, test.at); ok {
+			got = p.Input.String()
+		}
+		if got != test.want {
+			t.Errorf("input of %q at %s: %s, want %s", test.name, test.at, got, test.want)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	known, err := new(catalog.Catalog).With([]byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		at    string
+		usage core.Usage
+		want  core.USD
+	}{
+		{"2026-01-01", core.Usage{}, 0},
+		{"2026-01-01", core.Usage{Input: 1}, 3_000},
+		{"2026-01-01", core.Usage{Input: 10, Output: 2, Reasoning: 1}, 60_000},
+		{"2026-01-01", core.Usage{Input: 10, CacheRead: 4, CacheWrite: 5}, 3_000 + 4*300 + 5*3_750},
+		{"2026-01-01", core.Usage{Input: 2_000_001, CacheRead: 1_000_000}, 3_000_003_000 + 300_000_000},
+		{"2026-01-01", core.Usage{Input: 5, CacheRead: 9, CacheWrite: 9}, 5 * 300}, // never more than the input
+		{"2026-01-01", core.Usage{Input: -5, Output: -1, CacheRead: -2}, 0},
+		{"2026-01-01", core.Usage{Output: math.MaxInt64}, math.MaxInt64},
+		{"2026-02-01", core.Usage{Input: 1}, 1}, // a millionth of a billionth, rounded up
+		{"2026-02-01", core.Usage{Input: 1_000_000, CacheRead: 500_000}, 1},
+		{"2026-02-01", core.Usage{Input: 1_000_001}, 2},
+	}
+	for _, test := range tests {
+		p, _ := known.Price("m", day(test.at))
+		if got := p.Cost(test.usage); got != test.want {
+			t.Errorf("%+v from %s costs %d, want %d", test.usage, test.at, got, test.want)
+		}
+	}
+}
+
+func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
+	known, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err = known.With([]byte(file))
+	if err == nil {
+		known, err = known.With([]byte(`{"models":[{"provider":"p","names":["m"]}]}`))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"m": false, "m-1": true, "scripted": true, "gpt-4o-mini": true} {
+		if _, ok := known.Price(name, day("2026-01-02")); ok != want {
+			t.Errorf("%s has a price: %v, want %v", name, ok, want)
+		}
+	}
+}
+
+func TestMistakesInAFileAreNamed(t *testing.T) {
+	price := func(fields string) string {
+		return `{"models":[{"provider":"p","names":["m"],"prices":[{` + fields + `}]}]}`
+	}
+	tests := []struct{ file, want string }{
+		{``, "EOF"},
+		{`{"models":[]} {}`, "there is more behind its end"},
+		{`{"modles":[]}`, `unknown field "modles"`},
+		{`{"models":[{"names":["m"]}]}`, `model 0 (provider "", names ["m"]) wants a provider and names`},
+		{`{"models":[{"provider":"p"}]}`, "wants a provider and names"},
+		{`{"models":[{"provider":"p","names":["m",""]}]}`, "wants a provider and names"},
+		{`{"models":[{"provider":"p","names":["m","m"]}]}`, `"m" is there twice`},
+		{`{"models":[{"provider":"p","names":["m"]},{"provider":"q","names":["m"]}]}`, `"m" is there twice`},
+		{price(`"from":"2026-1-1","source":"s"`), `m: a price is from "2026-1-1", want a day such as 2026-01-31`},
+		{price(`"from":"2026-01-01"`), "m: the price from 2026-01-01 names no source"},
+		{price(`"from":"2026-01-01","source":"s","input":-1`), "is below zero"},
+		{price(`"from":"2026-01-01","source":"s","output":-1`), "is below zero"},
+		{price(`"from":"2026-01-01","source":"s","cache_read":-1`), "is below zero"},
+		{price(`"from":"2026-01-01","source":"s","cache_write":-1`), "is below zero"},
+		{price(`"from":"2026-01-01","source":"s","input":"1"`), "is no amount of dollars"},
+		{price(`"from":"2026-01-02","source":"s"},{"from":"2026-01-02","source":"s"`), "m: the price from 2026-01-02 stands behind the one from 2026-01-02"},
+	}
+	for _, test := range tests {
+		_, err := new(catalog.Catalog).With([]byte(test.file))
+		if core.CodeOf(err) != core.CodeInvalid || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q in it", test.file, err, test.want)
+		}
+	}
+}
