@@ -218,6 +218,8 @@ func (s *shown) chunk(f frame, life int) error {
 		last.result(c.CallID, echoed(c.Output), life)
 	case "tool-output-error":
 		last.result(c.CallID, "error: "+c.ErrorText, life)
+	case "tool-output-denied":
+		last.result(c.CallID, "error: denied", life)
 	case "finish-step":
 		last.Closed = true
 	case "finish":

@@ -80,7 +80,7 @@ func TestChatStream(t *testing.T) {
 	for _, data := range []string{
 		`{"type":"start","messageId":"r"}`, `{"type":"start-step"}`,
 		`{"type":"tool-input-available","toolCallId":"c","input":{"text":"x"}}`,
-		`{"type":"tool-output-available","toolCallId":"c","output":{"text":"x"}}`, `{"type":"finish-step"}`,
+		`{"type":"tool-output-available","toolCallId":"c","output":{"text":"x"}}`, `{"type":"tool-output-denied","toolCallId":"d"}`, `{"type":"finish-step"}`,
 		`{"type":"start-step"}`, `{"type":"text-delta","delta":"Echo: "}`, `{"type":"text-delta","delta":"x"}`, `{"type":"finish-step"}`,
 		`{"type":"finish","finishReason":"stop"}`, `[DONE]`,
 	} {
@@ -89,7 +89,7 @@ func TestChatStream(t *testing.T) {
 		}
 	}
 	want := []*step{
-		{Number: 1, Turn: turn{Calls: []string{"x"}}, IDs: []string{"c"}, Results: map[string]string{"c": "x"}, Lives: map[string]int{"c": 2}, Closed: true},
+		{Number: 1, Turn: turn{Calls: []string{"x"}}, IDs: []string{"c"}, Results: map[string]string{"c": "x", "d": "error: denied"}, Lives: map[string]int{"c": 2, "d": 2}, Closed: true},
 		{Number: 2, Turn: turn{Text: "Echo: x"}, Closed: true},
 	}
 	if diff := cmp.Diff(want, s.Steps); diff != "" || !s.Ended || !s.natural() || s.Run != "r" {
