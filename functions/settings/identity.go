@@ -2,7 +2,6 @@ package settings
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -85,10 +84,6 @@ func secureAddress(field func(*Settings) *string) func(*Settings, string) error 
 	}
 }
 
-// principal is an id that may have a tenant: an identity pool's, a user's or
-// role's, an account's.
-var principal = regexp.MustCompile(`^([a-z0-9-]+:[0-9a-f-]{36}|(AIDA|AROA)[A-Z0-9]+|[0-9]{12})$`)
-
 func tenants(s *Settings, v string) error {
 	if v == "" {
 		return nil
@@ -97,7 +92,7 @@ func tenants(s *Settings, v string) error {
 	for pair := range strings.SplitSeq(v, ",") {
 		id, tenant, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		_, twice := s.Identity.Tenants[id]
-		if !principal.MatchString(id) || twice || core.CheckName("tenant", tenant) != nil {
+		if !isPrincipal(id) || twice || core.CheckName("tenant", tenant) != nil {
 			return errForm
 		}
 		s.Identity.Tenants[id] = tenant

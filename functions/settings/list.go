@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -28,9 +27,6 @@ func list(field func(*Settings) *[]string, check func(string) (string, error)) f
 
 var errForm = errors.New("not of the allowed form")
 
-// domain is a name of DNS, without the final dot.
-var domain = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
-
 // hostName returns a name or address in lower case, an IPv6 address in brackets.
 func hostName(v string) (string, error) {
 	v = strings.ToLower(v)
@@ -44,7 +40,7 @@ func hostName(v string) (string, error) {
 		}
 		return ip.String(), nil
 	}
-	if !domain.MatchString(v) {
+	if !isDomain(v) {
 		return "", errForm
 	}
 	return v, nil

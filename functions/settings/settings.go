@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,9 +64,6 @@ const (
 // smallestCache is what even the smallest function spends on conversations.
 const smallestCache = 8 << 20
 
-// bucketName is a name that S3 gives to no two buckets.
-var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-
 // variable is one name of the environment.
 type variable struct {
 	name    string
@@ -107,7 +103,7 @@ func variables() []variable {
 		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
 		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
 		{"REVEILLE_PAYLOAD_BUCKET", "", "the name of a bucket", func(s *Settings, v string) error {
-			if s.Bucket = v; v != "" && !bucketName.MatchString(v) {
+			if s.Bucket = v; v != "" && !isBucket(v) {
 				return errForm
 			}
 			return nil
