@@ -37,14 +37,14 @@ func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args
 	if run == nil {
 		return t, fmt.Errorf("tool %q has no function", spec.Name)
 	}
-	schema := &jsonschema.Schema{}
+	var schema *jsonschema.Schema
+	var err error
 	t.inferred = spec.Parameters == nil
 	if t.inferred {
-		var err error
 		if schema, spec.Parameters, err = infer[Args](); err != nil {
 			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
 		}
-	} else if err := json.Unmarshal(spec.Parameters, schema); err != nil {
+	} else if schema, err = readSchema(spec.Parameters); err != nil {
 		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	if err := spec.Check(); err != nil {
@@ -181,7 +181,7 @@ func infer[Args any]() (*jsonschema.Schema, json.RawMessage, error) {
 		return schema, json.RawMessage(NoParameters), nil
 	}
 	dropNullArrays(schema)
-	text, err := json.Marshal(schema)
+	text, err := writeSchema(schema)
 	return schema, text, err
 }
 
