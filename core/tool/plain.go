@@ -15,26 +15,30 @@ import (
 // items, enumerations and bounds. It is read and written here, as package jsonschema
 // would: that one looks at all the sixty fields of a schema by reflection first, which
 // took a twelfth of a function's start. Other schemas are left to it.
+//
+// A plain schema has no pattern and refers to nothing, so nothing in it can be wrong that
+// only its resolution finds: that waits for the first value that is to be validated.
 
-// readSchema reads a schema from JSON.
-func readSchema(text json.RawMessage) (*jsonschema.Schema, error) {
+// readSchema reads a schema from JSON, and reports whether it is plain.
+func readSchema(text json.RawMessage) (s *jsonschema.Schema, plain bool, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	v, err := uniqueValue(d)
 	if _, end := d.Token(); err == nil && errors.Is(end, io.EOF) {
 		if s, ok := plainSchema(v); ok {
-			return s, nil
+			return s, true, nil
 		}
 	}
-	s := &jsonschema.Schema{}
-	return s, json.Unmarshal(text, s)
+	s = &jsonschema.Schema{}
+	return s, false, json.Unmarshal(text, s)
 }
 
-// writeSchema returns the JSON of a schema.
-func writeSchema(s *jsonschema.Schema) (json.RawMessage, error) {
+// writeSchema returns the JSON of a schema, and reports whether it is plain.
+func writeSchema(s *jsonschema.Schema) (text json.RawMessage, plain bool, err error) {
 	if text, ok := appendSchema(nil, s); ok {
-		return text, nil
+		return text, true, nil
 	}
-	return json.Marshal(s)
+	text, err = json.Marshal(s)
+	return text, false, err
 }
 
 // maxPlain bounds the depth of a plain schema.

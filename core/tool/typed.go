@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -38,30 +39,33 @@ func newTyped[Args any](spec Spec, run func(ctx context.Context, call Call, args
 		return t, fmt.Errorf("tool %q has no function", spec.Name)
 	}
 	var schema *jsonschema.Schema
+	var plain bool
 	var err error
 	t.inferred = spec.Parameters == nil
 	if t.inferred {
-		if schema, spec.Parameters, err = infer[Args](); err != nil {
+		if schema, spec.Parameters, plain, err = infer[Args](); err != nil {
 			return t, fmt.Errorf("inferring the parameters of tool %q: %w", spec.Name, err)
 		}
-	} else if schema, err = readSchema(spec.Parameters); err != nil {
+	} else if schema, plain, err = readSchema(spec.Parameters); err != nil {
 		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
 	}
 	if err := spec.Check(); err != nil {
 		return t, err
 	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+	resolve := sync.OnceValues(func() (*jsonschema.Resolved, error) { return schema.Resolve(nil) })
+	if !plain {
+		if _, err := resolve(); err != nil {
+			return t, fmt.Errorf("parameters of tool %q: %w", spec.Name, err)
+		}
 	}
-	t.spec, t.schema = spec, resolved
+	t.spec, t.schema = spec, resolve
 	return t, nil
 }
 
 type typed[Args any] struct {
 	spec     Spec
-	schema   *jsonschema.Resolved
-	inferred bool // the schema is that of Args: it allows no field that Args has not
+	schema   func() (*jsonschema.Resolved, error) // no error, of a tool that was made
+	inferred bool                                 // the schema is that of Args: it allows no field that Args has not
 	run      func(ctx context.Context, call Call, args Args) (Result, error)
 }
 
@@ -86,8 +90,12 @@ func (t *typed[Args]) args(arguments json.RawMessage) (args Args, err error) {
 	if err := json.Unmarshal(orEmpty(arguments), &value); err != nil {
 		return args, core.Errorf(core.CodeInvalid, "not JSON: %w", err)
 	}
-	if err := t.schema.Validate(value); err != nil {
-		return args, core.Errorf(core.CodeInvalid, "%s", explain(t.schema.Schema(), value))
+	schema, err := t.schema()
+	if err != nil {
+		return args, errUnsound(err)
+	}
+	if err := schema.Validate(value); err != nil {
+		return args, core.Errorf(core.CodeInvalid, "%s", explain(schema.Schema(), value))
 	}
 	// One JSON value, then, and fit for the schema: what is left is what Args cannot
 	// hold, and fields that only the schema knows.
@@ -164,25 +172,26 @@ func orEmpty(arguments json.RawMessage) json.RawMessage {
 // stands first.
 const maxComplaint = 500
 
-// infer returns the schema of Args, and its JSON form for the model. Of a pointer it
-// is that of what it points to: arguments are an object, and never null.
-func infer[Args any]() (*jsonschema.Schema, json.RawMessage, error) {
+// infer returns the schema of Args, its JSON form for the model, and whether it is
+// plain. Of a pointer it is that of what it points to: arguments are an object, and
+// never null.
+func infer[Args any]() (schema *jsonschema.Schema, text json.RawMessage, plain bool, err error) {
 	of := reflect.TypeFor[Args]()
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	schema, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	schema, err = jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not an array of bytes
 	}})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if schema.Type == "object" && len(schema.Properties) == 0 && of.Kind() == reflect.Struct {
-		return schema, json.RawMessage(NoParameters), nil
+		return schema, json.RawMessage(NoParameters), true, nil
 	}
 	dropNullArrays(schema)
-	text, err := writeSchema(schema)
-	return schema, text, err
+	text, plain, err = writeSchema(schema)
+	return schema, text, plain, err
 }
 
 // dropNullArrays takes back the null that inference allows for a nil slice:
