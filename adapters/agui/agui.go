@@ -30,17 +30,19 @@ type handler struct {
 // New returns the handler of all AG-UI routes.
 func New(o Options) http.Handler {
 	h := &handler{o}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/ag-ui/run", h.Handle(h.run))
-	mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/runs", h.Handle(h.run))
-	mux.HandleFunc("POST /v1/ag-ui/agents/{agent}/runs", h.Handle(h.run))
-	mux.HandleFunc("POST /v1/ag-ui/connect", h.Handle(h.connect))
-	mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/connect", h.Handle(h.connect))
-	mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/stream", h.Handle(h.stream))
-	mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/messages", h.Handle(h.messages))
-	mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/cancel", h.Handle(h.cancel))
-	mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/interrupt", h.Handle(h.interrupt))
-	return mux
+	return protocol.Later(func() http.Handler {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /v1/ag-ui/run", h.Handle(h.run))
+		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/runs", h.Handle(h.run))
+		mux.HandleFunc("POST /v1/ag-ui/agents/{agent}/runs", h.Handle(h.run))
+		mux.HandleFunc("POST /v1/ag-ui/connect", h.Handle(h.connect))
+		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/connect", h.Handle(h.connect))
+		mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/stream", h.Handle(h.stream))
+		mux.HandleFunc("GET /v1/ag-ui/threads/{thread}/messages", h.Handle(h.messages))
+		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/cancel", h.Handle(h.cancel))
+		mux.HandleFunc("POST /v1/ag-ui/threads/{thread}/interrupt", h.Handle(h.interrupt))
+		return mux
+	})
 }
 
 // streamPath is where the stream of a thread's run is.

@@ -42,31 +42,44 @@ type handler struct {
 }
 
 // New returns the handler of POST /v1/mcp. It panics when an agent or a tool is named
-// get_run, as a tool of the server's own is.
+// get_run, as a tool of the server's own is, and when a tool's parameters have an
+// x-mcp-header that the protocol does not allow.
 func New(o Options) http.Handler {
 	if o.Wait == 0 {
 		o.Wait = DefaultWait
 	}
 	h := &handler{Options: o, exposed: make(map[string]agent.Exposed, len(o.Exposed))}
-	server := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, &sdk.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes; no logging
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // it stands behind a token
-	})
+	ours := true // all parameters, which cannot be wrong
 	for _, e := range o.Exposed {
 		if e.Name == getRun {
 			panic(fmt.Sprintf("mcp: %q is the name of a tool of the server, rename the agent or tool", getRun))
 		}
 		h.exposed[e.Agent] = e
+		ours = ours && e.Parameters == nil
+	}
+	if h.sdk = protocol.Later(h.server); !ours {
+		h.sdk = h.server()
+	}
+	return h.Handle(h.post)
+}
+
+// server makes the SDK's part, with the tools. The SDK panics at parameters that it
+// cannot offer.
+func (h *handler) server() http.Handler {
+	server := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},                               // the list never changes; no logging
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // it stands behind a token
+	})
+	for _, e := range h.Exposed {
 		server.AddTool(h.toolOf(e))
 	}
 	server.AddTool(h.runTool())
-	h.sdk = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: o.Buffered,
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: h.Buffered,
 		MaxRequestBodyBytes:        -1,   // package httpapi has bounded the body
 		DisableLocalhostProtection: true, // the local host knows which names are its own
 	})
-	return h.Handle(h.post)
 }
 
 // requestKey is the context key of a call's HTTP request: the SDK's context carries its

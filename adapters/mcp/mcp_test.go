@@ -404,3 +404,15 @@ func TestACallSurvivesItsClient(t *testing.T) {
 		t.Errorf("the call again is run %s, want %s", again.Run, run)
 	}
 }
+
+func TestParametersThatTheProtocolRefusesAreRefusedAtStart(t *testing.T) {
+	defer func() {
+		const want = `AddTool "weather": invalid parameter header annotations: property "city": x-mcp-header value "a b" contains invalid character ' '`
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panic %s\nwant  %s", got, want)
+		}
+	}()
+	mcp.New(mcp.Options{Exposed: []agent.Exposed{{
+		Name: "weather", Agent: "tool:weather", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"a b"}}}`),
+	}}})
+}

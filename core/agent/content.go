@@ -62,7 +62,16 @@ func hashOf(text []byte) string {
 // Content returns the canonical JSON of the agent's data: its spec and the models,
 // the pool and the providers that it uses, without keys. [Resolved.Hash] is its hash,
 // and [Registry.ResolveContent] makes an agent of it again. It must not be changed.
-func (r *Resolved) Content() []byte { return r.content }
+func (r *Resolved) Content() []byte {
+	text, _ := r.data()
+	return text
+}
+
+// Hash returns the hash of [Resolved.Content]: 32 hex digits.
+func (r *Resolved) Hash() string {
+	_, hash := r.data()
+	return hash
+}
 
 // ResolveContent resolves what [Resolved.Content] returned, at another time or in
 // another process, with the tools, plugins, adapters, models and keys of the running
@@ -87,7 +96,8 @@ func (r *Registry) ResolveContent(text []byte) (*Resolved, error) {
 	if err != nil {
 		return nil, wrap(c.Spec.ID, err)
 	}
-	resolved.content, resolved.Hash = bytes.Clone(text), hashOf(text)
+	stored, hash := bytes.Clone(text), hashOf(text)
+	resolved.data = func() ([]byte, string) { return stored, hash }
 	return resolved, nil
 }
 

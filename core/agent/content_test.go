@@ -39,10 +39,18 @@ func TestContentIsTheDataOfAnAgentWithoutKeys(t *testing.T) {
 			if diff := cmp.Diff(test.want, string(test.agent.Content())); diff != "" {
 				t.Error(diff)
 			}
-			if test.wantsHash != "" && test.agent.Hash != test.wantsHash {
-				t.Errorf("hash %q is another one: stored runs are pinned to the earlier", test.agent.Hash)
+			if test.wantsHash != "" && test.agent.Hash() != test.wantsHash {
+				t.Errorf("hash %q is another one: stored runs are pinned to the earlier", test.agent.Hash())
 			}
 		})
+	}
+}
+
+func TestAnIdleProgramHasTheSameHashes(t *testing.T) {
+	p := vendors(nil)
+	p.Idle = true
+	if got, want := resolve(t, p, "b").Hash(), resolve(t, vendors(nil), "b").Hash(); got != want || len(got) != 32 {
+		t.Errorf("hash %q, want %q", got, want)
 	}
 }
 
@@ -50,7 +58,7 @@ func TestHashFollowsTheDataAndNotTheCode(t *testing.T) {
 	hash := func(change func(*agent.Parts)) string {
 		p := vendors(nil)
 		change(&p)
-		return resolve(t, p, "b").Hash
+		return resolve(t, p, "b").Hash()
 	}
 	before := hash(func(*agent.Parts) {})
 	same := map[string]func(*agent.Parts){
@@ -102,8 +110,8 @@ func TestStoredContentIsResolvedWithTheRunningCode(t *testing.T) {
 	if diff := cmp.Diff(stored.Spec, got.Spec); diff != "" {
 		t.Error(diff)
 	}
-	if got.Hash != stored.Hash || string(got.Content()) != string(stored.Content()) {
-		t.Errorf("hash %s, want %s", got.Hash, stored.Hash)
+	if got.Hash() != stored.Hash() || string(got.Content()) != string(stored.Content()) {
+		t.Errorf("hash %s, want %s", got.Hash(), stored.Hash())
 	}
 	if got.ModelName != "fast-1" || got.Model.(*client).spec.APIKey.Reveal() != "sk-today" {
 		t.Errorf("model %s of %+v", got.ModelName, got.Model)
@@ -128,7 +136,7 @@ func TestAProviderThatIsTheSameKeepsItsClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if moved.Model == a.Model || moved.Hash == a.Hash {
+	if moved.Model == a.Model || moved.Hash() == a.Hash() {
 		t.Error("want another client for another provider")
 	}
 	if diff := cmp.Diff([]string{"east", "west", "east"}, opened); diff != "" {
@@ -188,8 +196,8 @@ func TestTheHashOfStoredContentIsThatOfItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	text[0] = 'X'
-	if got.Hash != "d5738059d1b2a75cef924d9a06a47ed7" || string(got.Content()) != `{"spec": {"id":"a","model":"small"}}` {
-		t.Errorf("hash %s of %s", got.Hash, got.Content())
+	if got.Hash() != "d5738059d1b2a75cef924d9a06a47ed7" || string(got.Content()) != `{"spec": {"id":"a","model":"small"}}` {
+		t.Errorf("hash %s of %s", got.Hash(), got.Content())
 	}
 }
 

@@ -60,8 +60,8 @@ func TestExposedListsAgentsAndTheirTools(t *testing.T) {
 		t.Errorf("the agent of a tool: %+v", direct.Spec)
 	}
 	then, err := r.ResolveContent(direct.Content())
-	if err != nil || then.Hash != direct.Hash {
-		t.Errorf("resolved again: %v, hash %s, want %s", err, then.Hash, direct.Hash)
+	if err != nil || then.Hash() != direct.Hash() {
+		t.Errorf("resolved again: %v, hash %s, want %s", err, then.Hash(), direct.Hash())
 	}
 }
 

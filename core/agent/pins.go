@@ -59,7 +59,7 @@ func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
 		return nil, err
 	case pin == "":
 		return today, p.store(ctx, today)
-	case err == nil && today.Hash == pin:
+	case err == nil && today.Hash() == pin:
 		return today, nil
 	}
 	then, known, lookup := p.lookup(ctx, pin)
@@ -71,25 +71,25 @@ func (p *Pins) Resolve(ctx context.Context, id, pin string) (*Resolved, error) {
 	case err != nil:
 		return nil, err
 	}
-	p.log.WarnContext(ctx, "a run goes on with today's agent: the one that it began with was not stored", "agent", id, "pin", pin, "today", today.Hash)
+	p.log.WarnContext(ctx, "a run goes on with today's agent: the one that it began with was not stored", "agent", id, "pin", pin, "today", today.Hash())
 	return today, nil
 }
 
 // store keeps today's agent, unless this process has done so.
 func (p *Pins) store(ctx context.Context, today *Resolved) error {
 	p.mu.Lock()
-	done := p.stored[today.Hash]
+	done := p.stored[today.Hash()]
 	p.mu.Unlock()
 	if done {
 		return nil
 	}
 	// Not under the lock: two runs that begin at once store the same bytes twice.
-	if err := p.snapshots.PutSnapshot(ctx, today.Hash, today.Content()); err != nil {
+	if err := p.snapshots.PutSnapshot(ctx, today.Hash(), today.Content()); err != nil {
 		return fmt.Errorf("%w: storing agent %q: %w", ErrStore, today.Spec.ID, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stored[today.Hash] = true
+	p.stored[today.Hash()] = true
 	return nil
 }
 
@@ -111,8 +111,8 @@ func (p *Pins) lookup(ctx context.Context, pin string) (*Resolved, bool, error) 
 	if then, err = p.registry.ResolveContent(content); err != nil {
 		return nil, false, err
 	}
-	if then.Hash != pin {
-		return nil, false, core.Errorf(core.CodeCorrupt, "the stored content has another hash, %s", then.Hash)
+	if then.Hash() != pin {
+		return nil, false, core.Errorf(core.CodeCorrupt, "the stored content has another hash, %s", then.Hash())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -71,7 +71,7 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 	var k kept
 	var log bytes.Buffer
 	yesterday := program(t, &k, &log, agent.Spec{SystemPrompt: "old"})
-	pin := mustResolve(t, yesterday, "a", "").Hash
+	pin := mustResolve(t, yesterday, "a", "").Hash()
 	mustResolve(t, yesterday, "a", "")
 	mustResolve(t, yesterday, "a", pin)
 	if k.puts != 1 || k.reads != 0 {
@@ -83,8 +83,8 @@ func TestARunEndsWithTheAgentThatItBeganWith(t *testing.T) {
 	} {
 		before := k.reads
 		for range 2 {
-			if r := mustResolve(t, today, "a", pin); r.Spec.SystemPrompt != "old" || r.Hash != pin {
-				t.Errorf("%s: the run goes on with the prompt %q of %s", name, r.Spec.SystemPrompt, r.Hash)
+			if r := mustResolve(t, today, "a", pin); r.Spec.SystemPrompt != "old" || r.Hash() != pin {
+				t.Errorf("%s: the run goes on with the prompt %q of %s", name, r.Spec.SystemPrompt, r.Hash())
 			}
 		}
 		if k.reads != before+1 {
@@ -102,7 +102,7 @@ func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
 	var k kept
 	var pins []string
 	for i := range 66 {
-		pins = append(pins, mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: fmt.Sprint(i)}), "a", "").Hash)
+		pins = append(pins, mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: fmt.Sprint(i)}), "a", "").Hash())
 	}
 	today := program(t, &k, &bytes.Buffer{}, agent.Spec{})
 	for _, test := range []struct {
@@ -123,8 +123,8 @@ func TestAgentsOfOtherTimesAreKeptInBounds(t *testing.T) {
 
 func TestResolveOfAPinRefuses(t *testing.T) {
 	var k kept
-	pin := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash
-	other := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: "x"}), "a", "").Hash
+	pin := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{Plugins: []string{"p"}}, bringer{"p", "find"}), "a", "").Hash()
+	other := mustResolve(t, program(t, &k, &bytes.Buffer{}, agent.Spec{SystemPrompt: "x"}), "a", "").Hash()
 	k.content["newer"] = []byte(`{"spec":{"id":"a","model":"m"},"orchestra":[]}`)
 	k.content["damaged"] = []byte(`{"spec":`)
 	k.content["swapped"] = k.content[other]

@@ -36,6 +36,9 @@ type Parts struct {
 	// Default is the id of the agent of requests that name none. Empty: there is
 	// none, and such requests are refused.
 	Default string
+	// Idle says that the program takes no steps: what they alone need of an agent, its
+	// hash, is made when somebody asks for it, and not with the registry.
+	Idle bool
 }
 
 // Registry resolves agents; the state keys of a resolved agent's plugins are in a
@@ -75,6 +78,11 @@ func NewRegistry(parts Parts) (*Registry, error) {
 	}
 	if err := r.expose(); err != nil {
 		return nil, err
+	}
+	if !parts.Idle {
+		for _, a := range r.resolved {
+			_ = a.Hash()
+		}
 	}
 	return r, nil
 }

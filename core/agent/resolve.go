@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -18,7 +19,6 @@ import (
 // runs and must not be changed.
 type Resolved struct {
 	Spec Spec
-	Hash string // of Content: 32 hex digits
 	// Model and ModelName, the provider's name of it, are the agent's one model. Of an
 	// agent with a pool they are the first member's: a run calls that of ModelOf.
 	Model      model.Model
@@ -28,7 +28,7 @@ type Resolved struct {
 	Engine     *plugin.Engine
 	Stops      []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
 
-	content  []byte
+	data     func() ([]byte, string) // Content and Hash
 	bound    *BoundModel
 	pool     *pool     // nil: the agent has one model
 	warnings []Warning // of its spec
@@ -110,8 +110,10 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.warn(stored, spec.inert()...); err != nil {
 		return nil, err
 	}
-	r.content = encoded(contentOf(spec, from))
-	r.Hash = hashOf(r.content)
+	r.data = sync.OnceValues(func() ([]byte, string) {
+		text := encoded(contentOf(spec, from))
+		return text, hashOf(text)
+	})
 	return r, nil
 }
 

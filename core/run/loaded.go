@@ -65,7 +65,7 @@ func (l *loaded) resolve(ctx context.Context) error {
 	}
 	l.agent, l.model = found.WithFrontend(l.record.Frontend), found.ModelOf(l.Key, l.id)
 	if l.record.Resolution == "" {
-		l.record.Resolution = found.Hash
+		l.record.Resolution = found.Hash()
 	}
 	return nil
 }
