@@ -34,7 +34,7 @@ type Options struct {
 
 type api struct {
 	Options
-	mux       *http.ServeMux
+	mux       http.Handler
 	readiness readiness
 }
 
@@ -46,11 +46,8 @@ func New(o Options) http.Handler {
 	if o.Authenticate == nil {
 		o.Authenticate = nobody
 	}
-	a := &api{Options: o, mux: http.NewServeMux()}
-	a.register(a.mux)
-	for pattern, handler := range o.Mounts { // behind serve like the routes: identity and limits hold for them
-		a.mux.Handle(pattern, handler)
-	}
+	a := &api{Options: o}
+	a.mux = a.route()
 	return a
 }
 

@@ -3,7 +3,9 @@ package httpapi
 import (
 	_ "embed"
 	"net/http"
+	"strings"
 
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -77,8 +79,39 @@ func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) e
 	return nil
 }
 
-// register makes the mux serve the routes.
-func (a *api) register(mux *http.ServeMux) {
+// route returns what finds the route or the mount of a request: both are behind serve, so
+// that identity and limits hold for mounts, too. Forty routes take a thirtieth of a
+// function's start, and most requests are a protocol's: as long as all mounts lie apart
+// from the routes, the routes are made when a request is for no mount.
+func (a *api) route() http.Handler {
+	mounts := http.NewServeMux()
+	for pattern, handler := range a.Mounts {
+		if !apart(pattern) {
+			return a.all() // now: what contradicts a route ends the start
+		}
+		mounts.Handle(pattern, handler)
+	}
+	mounts.Handle("/", protocol.Later(a.all))
+	return mounts
+}
+
+// apart reports whether no path can be both a mount's and a route's.
+func apart(pattern string) bool {
+	at, _, _ := strings.Cut(pattern, "{")
+	if !strings.HasPrefix(at, "/") { // it has a method or a host
+		return false
+	}
+	for _, r := range Routes() {
+		if route, _, _ := strings.Cut(r.Path, "{"); strings.HasPrefix(at, route) || strings.HasPrefix(route, at) {
+			return false
+		}
+	}
+	return true
+}
+
+// all returns the mux of the routes and the mounts.
+func (a *api) all() http.Handler {
+	mux := http.NewServeMux()
 	for _, r := range Routes() {
 		handler := func(w http.ResponseWriter, request *http.Request) { r.plain(a, w, request) }
 		if r.plain == nil {
@@ -88,4 +121,8 @@ func (a *api) register(mux *http.ServeMux) {
 		}
 		mux.HandleFunc(r.Method+" "+r.Path, handler)
 	}
+	for pattern, handler := range a.Mounts {
+		mux.Handle(pattern, handler)
+	}
+	return mux
 }
