@@ -44,6 +44,29 @@ func contentOf(spec Spec, s *source) content {
 	return c
 }
 
+// text returns the content's JSON. What is absent is encoded as no type, since package json
+// looks at all fields of every type that it may meet: for an agent whose model is bound
+// in code, at three types for nothing, at every start.
+func (c content) text() []byte {
+	var t struct {
+		Spec      Spec `json:"spec"`
+		Pool      any  `json:"pool,omitempty"`
+		Models    any  `json:"models,omitempty"`
+		Providers any  `json:"providers,omitempty"`
+	}
+	t.Spec = c.Spec
+	if c.Pool != nil {
+		t.Pool = c.Pool
+	}
+	if len(c.Models) > 0 {
+		t.Models = c.Models
+	}
+	if len(c.Providers) > 0 {
+		t.Providers = c.Providers
+	}
+	return encoded(t)
+}
+
 // encoded is the JSON of a spec that was checked, and therefore has one.
 func encoded(v any) []byte {
 	text, err := core.EncodeJSON(v)

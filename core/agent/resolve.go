@@ -111,7 +111,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 		return nil, err
 	}
 	r.data = sync.OnceValues(func() ([]byte, string) {
-		text := encoded(contentOf(spec, from))
+		text := contentOf(spec, from).text()
 		return text, hashOf(text)
 	})
 	return r, nil
