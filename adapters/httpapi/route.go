@@ -84,9 +84,9 @@ func (a *api) openapi(w http.ResponseWriter, _ *http.Request, _ core.Identity) e
 // function's start, and most requests are a protocol's: as long as all mounts lie apart
 // from the routes, the routes are made when a request is for no mount.
 func (a *api) route() http.Handler {
-	mounts := http.NewServeMux()
+	mounts, routes := http.NewServeMux(), Routes()
 	for pattern, handler := range a.Mounts {
-		if !apart(pattern) {
+		if !apart(pattern, routes) {
 			return a.all() // now: what contradicts a route ends the start
 		}
 		mounts.Handle(pattern, handler)
@@ -96,12 +96,12 @@ func (a *api) route() http.Handler {
 }
 
 // apart reports whether no path can be both a mount's and a route's.
-func apart(pattern string) bool {
+func apart(pattern string, routes []Route) bool {
 	at, _, _ := strings.Cut(pattern, "{")
 	if !strings.HasPrefix(at, "/") { // it has a method or a host
 		return false
 	}
-	for _, r := range Routes() {
+	for _, r := range routes {
 		if route, _, _ := strings.Cut(r.Path, "{"); strings.HasPrefix(at, route) || strings.HasPrefix(route, at) {
 			return false
 		}
