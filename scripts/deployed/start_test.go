@@ -37,8 +37,9 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(least[name].Microseconds())/1000, "ms-start")
 			b.ReportMetric(float64(least[name])/float64(least["floor"]), "x-floor")
-			b.ReportMetric(float64(size(b, paths[name]))/1e6, "MB-binary")
-			b.ReportMetric(float64(zipped(b, paths[name]))/1e6, "MB-zip")
+			uploaded := deployed(b, source(name))
+			b.ReportMetric(float64(size(b, uploaded))/1e6, "MB-binary")
+			b.ReportMetric(float64(zipped(b, uploaded))/1e6, "MB-zip")
 		})
 	}
 }
@@ -73,7 +74,7 @@ func start(tb testing.TB, path string) time.Duration {
 	c := exec.Command(path)
 	c.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String(), "AWS_LAMBDA_FUNCTION_NAME=f", "AWS_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b",
+		"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024",
 		"REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=http://127.0.0.1:1/q", "REVEILLE_AUTH=none",
 	}
 	begin := time.Now()
