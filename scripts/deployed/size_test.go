@@ -20,8 +20,11 @@ func TestDeploymentPackagesStaySmall(t *testing.T) {
 }
 
 // maxStart is how much longer than the floor, a program that only links the same SDK
-// clients, a function may take from exec to its first request for an event.
-var maxStart = map[string]float64{"sweep": 1.5, "step": 1.5, "trigger": 1.5, "api": 1.65, "stream": 1.75}
+// clients, a function may take from exec to its first request for an event. The aim is
+// 1.5. Api, at 1.45, and stream, at 1.5, are too near to it to be held to it on a busy
+// machine. What they have beside the others is what packages initialize before main: MCP's
+// SDK (half of it encoding/gob) is a twentieth of their start, and no code of ours.
+var maxStart = map[string]float64{"sweep": 1.5, "step": 1.5, "trigger": 1.5, "api": 1.6, "stream": 1.7}
 
 // TestFunctionsStartNearTheFloor takes the least of twenty starts of each in turn, and
 // up to ten such goes, since a busy machine makes times longer and never shorter.
