@@ -33,29 +33,46 @@ type DeadLetterOptions struct {
 //
 // The handler itself never returns an error.
 func DeadLetterHandler(o DeadLetterOptions) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	e, log, reserve := orSystem(o.Env), orDefault(o.Logger), o.Reserve
+	letters, reserve := newLetters(o), o.Reserve
 	if reserve <= 0 {
 		reserve = DefaultReserve
 	}
-	rewake := func(ctx context.Context, d *delivery) bool {
-		var woken bool
-		err := env.Protect(func() (err error) {
-			woken, err = o.Unfinished.Rewake(ctx, d.wake)
-			return err
-		})
-		if err != nil {
-			log.ErrorContext(ctx, "dead letter not handled", append(d.attrs(), errorAttrs(err)...)...)
-			return false
-		}
-		log.WarnContext(ctx, "dead letter", append(d.attrs(), "woken", woken)...)
-		return true
-	}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		ctx, cancel := endBefore(ctx, e.Now(), reserve)
+		ctx, cancel := endBefore(ctx, letters.env.Now(), reserve)
 		defer cancel()
-		b := readBatch(event, log)
-		failed := runAll(ctx, e, b.deliveries, rewake)
-		b.logResult(ctx, log, "dead-letter batch", len(failed))
-		return itemFailures(failed), nil
+		return itemFailures(letters.handle(ctx, event)), nil
 	}
+}
+
+// letters looks after dead letters.
+type letters struct {
+	unfinished Unfinished
+	env        *env.Env
+	log        *slog.Logger
+}
+
+func newLetters(o DeadLetterOptions) letters {
+	return letters{o.Unfinished, orSystem(o.Env), orDefault(o.Logger)}
+}
+
+// handle returns the deliveries that stay in the queue.
+func (l letters) handle(ctx context.Context, event events.SQSEvent) (failed []*delivery) {
+	b := readBatch(event, l.log)
+	failed = runAll(ctx, l.env, b.deliveries, l.rewake)
+	b.logResult(ctx, l.log, "dead-letter batch", len(failed))
+	return failed
+}
+
+func (l letters) rewake(ctx context.Context, d *delivery) bool {
+	var woken bool
+	err := env.Protect(func() (err error) {
+		woken, err = l.unfinished.Rewake(ctx, d.wake)
+		return err
+	})
+	if err != nil {
+		l.log.ErrorContext(ctx, "dead letter not handled", append(d.attrs(), errorAttrs(err)...)...)
+		return false
+	}
+	l.log.WarnContext(ctx, "dead letter", append(d.attrs(), "woken", woken)...)
+	return true
 }

@@ -38,6 +38,8 @@ type Settings struct {
 	Bucket    string        // REVEILLE_PAYLOAD_BUCKET: the S3 bucket of payloads that are too large for the table; empty: none
 	StreamURL string        // REVEILLE_STREAM_URL: base address of the function that streams
 
+	DeadLetterURL string // REVEILLE_DEAD_LETTER_QUEUE_URL: the SQS queue of dead wake-ups, which the sweep drains
+
 	WebhookURL    string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
 	WebhookSecret secret.String // REVEILLE_WEBHOOK_SECRET: signs it; checked by who uses it
 	EventBus      string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
@@ -102,6 +104,7 @@ func variables() []variable {
 		{"REVEILLE_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Table })},
 		{"REVEILLE_CONFIG_TABLE", "", "a table name", text(func(s *Settings) *string { return &s.Config })},
 		{"REVEILLE_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.QueueURL })},
+		{"REVEILLE_DEAD_LETTER_QUEUE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.DeadLetterURL })},
 		{"REVEILLE_PAYLOAD_BUCKET", "", "the name of a bucket", func(s *Settings, v string) error {
 			if s.Bucket = v; v != "" && !isBucket(v) {
 				return errForm

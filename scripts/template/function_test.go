@@ -99,7 +99,7 @@ func TestLimitsOfFunctions(t *testing.T) {
 		"ApiFunction":    {30.0, "", ""},
 		"StreamFunction": {900.0, "", `!If ["ReservesStream","!Ref StreamReserved","!Ref AWS::NoValue"]`},
 		"StepFunction":   {"!Ref StepTimeout", "Allow", `!If ["ReservesStep","!Ref StepReserved","!Ref AWS::NoValue"]`},
-		"SweepFunction":  {60.0, "Allow", ""},
+		"SweepFunction":  {60.0, "", ""},
 		// Lambda ends a chain in which events that a run caused start runs again.
 		"TriggerFunction": {30.0, "", ""},
 	}
@@ -119,11 +119,8 @@ func TestWhatInvokesFunctions(t *testing.T) {
 		slices.Sort(got[id])
 	}
 	want := map[string][]string{
-		"StepFunction": {"WakeUps SQS !GetAtt Queue.Arn"},
-		"SweepFunction": {
-			"DeadWakeUps SQS !GetAtt DeadLetterQueue.Arn",
-			"EveryMinute ScheduleV2 rate(1 minute)",
-		},
+		"StepFunction":  {"WakeUps SQS !GetAtt Queue.Arn"},
+		"SweepFunction": {"EveryMinute ScheduleV2 rate(1 minute)"}, // it drains DeadLetterQueue itself
 		"TriggerFunction": {
 			"Bus EventBridgeRule",
 			"Moment ScheduleV2 !Ref ScheduleExpression",

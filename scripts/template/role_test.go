@@ -119,7 +119,6 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow logs:CreateLogStream !GetAtt SweepLogs.Arn",
 			"Allow logs:PutLogEvents !GetAtt SweepLogs.Arn",
 			"Allow sqs:DeleteMessage !GetAtt DeadLetterQueue.Arn",
-			"Allow sqs:GetQueueAttributes !GetAtt DeadLetterQueue.Arn",
 			"Allow sqs:ReceiveMessage !GetAtt DeadLetterQueue.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
 		},

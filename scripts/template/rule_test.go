@@ -16,7 +16,7 @@ type rule func(t *testing.T, of template) []string
 
 // rules hold for whatever functions the template has.
 func rules() []rule {
-	return []rule{batches, redrive, retries, transferModes, frontTimes, schedules, loops}
+	return []rule{batches, redrive, drained, retries, transferModes, frontTimes, schedules, loops}
 }
 
 func broken(t *testing.T, of template) []string {
@@ -94,6 +94,29 @@ func redrive(t *testing.T, of template) (found []string) {
 			}
 		}
 	})
+	return found
+}
+
+// drained: what a function receives itself must stay hidden for longer than it runs.
+func drained(t *testing.T, of template) (found []string) {
+	all := queues(t, of)
+	for id, f := range functions(t, of) {
+		named, ok := f.Environment.Variables["REVEILLE_DEAD_LETTER_QUEUE_URL"]
+		if !ok {
+			continue
+		}
+		dead := strings.TrimPrefix(fmt.Sprint(named), "!Ref ")
+		q, ok := all[dead]
+		if !ok {
+			found = append(found, fmt.Sprintf("%s: there is no queue %q", id, named))
+			continue
+		}
+		for _, timeout := range seconds(t, of, f.Timeout) {
+			if hidden := q.hidden(of, timeout); hidden <= timeout {
+				found = append(found, fmt.Sprintf("%s: %s hides messages for %d s, it runs for %d s", id, dead, hidden, timeout))
+			}
+		}
+	}
 	return found
 }
 
@@ -178,7 +201,8 @@ func TestRulesFindSeededFaults(t *testing.T) {
 		{"no partial response", "FunctionResponseTypes: [ReportBatchItemFailures]", "FunctionResponseTypes: []", "StepFunction.WakeUps: response types []"},
 		{"short visibility", "Visibility: 720", "Visibility: 719", "StepFunction.WakeUps: Queue hides messages for 719 s, six times the timeout is 720 s"},
 		{"a time without visibility", "[60, 120, 300, 600, 900]", "[60, 120, 300, 700, 900]", "StepFunction.WakeUps: Queue hides messages for 0 s, six times the timeout is 4200 s"},
-		{"longer function", "Timeout: 60", "Timeout: 61", "SweepFunction.DeadWakeUps: DeadLetterQueue hides messages for 360 s, six times the timeout is 366 s"},
+		{"longer function", "Timeout: 60", "Timeout: 360", "SweepFunction: DeadLetterQueue hides messages for 360 s, it runs for 360 s"},
+		{"drains no queue", "REVEILLE_DEAD_LETTER_QUEUE_URL: !Ref DeadLetterQueue", "REVEILLE_DEAD_LETTER_QUEUE_URL: !Ref Quay", `SweepFunction: there is no queue "!Ref Quay"`},
 		{"unknown queue", "Queue: !GetAtt Queue.Arn", "Queue: !GetAtt Quay.Arn", `StepFunction.WakeUps: there is no queue "!GetAtt Quay.Arn"`},
 		{"own dead letters", "deadLetterTargetArn: !GetAtt DeadLetterQueue.Arn", "deadLetterTargetArn: !GetAtt Queue.Arn", `Queue: dead letters go to "!GetAtt Queue.Arn"`},
 		{"more receives", "maxReceiveCount: 5", "maxReceiveCount: 6", "Queue: dead after 6 receives"},

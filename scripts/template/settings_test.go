@@ -101,7 +101,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		},
 		"StreamFunction": provider,
 		"StepFunction":   step,
-		"SweepFunction":  nil, // it calls no model
+		"SweepFunction":  {"REVEILLE_DEAD_LETTER_QUEUE_URL": "!Ref DeadLetterQueue"}, // it calls no model
 		"TriggerFunction": {
 			"REVEILLE_TRIGGERS": "triggers.json",
 			"WEBHOOK_SECRET":    `!If ["HasTriggerWebhookSecret","!Sub {{resolve:secretsmanager:${TriggerWebhookSecret}}}",""]`,

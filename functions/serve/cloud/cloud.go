@@ -23,7 +23,10 @@ type Function struct {
 	Env      *env.Env
 	Store    *dynamo.Store
 	Queue    *sqs.Queue
-	Logger   *slog.Logger
+	// DeadLetters are the wake-ups of Queue that ran out of receives; nil unless
+	// REVEILLE_DEAD_LETTER_QUEUE_URL names their queue.
+	DeadLetters *sqs.Queue
+	Logger      *slog.Logger
 }
 
 // objectTimeout is how long one try with an object may take: the largest has 16 MB.
@@ -56,11 +59,15 @@ func Open() (*Function, error) {
 		options.Objects = bucket
 	}
 	LimitMemory()
+	var dead *sqs.Queue
+	if s.DeadLetterURL != "" {
+		dead = sqs.New(queue, s.DeadLetterURL)
+	}
 	e := env.System()
 	e.Reach = killpoints.Reach(e.Reach)
 	return &Function{
 		Settings: s, Env: e,
-		Store: dynamo.New(tables, options), Queue: sqs.New(queue, s.QueueURL),
+		Store: dynamo.New(tables, options), Queue: sqs.New(queue, s.QueueURL), DeadLetters: dead,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.LogLevel})),
 	}, nil
 }

@@ -6,18 +6,21 @@ import (
 	"context"
 	"encoding/json"
 	"log"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
 
-// Main serves two events: the schedule's, which wakes threads that nobody woke,
-// and the dead-letter queue's, which looks after wake-ups that ended there. What
-// is wrong with the environment ends the process at start.
+// Main serves the schedule: it wakes threads that nobody woke, and looks after
+// wake-ups that ended in the dead-letter queue, which it receives itself. It takes
+// batches of that queue, too, if a mapping sends them. What is wrong with the
+// environment ends the process at start.
 func Main() {
 	c, err := cloud.Open()
 	if err != nil {
@@ -27,7 +30,11 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sweep := awslambda.SweepHandler(awslambda.SweepOptions{Sweeper: box, Env: c.Env, Logger: c.Logger})
+	options := awslambda.SweepOptions{Sweeper: box, Unfinished: box, Env: c.Env, Logger: c.Logger}
+	if c.DeadLetters != nil {
+		options.DeadLetters = letters{c.DeadLetters}
+	}
+	sweep := awslambda.SweepHandler(options)
 	dead := awslambda.DeadLetterHandler(awslambda.DeadLetterOptions{Unfinished: box, Env: c.Env, Logger: c.Logger})
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (any, error) {
 		var batch events.SQSEvent
@@ -36,4 +43,20 @@ func Main() {
 		}
 		return sweep(ctx, event)
 	})
+}
+
+// letters is a queue whose messages look like those of an event.
+type letters struct{ *sqs.Queue }
+
+// Receive implements awslambda.DeadLetterQueue.
+func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]events.SQSMessage, error) {
+	received, err := l.Queue.Receive(ctx, most, wait)
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]events.SQSMessage, len(received))
+	for i, m := range received {
+		messages[i] = events.SQSMessage{MessageId: m.ID, ReceiptHandle: m.Receipt, Body: m.Body, Attributes: m.Attributes}
+	}
+	return messages, nil
 }
