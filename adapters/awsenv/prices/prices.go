@@ -1,0 +1,93 @@
+package prices
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+//go:embed prices.json
+var embedded []byte
+
+// Table is what AWS asks in one region.
+type Table struct {
+	Region string `json:"region"`
+	AsOf   string `json:"as_of"`  // the day on which the prices were read, YYYY-MM-DD
+	Source string `json:"source"` // where they were read, and what they leave out
+
+	Million PerMillion `json:"usd_per_million"`
+	GB      PerGB      `json:"usd_per_gb"`
+	GBMonth PerGBMonth `json:"usd_per_gb_month"`
+}
+
+// PerMillion are the prices of what is counted, in USD per million.
+type PerMillion struct {
+	WriteUnits    float64 `json:"dynamodb_write_units"` // on-demand write request units
+	ReadUnits     float64 `json:"dynamodb_read_units"`  // on-demand read request units
+	QueueRequests float64 `json:"queue_requests"`       // SQS standard: sends, receives and deletes, 64 KB each
+	GBSeconds     float64 `json:"lambda_gb_seconds"`    // arm64
+	Invocations   float64 `json:"lambda_requests"`
+	RESTRequests  float64 `json:"rest_api_requests"`
+	HTTPRequests  float64 `json:"http_api_requests"`
+	ObjectPuts    float64 `json:"s3_puts"`
+	ObjectGets    float64 `json:"s3_gets"`
+	Schedules     float64 `json:"schedule_invocations"`
+}
+
+// PerGB are the prices of what is moved, in USD per GB.
+type PerGB struct {
+	Logs     float64 `json:"log_ingestion"`
+	Streamed float64 `json:"response_stream"` // of a streamed response, above its first 6 MB
+}
+
+// PerGBMonth are the prices of what is kept, in USD per GB and month.
+type PerGBMonth struct {
+	Table   float64 `json:"dynamodb_storage"`
+	Objects float64 `json:"s3_storage"`
+}
+
+// Default returns the embedded table.
+func Default() (Table, error) { return Parse(embedded) }
+
+// Parse reads a table. A key that it does not know, a price that is missing, zero or
+// negative and a day that is none are errors: nothing here is free.
+func Parse(data []byte) (Table, error) {
+	var t Table
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return Table{}, fmt.Errorf("prices: %w", err)
+	}
+	if _, err := time.Parse(time.DateOnly, t.AsOf); err != nil {
+		return Table{}, fmt.Errorf("prices: as_of %q is no day, YYYY-MM-DD is allowed", t.AsOf)
+	}
+	if t.Region == "" || t.Source == "" {
+		return Table{}, fmt.Errorf("prices: region and source are required")
+	}
+	for _, p := range t.named() {
+		if !(p.usd > 0) {
+			return Table{}, fmt.Errorf("prices: %s is %v, more than 0 is allowed", p.name, p.usd)
+		}
+	}
+	return t, nil
+}
+
+type named struct {
+	name string
+	usd  float64
+}
+
+func (t Table) named() []named {
+	m := t.Million
+	return []named{
+		{"dynamodb_write_units", m.WriteUnits}, {"dynamodb_read_units", m.ReadUnits},
+		{"queue_requests", m.QueueRequests}, {"lambda_gb_seconds", m.GBSeconds},
+		{"lambda_requests", m.Invocations}, {"rest_api_requests", m.RESTRequests},
+		{"http_api_requests", m.HTTPRequests}, {"s3_puts", m.ObjectPuts}, {"s3_gets", m.ObjectGets},
+		{"schedule_invocations", m.Schedules}, {"log_ingestion", t.GB.Logs},
+		{"response_stream", t.GB.Streamed}, {"dynamodb_storage", t.GBMonth.Table},
+		{"s3_storage", t.GBMonth.Objects},
+	}
+}
