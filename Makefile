@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -127,6 +127,10 @@ aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env h
 
 aws-down: ## Stop what aws-up started
 	scripts/aws-down.sh
+
+cost: ## Measure what a deployment costs and print it (WRITE=1: into infra/cost.md, too)
+	@mkdir -p -m 700 .reveille
+	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
 
 smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream (URL=...)
 	@$(GO) run ./scripts/smoke -url "$(URL)"

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
 )
 
@@ -23,7 +24,8 @@ import (
 // "ACTION RESOURCE", the resource being an ARN.
 type recorder struct {
 	sync.Mutex
-	calls map[string]bool
+	calls map[string]int    // how often
+	meter *dynamotest.Meter // nil: units are not counted
 }
 
 // endpoint is one that records for one function.
@@ -34,6 +36,9 @@ func (r *recorder) endpoint(tb testing.TB, target string) string {
 		tb.Fatal(err)
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(to); p.Out.Host = p.In.Host }}
+	if r.meter != nil {
+		proxy.Transport = unitsOnly{r.meter}
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(q.Body)
 		if err != nil {
@@ -93,9 +98,32 @@ func (r *recorder) add(call string) {
 	r.Lock()
 	defer r.Unlock()
 	if r.calls == nil {
-		r.calls = map[string]bool{}
+		r.calls = map[string]int{}
 	}
-	r.calls[call] = true
+	r.calls[call]++
+}
+
+// number is how many calls there were whose text begins so.
+func (r *recorder) number(prefix string) (n int) {
+	r.Lock()
+	defer r.Unlock()
+	for call, times := range r.calls {
+		if strings.HasPrefix(call, prefix) {
+			n += times
+		}
+	}
+	return n
+}
+
+// unitsOnly meters what goes to DynamoDB, and passes everything else on.
+type unitsOnly struct{ meter *dynamotest.Meter }
+
+// RoundTrip implements http.RoundTripper.
+func (u unitsOnly) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(q.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		return u.meter.RoundTrip(q)
+	}
+	return http.DefaultTransport.RoundTrip(q)
 }
 
 func (r *recorder) all() []string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
+	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
 	"github.com/reveille-run/reveille/adapters/s3"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
@@ -37,6 +39,7 @@ type deployment struct {
 	stack   *stack.Stack
 	objects service
 	calls   map[string]*recorder // by logical id of a function
+	meter   *dynamotest.Meter    // of all of them
 	pollers []host.Poller
 }
 
@@ -81,6 +84,13 @@ func transform(tb testing.TB) []byte {
 // deploy makes what the template says with these parameters.
 func deploy(tb testing.TB, parameters map[string]string) *deployment {
 	tb.Helper()
+	return deployWith(tb, parameters, folders, nil)
+}
+
+// deployWith is deploy with functions of other folders, and somebody who is told of each
+// invocation, or nil.
+func deployWith(tb testing.TB, parameters, folders map[string]string, report func(host.Report)) *deployment {
+	tb.Helper()
 	tables, queues := clients(tb)
 	s, err := stack.Read(transform(tb), stack.Options{
 		Name: fmt.Sprintf("stack%d", time.Now().UnixNano()), Parameters: parameters,
@@ -89,11 +99,11 @@ func deploy(tb testing.TB, parameters map[string]string) *deployment {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &deployment{world: &world{}, stack: s, calls: map[string]*recorder{}}
+	d := &deployment{world: &world{report: report}, stack: s, calls: map[string]*recorder{}, meter: dynamotest.NewMeter(http.DefaultTransport)}
 	d.makeTables(tb, tables)
 	d.makeQueues(tb, queues)
 	d.makeBucket(tb)
-	d.makeFunctions(tb)
+	d.makeFunctions(tb, folders)
 	d.makeMappings(tb, queues)
 	payloads, err := s3.New(awsenv.Config{Timeout: time.Minute}, d.name(tb, "Payloads"))
 	if err != nil {
@@ -211,7 +221,7 @@ type lambda struct {
 	Environment         struct{ Variables map[string]any }
 }
 
-func (d *deployment) makeFunctions(tb testing.TB) {
+func (d *deployment) makeFunctions(tb testing.TB, folders map[string]string) {
 	tb.Helper()
 	var all []host.Function
 	for id, p := range properties[lambda](tb, d.stack, "AWS::Lambda::Function") {
@@ -220,7 +230,7 @@ func (d *deployment) makeFunctions(tb testing.TB) {
 		if err := errors.Join(err, err2); err != nil || p.Handler != "bootstrap" {
 			tb.Fatalf("%s: %+v, %v", id, p, err)
 		}
-		d.calls[id] = &recorder{}
+		d.calls[id] = &recorder{meter: d.meter}
 		f := host.Function{
 			Name: d.name(tb, id), Bootstrap: build(tb, folders[id], ""), Timeout: time.Duration(seconds) * time.Second, MemoryMB: int(memory),
 			Env: []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"},

@@ -36,6 +36,7 @@ type world struct {
 	queue                   *sqs.Queue
 	box                     *mailbox.Service
 	host                    *host.Host
+	report                  func(host.Report) // nil: nobody is told of invocations
 }
 
 // tenant is what REVEILLE_AUTH=none makes of everybody.
@@ -109,7 +110,7 @@ func (w *world) function(name, bootstrap string, timeout time.Duration, variable
 func (w *world) run(tb testing.TB, functions ...host.Function) {
 	tb.Helper()
 	var output bytes.Buffer
-	h, err := host.New(host.Options{Logger: slog.New(slog.DiscardHandler), Output: &output}, functions...)
+	h, err := host.New(host.Options{Logger: slog.New(slog.DiscardHandler), Output: &output, Report: w.report}, functions...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -22,12 +22,16 @@ var ErrClosed = errors.New("the host is closed")
 type Options struct {
 	Logger *slog.Logger // what the host does; nil: slog.Default()
 	Output io.Writer    // what the functions print; nil: os.Stderr
+	// Report, if set, is told of each invocation that a function has finished, before
+	// [Host.Invoke] returns. Invocations of several sandboxes are reported at once.
+	Report func(Report)
 }
 
 // Host runs functions. Its methods may be called concurrently.
 type Host struct {
 	log    *slog.Logger
 	output io.Writer
+	report func(Report)
 	pools  map[string]*pool
 	work   sync.WaitGroup // everything that the host has started
 	mu     sync.Mutex
@@ -45,7 +49,7 @@ type Start struct {
 // New returns a host for the functions. Nothing is started yet. The caller must
 // call Close.
 func New(o Options, functions ...Function) (*Host, error) {
-	h := &Host{log: o.Logger, output: os.Stderr, pools: map[string]*pool{}}
+	h := &Host{log: o.Logger, output: os.Stderr, report: o.Report, pools: map[string]*pool{}}
 	if h.log == nil {
 		h.log = slog.Default()
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -263,6 +264,37 @@ func TestRefusals(t *testing.T) {
 	} {
 		if _, err := New(Options{}, functions...); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestEachInvocationIsReported(t *testing.T) {
+	var reports []Report // one sandbox: one at a time
+	h, err := New(Options{Logger: slog.New(slog.DiscardHandler), Output: io.Discard, Report: func(r Report) { reports = append(reports, r) }}, function("event"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	var ids []string
+	for range 2 {
+		result, err := h.Invoke(t.Context(), "event", []byte(`{"do":"pid"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, result.RequestID)
+	}
+	if len(reports) != 2 || reports[0].RequestID != ids[0] || reports[1].RequestID != ids[1] {
+		t.Fatalf("reports %+v of %q", reports, ids)
+	}
+	if reports[0].Init != h.Starts()[0].Init || reports[1].Init != 0 {
+		t.Errorf("the first sandbox took %v to start, reported are %v and %v", h.Starts()[0].Init, reports[0].Init, reports[1].Init)
+	}
+	for _, r := range reports {
+		if r.Function != "event" || r.Duration <= 0 || r.Duration > time.Minute {
+			t.Errorf("report %+v", r)
+		}
+		if runtime.GOOS == "linux" && (r.CPU <= 0 || r.MaxMemoryMB < 2 || r.MaxMemoryMB > 200) {
+			t.Errorf("report %+v", r)
 		}
 	}
 }

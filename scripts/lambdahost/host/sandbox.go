@@ -27,6 +27,8 @@ type sandbox struct {
 	started time.Time
 	isReady bool
 	current *invocation
+	usage   usage          // when current began
+	init    time.Duration  // from exec to the first request for an event; 0 once reported
 	timer   *time.Timer    // kills the process when current takes too long
 	cause   *FunctionError // why it was killed
 }
@@ -119,9 +121,13 @@ func (s *sandbox) arrived() {
 	inv := s.current
 	s.current = nil
 	s.stopTimer()
+	if inv != nil {
+		s.reportLocked(inv)
+	}
 	if !s.isReady {
 		s.isReady = true
 		start := Start{Function: s.function.Name, PID: s.cmd.Process.Pid, Init: time.Since(s.started)}
+		s.init = start.Init
 		s.host.recordStart(start)
 		s.host.log.Debug("sandbox ready", "function", start.Function, "pid", start.PID, "init", start.Init)
 		close(s.ready)
@@ -148,6 +154,9 @@ func (s *sandbox) begin(inv *invocation) time.Time {
 		return time.Now()
 	}
 	s.current = inv
+	if s.host.report != nil {
+		s.usage = usageOf(s.cmd.Process.Pid)
+	}
 	s.timer = time.AfterFunc(timeout, func() { s.timeOut(inv) })
 	if !s.function.NoFreeze {
 		thaw(s.cmd.Process.Pid)

@@ -1,0 +1,87 @@
+package cost
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Figures are what was measured.
+type Figures struct {
+	Day      string          `json:"day"`       // on which it was, YYYY-MM-DD
+	MemoryMB int             `json:"memory_mb"` // of each function
+	Work     map[string]Work `json:"work"`      // by the names below
+	// Live is how many write units a second of inference costs a run that a request
+	// streams.
+	Live float64 `json:"live_write_units_per_second"`
+	// Look is how many read units a second of a stream costs whose run waits.
+	Look float64 `json:"look_read_units_per_second"`
+	// Cold is a step in a process that has just started: the first of its run.
+	Cold Cold `json:"cold"`
+}
+
+// The names of what was measured.
+const (
+	Submission = "submission" // to a thread that is there, at the door that does not stream
+	Calls      = "calls"      // a run's first step: a text and two tool calls
+	Answer     = "answer"     // its second and last: a text
+	Chat       = "chat"       // the same two steps while a request streams them
+	Sweep      = "sweep"      // of a stack in which nothing is due
+)
+
+// Work is what one piece of work takes. Of several the median counts, so that what
+// comes once in many steps is left out.
+type Work struct {
+	Write       float64 `json:"write_units"`
+	Read        float64 `json:"read_units"`
+	Queue       int     `json:"queue_requests"` // the receive and the delete of the mapping among them
+	Invocations int     `json:"invocations"`
+	Handler     float64 `json:"handler_ms"` // from the event to the response, with models and tools that take no time
+	CPU         float64 `json:"cpu_ms"`
+}
+
+// Cold is what a start adds.
+type Cold struct {
+	Init     float64 `json:"init_ms"`
+	Handler  float64 `json:"handler_ms"`
+	CPU      float64 `json:"cpu_ms"`
+	MemoryMB int     `json:"peak_memory_mb"` // of a process that has taken all the steps
+}
+
+// Runs is how many of each were measured.
+const Runs = 9
+
+// names are those that Work must have.
+var names = []string{Submission, Calls, Answer, Chat, Sweep}
+
+// Parse reads figures. An unknown key and a missing piece of work are errors.
+func Parse(text []byte) (Figures, error) {
+	var f Figures
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return Figures{}, fmt.Errorf("figures: %w", err)
+	}
+	if _, err := time.Parse(time.DateOnly, f.Day); err != nil {
+		return Figures{}, fmt.Errorf("figures: day %q is none, YYYY-MM-DD is allowed", f.Day)
+	}
+	for _, name := range names {
+		if _, ok := f.Work[name]; !ok {
+			return Figures{}, fmt.Errorf("figures: work %q is missing", name)
+		}
+	}
+	return f, nil
+}
+
+// Units are the figures without the times, which differ from machine to machine.
+func (f Figures) Units() Figures {
+	f.Day, f.Cold = "", Cold{}
+	work := map[string]Work{}
+	for name, w := range f.Work {
+		w.Handler, w.CPU = 0, 0
+		work[name] = w
+	}
+	f.Work = work
+	return f
+}

@@ -1,0 +1,131 @@
+package cost
+
+import "github.com/reveille-run/reveille/adapters/awsenv/prices"
+
+// Waits are assumed: how long a model and the tools of a step take.
+const (
+	ModelSeconds = 6.0
+	ToolSeconds  = 1.0
+)
+
+// Month is one of 730 hours, in minutes.
+const Month = 730 * 60.0
+
+// Polls are what an event source mapping asks of an empty queue in a minute: five
+// pollers, each with receives that wait 20 s. AWS does it, and bills the account.
+const Polls = 5 * 3.0
+
+// Bill is what something costs, in USD.
+type Bill struct{ Table, Queue, Requests, Duration, Door float64 }
+
+// Sum is the whole of it.
+func (b Bill) Sum() float64 { return b.Table + b.Queue + b.Requests + b.Duration + b.Door }
+
+func (b Bill) plus(o Bill) Bill {
+	return Bill{b.Table + o.Table, b.Queue + o.Queue, b.Requests + o.Requests, b.Duration + o.Duration, b.Door + o.Door}
+}
+
+func (b Bill) times(n float64) Bill {
+	return Bill{b.Table * n, b.Queue * n, b.Requests * n, b.Duration * n, b.Door * n}
+}
+
+// Account prices figures.
+type Account struct {
+	Figures
+	Prices prices.Table
+}
+
+// seconds is what a function costs that is busy so long.
+func (a Account) seconds(s float64) float64 {
+	return s * float64(a.MemoryMB) / 1024 * a.Prices.Million.GBSeconds / 1e6
+}
+
+// one is what a piece of work costs whose handler waits, besides its own time, for so
+// many seconds.
+func (a Account) one(name string, waits float64) Bill {
+	w, p := a.Work[name], a.Prices.Million
+	return Bill{
+		Table:    (w.Write*p.WriteUnits + w.Read*p.ReadUnits) / 1e6,
+		Queue:    float64(w.Queue) * p.QueueRequests / 1e6,
+		Requests: float64(w.Invocations) * p.Invocations / 1e6,
+		Duration: a.seconds(w.Handler/1000 + waits),
+	}
+}
+
+// Step is what a step costs: the mean of one with two tool calls and of one that
+// answers, both in processes that are warm.
+func (a Account) Step() Bill {
+	return a.one(Calls, ModelSeconds+ToolSeconds).plus(a.one(Answer, ModelSeconds)).times(0.5)
+}
+
+// cold is a run's first step in a process that has just started. Its start is billed.
+func (a Account) cold() Bill {
+	b := a.one(Calls, ModelSeconds+ToolSeconds)
+	b.Duration = a.seconds((a.Cold.Init+a.Cold.Handler)/1000 + ModelSeconds + ToolSeconds)
+	return b
+}
+
+// submission is one that waits for nothing, at the HTTP API.
+func (a Account) submission() Bill {
+	b := a.one(Submission, 0)
+	b.Door = a.Prices.Million.HTTPRequests / 1e6
+	return b
+}
+
+// chat is a run of two steps that a request streams at the function URL, which is free.
+func (a Account) chat() Bill {
+	b := a.one(Chat, 2*ModelSeconds+ToolSeconds)
+	b.Table += a.Live * 2 * ModelSeconds * a.Prices.Million.WriteUnits / 1e6
+	return b
+}
+
+// follower is a minute of a stream that only waits, after which it begins anew.
+func (a Account) follower() Bill {
+	p := a.Prices.Million
+	return Bill{Table: a.Look * 60 * p.ReadUnits / 1e6, Requests: p.Invocations / 1e6, Duration: a.seconds(60)}
+}
+
+// Line is a part of what an idle stack costs a month.
+type Line struct {
+	What  string
+	Count float64 // a month
+	USD   float64
+	Free  float64 // how many a month every account has for nothing, without end
+}
+
+// Beyond is what the line costs an account that uses nothing else.
+func (l Line) Beyond() float64 {
+	if l.Count <= l.Free {
+		return 0
+	}
+	return l.USD * (l.Count - l.Free) / l.Count
+}
+
+// logBytes is taken for what a sweep logs: three lines of Lambda's and one of ours.
+const logBytes = 1000
+
+// Idle is what a stack costs a month that nobody uses.
+func (a Account) Idle() []Line {
+	p, w := a.Prices.Million, a.Work[Sweep]
+	line := func(what string, count, usd, free float64) Line { return Line{what, count, count * usd, free} }
+	gbSeconds := Month * w.Handler / 1000 * float64(a.MemoryMB) / 1024
+	polls, own := Month*Polls, Month*float64(w.Queue)
+	return []Line{
+		line("SQS: polls of Step's mapping", polls, p.QueueRequests/1e6, 1e6-own),
+		line("SQS: what sweeps ask the dead-letter queue", own, p.QueueRequests/1e6, 1e6-polls),
+		line("DynamoDB: read units of sweeps", Month*w.Read, p.ReadUnits/1e6, 0),
+		line("EventBridge Scheduler: the schedule of sweeps", Month, p.Schedules/1e6, 14e6),
+		line("Lambda: sweeps", Month, p.Invocations/1e6, 1e6),
+		line("Lambda: GB-seconds of sweeps", gbSeconds, p.GBSeconds/1e6, 400_000),
+		line("CloudWatch: GB of log of sweeps", Month*logBytes/1e9, a.Prices.GB.Logs, 5),
+	}
+}
+
+// total is what the lines come to: at the prices, and beyond what is free.
+func total(lines []Line) (usd, beyond float64) {
+	for _, l := range lines {
+		usd += l.USD
+		beyond += l.Beyond()
+	}
+	return usd, beyond
+}

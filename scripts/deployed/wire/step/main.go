@@ -1,0 +1,11 @@
+// Command step is the function of that name with the demo agent and a provider over
+// HTTP.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/scripts/deployed/wire"
+)
+
+func main() { serve.Step(demo.Parts, wire.Bind) }

@@ -1,0 +1,12 @@
+// Command stream is the function of that name with the demo agent and a provider over
+// HTTP.
+package main
+
+import (
+	"github.com/reveille-run/reveille/functions/app/web"
+	"github.com/reveille-run/reveille/functions/demo"
+	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/scripts/deployed/wire"
+)
+
+func main() { front.Stream(demo.Parts, wire.Bind, web.Handler) }

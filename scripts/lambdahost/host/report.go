@@ -1,0 +1,41 @@
+package host
+
+import "time"
+
+// Report is what Lambda's REPORT line says of an invocation, measured on this
+// machine: a function has as much of the processor as it wants here, where Lambda
+// gives it a share by its memory.
+type Report struct {
+	Function  string
+	RequestID string
+	// Duration is from the event to the request for the next one.
+	Duration time.Duration
+	// Init is the time from exec to the first request for an event, of the first
+	// invocation of a sandbox; 0 of later ones. Lambda bills it, too.
+	Init time.Duration
+	// CPU is the processor time that the process took in Duration, and MaxMemoryMB the
+	// most memory that it has had so far, in MB of 2^20 bytes, rounded up. Both are 0
+	// on systems other than Linux.
+	CPU         time.Duration
+	MaxMemoryMB int
+}
+
+// usage is what a process has used so far.
+type usage struct {
+	at        time.Time
+	cpu       time.Duration
+	maxMemory int // in MB
+}
+
+// reportLocked tells of an invocation that is over.
+func (s *sandbox) reportLocked(inv *invocation) {
+	if s.host.report == nil {
+		return
+	}
+	now := usageOf(s.cmd.Process.Pid)
+	s.host.report(Report{
+		Function: s.function.Name, RequestID: inv.id, Duration: now.at.Sub(s.usage.at), Init: s.init,
+		CPU: now.cpu - s.usage.cpu, MaxMemoryMB: now.maxMemory,
+	})
+	s.init = 0
+}
