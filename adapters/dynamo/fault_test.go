@@ -197,6 +197,7 @@ func TestReadsUnderFaults(t *testing.T) {
 		"LogBackwards": func(s *Store) error { return drain(s.LogBackwards(ctx, key, 1, 2)) },
 		"Records":      func(s *Store) error { _, err := s.Records(ctx, key, "R#", "", 5); return err },
 		"Overdue":      func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 5); return err },
+		"NothingDue":   func(s *Store) error { _, err := s.NothingDue(ctx); return err },
 		"Pointer":      func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
 	}
 	tests := []struct {

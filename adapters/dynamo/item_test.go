@@ -152,6 +152,22 @@ func TestQueriesGoOnToTheNextPage(t *testing.T) {
 	  "ExclusiveStartKey":{"pk":{"S":"T#acme#t1"},"sk":{"S":"M#000000000001"}}}`, w.requests[1].body)
 }
 
+// TestOnlyAnEmptyIndexIsQuiet: an empty page that others follow says nothing.
+func TestOnlyAnEmptyIndexIsQuiet(t *testing.T) {
+	const last = `"LastEvaluatedKey":{"pk":{"S":"T#acme#t1"}}`
+	for body, want := range map[string]bool{
+		`{"Items":[]}`: true, `{}`: true,
+		`{"Items":[{"pk":{"S":"T#acme#t1"}}]}`:              false,
+		`{"Items":[{"pk":{"S":"T#acme#t1"}}],` + last + `}`: false,
+		`{"Items":[],` + last + `}`:                         false,
+	} {
+		s, _ := scripted(t, reply{body: body})
+		if got, err := s.NothingDue(context.Background()); got != want || err != nil {
+			t.Errorf("after %s NothingDue returns %v, %v, want %v", body, got, err, want)
+		}
+	}
+}
+
 func TestForeignKeyInTheIndexIsCorrupt(t *testing.T) {
 	for _, pk := range []string{"", "T#acme", "N#acme#k", "T#acme#t1#x"} {
 		s, _ := scripted(t, reply{body: `{"Items":[{"pk":{"S":"` + pk + `"}}]}`})

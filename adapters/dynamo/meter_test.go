@@ -126,6 +126,8 @@ func TestMeterCountsReads(t *testing.T) {
 		}, map[string]dynamotest.Units{"event": {Read: 0.5, Calls: 1}}},
 		{"nothing is due", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.Overdue(ctx, 0, 1, nil, 9); return err },
 			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},
+		{"nothing is due in any shard", reply{body: `{"Items":[]}`}, func(s *Store) error { _, err := s.NothingDue(ctx); return err },
+			map[string]dynamotest.Units{"index": {Read: 0.5, Calls: 1}}},
 		{"a pointer", done, func(s *Store) error { _, _, err := s.Pointer(ctx, "acme", "k"); return err },
 			map[string]dynamotest.Units{"pointer": {Read: 1, Calls: 1}}},
 	}

@@ -170,6 +170,17 @@ func (s *Store) Overdue(ctx context.Context, shard int, until int64, after *stor
 	return list, nil
 }
 
+// NothingDue implements [store.QuietDue]: half a read unit for what else are the queries
+// of all shards. An empty page that is not the index's last, as one of several partitions
+// may have, is no answer.
+func (s *Store) NothingDue(ctx context.Context) (bool, error) {
+	out, err := s.threads.scan(ctx, "look whether anything is due", &dynamodb.ScanInput{IndexName: aws.String(dueIndex), Limit: aws.Int32(1)})
+	if err != nil {
+		return false, err
+	}
+	return len(out.Items) == 0 && len(out.LastEvaluatedKey) == 0, nil
+}
+
 // records decodes what a query finds in a thread's partition, without the HEAD
 // and without what has expired.
 func (s *Store) records(ctx context.Context, doing string, input *dynamodb.QueryInput) iter.Seq2[store.Record, error] {

@@ -155,6 +155,11 @@ func TestReadRequests(t *testing.T) {
 			  "ExclusiveStartKey":{"g":{"N":"7"},"d":{"N":"59000"},"pk":{"S":"T#acme#t1"},"sk":{"S":"H"}}}`,
 		},
 		{
+			"whether anything is due is one item of the index",
+			func(s *Store) error { _, err := s.NothingDue(ctx); return err },
+			`{"TableName":"threads","IndexName":"due","Limit":1}`,
+		},
+		{
 			"what waits comes from its index",
 			func(s *Store) error { _, err := s.Waiting(ctx, "acme", nil, 100); return err },
 			`{"TableName":"threads","IndexName":"waiting","Limit":100,

@@ -76,6 +76,17 @@ func (t table) get(ctx context.Context, doing string, pk, sk types.AttributeValu
 	return out.Item, nil
 }
 
+// scan reads one page of a scan.
+func (t table) scan(ctx context.Context, doing string, input *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+	input.TableName = t.name
+	var tries history
+	out, err := t.client.Scan(ctx, input, tries.watch)
+	if err != nil {
+		return nil, tries.outcome(doing, err)
+	}
+	return out, nil
+}
+
 // items goes through the items of a query; an error is the last it yields.
 func (t table) items(ctx context.Context, doing string, query *dynamodb.QueryInput) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {

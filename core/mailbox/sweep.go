@@ -18,12 +18,17 @@ const sweepPage = 100
 // Sweep wakes every overdue thread: lost hints, expired leases, delayed work
 // beyond the queue's longest delay. It goes through all shards, page by page,
 // until its time is over, and begins at another shard each time, so that
-// threads which nobody can claim hold up no others. It returns how many it
-// woke, and of each shard the first thing that went wrong.
+// threads which nobody can claim hold up no others; or through none, where the store
+// says that nothing is due. It returns how many it woke, and of each shard the first
+// thing that went wrong.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
+	quiet, err := s.nothingDue(ctx)
+	if quiet {
+		return 0, nil
+	}
 	until := s.env.Millis() // fixed, or threads that fall due meanwhile would keep it going
 	for i := range store.Shards {
 		if ctx.Err() != nil {
@@ -33,6 +38,21 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 		woken, err = woken+n, errors.Join(err, failed)
 	}
 	return woken, errors.Join(err, ctx.Err()) // in the last shard, time may have been over before the end
+}
+
+// nothingDue asks a store that can tell by one read; of an error the shards know more.
+func (s *Service) nothingDue(ctx context.Context) (bool, error) {
+	due, ok := s.store.(store.QuietDue)
+	if !ok || ctx.Err() != nil {
+		return false, nil
+	}
+	s.env.Reach(env.PointDue, env.Before)
+	quiet, err := due.NothingDue(ctx)
+	s.env.Reach(env.PointDue, env.After)
+	if err != nil {
+		return false, fmt.Errorf("look whether a thread is due: %w", err)
+	}
+	return quiet, nil
 }
 
 // sweepShard wakes the overdue threads of one shard. The list is an index that may lag

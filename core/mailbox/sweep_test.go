@@ -45,6 +45,52 @@ func TestASweepSaysWhatItCouldNotWake(t *testing.T) {
 	}
 }
 
+// lookout is a store that says whether nothing is due, and counts who asks for shards.
+type lookout struct {
+	store.Backend
+	quiet  bool
+	err    error
+	shards int
+}
+
+func (l *lookout) NothingDue(context.Context) (bool, error) { return l.quiet, l.err }
+
+func (l *lookout) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) ([]store.Overdue, error) {
+	l.shards++
+	return l.Backend.Overdue(ctx, shard, until, after, limit)
+}
+
+// TestASweepAsksForNoShardWhereNothingIsDue; a store that cannot tell, or fails at it, is
+// asked for each.
+func TestASweepAsksForNoShardWhereNothingIsDue(t *testing.T) {
+	w := newWorld(t)
+	w.submit(t, input("hello", ""))
+	tests := []struct {
+		name          string
+		quiet         bool
+		err           error
+		shards, woken int
+		wantErr       string
+	}{
+		{"nothing", true, nil, 0, 0, ""},
+		{"perhaps something", false, nil, 16, 1, ""},
+		{"an error", true, errors.New("throttled"), 16, 1, "look whether a thread is due: throttled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := &lookout{Backend: w.store, quiet: tt.quiet, err: tt.err}
+			box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: l, Waker: &mailboxtest.Queue{}, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken, err := box.Sweep(t.Context())
+			if woken != tt.woken || l.shards != tt.shards || (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
+				t.Errorf("woken %d, %v, after %d shards; want %d, %q, %d", woken, err, l.shards, tt.woken, tt.wantErr, tt.shards)
+			}
+		})
+	}
+}
+
 // together is a queue that takes hints in batches, but for the last of each, and
 // no single one.
 type together struct {

@@ -106,6 +106,15 @@ type Due interface {
 	DuePolicy() thread.DuePolicy
 }
 
+// QuietDue is a [Due] that can tell by one cheap read that there is nothing in any
+// shard. A backend need not be one; the sweep of one that is looks there first, since
+// most sweeps find nothing.
+type QuietDue interface {
+	// NothingDue reports whether no thread is due, now or later. It may lag behind the
+	// heads as Overdue does. False says nothing: ask each shard.
+	NothingDue(ctx context.Context) (bool, error)
+}
+
 // Waiting is a thread whose open run waits for a person.
 type Waiting struct {
 	Thread string

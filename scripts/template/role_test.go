@@ -116,6 +116,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		"SweepRole": {
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
 			"Allow dynamodb:Query !Sub ${Threads.Arn}/index/due",
+			"Allow dynamodb:Scan !Sub ${Threads.Arn}/index/due",
 			"Allow logs:CreateLogStream !GetAtt SweepLogs.Arn",
 			"Allow logs:PutLogEvents !GetAtt SweepLogs.Arn",
 			"Allow sqs:DeleteMessage !GetAtt DeadLetterQueue.Arn",

@@ -196,7 +196,7 @@ func (m *Meter) count(operation string, request []byte, status int, content []by
 		m.deleteItem(in.Key, failed, out.Item)
 	case "GetItem":
 		m.add(kindOf(in.Key.text("sk")), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
-	case "Query":
+	case "Query", "Scan": // of Scan, what the index due has
 		kind := "index"
 		if in.IndexName == "" {
 			kind = kindOf(in.Values.text(":from"))

@@ -252,8 +252,21 @@ func (p *probe) wantDue(key core.ThreadKey, until int64, want bool) {
 			return fmt.Errorf("Overdue(shard %d, until %d) lists %s: %v, want %v; the thread's head says DueAt %d and rounding of %s is allowed",
 				shard, until, key, got, want, p.head(key).DueAt, p.options.DueRounding)
 		}
-		return nil
+		return p.notQuiet(p.head(key).DueAt)
 	})
+}
+
+// notQuiet holds a backend that is a store.QuietDue to what a head says that is there.
+func (p *probe) notQuiet(due int64) error {
+	q, ok := p.b.(store.QuietDue)
+	if !ok || due == 0 {
+		return nil
+	}
+	quiet, err := q.NothingDue(p.ctx)
+	if err != nil || quiet {
+		return fmt.Errorf("NothingDue says %v, %v; want false, since a head has DueAt %d", quiet, err, due)
+	}
+	return nil
 }
 
 // duePolicyIsTheSameForAll, since the program that writes a head need not be the
