@@ -181,10 +181,14 @@ func newBookkeeper(t *testing.T) *bookkeeper {
 	t.Cleanup(server.Close)
 	mains := maps.Clone(folders)
 	mains["StepFunction"], mains["StreamFunction"] = "scripts/deployed/wire/step", "scripts/deployed/wire/stream"
-	k.deployment = deployWith(t, map[string]string{"Auth": "none", "LogLevel": "error", "ModelBaseUrl": server.URL}, mains, func(r host.Report) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.reports = append(k.reports, r)
+	k.deployment = deployWith(t, map[string]string{"Auth": "none", "LogLevel": "error", "ModelBaseUrl": server.URL}, deployOptions{
+		folders:   mains,
+		sandboxes: 1, // what is measured as warm is not to start another
+		report: func(r host.Report) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.reports = append(k.reports, r)
+		},
 	})
 	if len(k.pollers) != 1 {
 		t.Fatalf("%d mappings, want Step's alone", len(k.pollers))

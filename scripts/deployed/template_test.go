@@ -84,12 +84,18 @@ func transform(tb testing.TB) []byte {
 // deploy makes what the template says with these parameters.
 func deploy(tb testing.TB, parameters map[string]string) *deployment {
 	tb.Helper()
-	return deployWith(tb, parameters, folders, nil)
+	return deployWith(tb, parameters, deployOptions{folders: folders})
 }
 
-// deployWith is deploy with functions of other folders, and somebody who is told of each
-// invocation, or nil.
-func deployWith(tb testing.TB, parameters, folders map[string]string, report func(host.Report)) *deployment {
+// deployOptions are what a test may have otherwise than others.
+type deployOptions struct {
+	folders   map[string]string // of the functions' mains
+	sandboxes int               // of each function at once; 0: as many as the host has by itself
+	report    func(host.Report) // is told of each invocation; nil: nobody is
+}
+
+// deployWith is deploy with options.
+func deployWith(tb testing.TB, parameters map[string]string, o deployOptions) *deployment {
 	tb.Helper()
 	tables, queues := clients(tb)
 	s, err := stack.Read(transform(tb), stack.Options{
@@ -99,11 +105,11 @@ func deployWith(tb testing.TB, parameters, folders map[string]string, report fun
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &deployment{world: &world{report: report}, stack: s, calls: map[string]*recorder{}, meter: dynamotest.NewMeter(http.DefaultTransport)}
+	d := &deployment{world: &world{report: o.report}, stack: s, calls: map[string]*recorder{}, meter: dynamotest.NewMeter(http.DefaultTransport)}
 	d.makeTables(tb, tables)
 	d.makeQueues(tb, queues)
 	d.makeBucket(tb)
-	d.makeFunctions(tb, folders)
+	d.makeFunctions(tb, o)
 	d.makeMappings(tb, queues)
 	payloads, err := s3.New(awsenv.Config{Timeout: time.Minute}, d.name(tb, "Payloads"))
 	if err != nil {
@@ -221,7 +227,7 @@ type lambda struct {
 	Environment         struct{ Variables map[string]any }
 }
 
-func (d *deployment) makeFunctions(tb testing.TB, folders map[string]string) {
+func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 	tb.Helper()
 	var all []host.Function
 	for id, p := range properties[lambda](tb, d.stack, "AWS::Lambda::Function") {
@@ -232,7 +238,7 @@ func (d *deployment) makeFunctions(tb testing.TB, folders map[string]string) {
 		}
 		d.calls[id] = &recorder{meter: d.meter}
 		f := host.Function{
-			Name: d.name(tb, id), Bootstrap: build(tb, folders[id], ""), Timeout: time.Duration(seconds) * time.Second, MemoryMB: int(memory),
+			Name: d.name(tb, id), Bootstrap: build(tb, o.folders[id], ""), Concurrency: o.sandboxes, Timeout: time.Duration(seconds) * time.Second, MemoryMB: int(memory),
 			Env: []string{"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test"},
 		}
 		for _, service := range []string{"DYNAMODB", "SQS", "S3"} {
