@@ -44,9 +44,12 @@ func (b *letterBox) Receive(ctx context.Context, most int, wait time.Duration) (
 	return some, nil
 }
 
-func (b *letterBox) Delete(_ context.Context, receipts []string) error {
+func (b *letterBox) Delete(ctx context.Context, receipts []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	b.deleted = append(b.deleted, receipts...)
 	return b.deleteErr
 }
@@ -160,6 +163,24 @@ func TestTenThousandDeadLettersAreGoneInMinutes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestABatchIsFinishedInTheReserve: what was received 500 ms before a sweep's time is over
+// is looked after and deleted in the time that the handler keeps for itself, and no more
+// is received.
+func TestABatchIsFinishedInTheReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := (&letterBox{takes: 500 * time.Millisecond}).put(many(1000)...)
+		handle := SweepHandler(SweepOptions{Logger: quiet, DeadLetters: box, Sweeper: sweepFunc(idle), Unfinished: rewakeFunc(func(ctx context.Context, _ core.WakeUp) (bool, error) {
+			time.Sleep(700 * time.Millisecond)
+			return true, ctx.Err()
+		})})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if got, err := handle(ctx, nil); got.Dead != 460 || err != nil || len(box.deleted) != 460 || len(box.visible) != 540 {
+			t.Errorf("%+v, %v; %d deleted, %d not received; want 460 and 540", got, err, len(box.deleted), len(box.visible))
+		}
+	})
 }
 
 // TestNeitherStarvesTheOther: a sweep that needs all its time does not keep dead
