@@ -5,7 +5,7 @@
 //   - [StepHandler] gives the wake-ups of an SQS batch to the runtime, which
 //     decides what of it may run beside what;
 //   - [DeadLetterHandler] takes care of wake-ups that no step could finish;
-//   - [SweepHandler] is the scheduled repair;
+//   - [SweepHandler] is the scheduled repair, and drains the dead-letter queue;
 //   - [TriggerHandler] gives events of AWS to the triggers that start runs, and
 //     [ReadEvents] tells their shapes apart;
 //   - [Stream] serves an http.Handler behind a Function URL or an API Gateway

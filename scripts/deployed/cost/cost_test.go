@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv/prices"
 )
+
+var update = flag.Bool("update", false, "rewrite infra/cost.md from infra/cost.json and the prices")
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -37,8 +40,13 @@ func recorded(t *testing.T) Account {
 // TestTheDocumentIsOfTheFigures: infra/cost.md says what infra/cost.json and the prices
 // come to.
 func TestTheDocumentIsOfTheFigures(t *testing.T) {
+	if *update {
+		if err := os.WriteFile("../../../infra/cost.md", []byte(recorded(t).Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if diff := cmp.Diff(readFile(t, "infra/cost.md"), recorded(t).Markdown()); diff != "" {
-		t.Errorf("make cost WRITE=1 writes another infra/cost.md (-there +written):\n%s", diff)
+		t.Errorf("go test ./scripts/deployed/cost -update writes another infra/cost.md (-there +written):\n%s", diff)
 	}
 }
 

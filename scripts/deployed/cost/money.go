@@ -12,7 +12,8 @@ const (
 const Month = 730 * 60.0
 
 // Polls are what an event source mapping asks of an empty queue in a minute: five
-// pollers, each with receives that wait 20 s. AWS does it, and bills the account.
+// pollers, each with receives that wait 20 s, which is what accounts were seen to be
+// billed for. AWS does not publish it.
 const Polls = 5 * 3.0
 
 // Bill is what something costs, in USD.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/reveille-run/reveille/core/store"
 )
 
 // Markdown is the text of infra/cost.md.
@@ -95,7 +97,7 @@ func (a Account) idle(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", l.What, count(l.Count), usd(l.USD), count(l.Free), usd(l.Beyond()))
 	}
 	fmt.Fprintf(b, "| **sum** | | **%s** | | **%s** |\n", usd(sum), usd(beyond))
-	fmt.Fprintf(b, "\nOf this the sweeps' units and requests are measured. That a mapping polls an empty queue with five pollers whose receives wait 20 s is how Lambda does it, that a sweep logs %s bytes is taken. The polls alone are %s USD: nothing of ours can make them fewer, since a queue without a poller would wake no step. Storage, alarms (beyond ten), a dashboard (beyond three) and point-in-time recovery of what is stored come on top.\n", count(logBytes), usd(lines[0].USD))
+	fmt.Fprintf(b, "\nOf this the sweeps' units, requests and times are measured. It is taken that a mapping asks an empty queue with five pollers whose receives wait 20 s, which AWS does not publish, and that a sweep logs %s bytes. The polls alone are %s USD: nothing of ours can make them fewer, since a queue without a poller would wake no step. While any thread is due or waits for a time, a sweep goes through %d shards, half a read unit each: %s USD a month if one always does. Storage, alarms (beyond ten), a dashboard (beyond three) and point-in-time recovery of what is stored come on top.\n", count(logBytes), usd(lines[0].USD), store.Shards, usd(Month*store.Shards/2*a.Prices.Million.ReadUnits/1e6))
 }
 
 func (a Account) alternatives(b *strings.Builder) {
