@@ -28,17 +28,14 @@ const (
 
 // drain does what a mapping to [DeadLetterHandler] would, without one, which
 // would poll the empty queue all the time: it receives until the queue is empty
-// or receiving ends, and returns how many messages are gone. A batch that was
-// received is finished under work, which lasts longer. One of which nothing could
+// or receiving ends, and returns how many messages are gone. What was begun by then is
+// finished under work, which lasts longer. One of which nothing could
 // be handled ends it, too: receiving more would only hide more. Errors are those of
 // the queue; a message that was not deleted comes again.
 func (l letters) drain(receiving, work context.Context, queue DeadLetterQueue) (gone int, err error) {
 	for wait := time.Duration(0); receiving.Err() == nil; wait = furtherWait {
-		messages, err := queue.Receive(receiving, drainBatch, wait)
-		switch {
-		case err != nil && receiving.Err() != nil: // time is over
-			return gone, nil
-		case err != nil:
+		messages, err := queue.Receive(work, drainBatch, wait) // one that is broken off may hide messages
+		if err != nil {
 			return gone, fmt.Errorf("receive dead letters: %w", err)
 		}
 		done := receipts(messages, l.handle(work, events.SQSEvent{Records: messages}))

@@ -199,7 +199,7 @@ func TestTheTemplateWorks(t *testing.T) {
 }
 
 // deadLetters is how many wake-ups die at once: more than a receive brings.
-const deadLetters = 250
+const deadLetters = 60
 
 // dies puts wake-ups on the queue of dead ones, and sweeps, as the schedule does, until
 // that queue is empty.
