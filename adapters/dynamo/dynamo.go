@@ -45,7 +45,7 @@ type Store struct {
 var _ store.Backend = (*Store)(nil)
 
 // New returns a store on tables as template.yaml deploys them; for the tests of a
-// program on it dynamotest makes them. Whoever steps runs needs both: a run stores the
+// program on it package tables makes them. Whoever steps runs needs both: a run stores the
 // agent that it begins with in the second one.
 func New(client API, o Options) *Store {
 	s := &Store{

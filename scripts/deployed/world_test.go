@@ -19,7 +19,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/adapters/dynamo/tables"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
@@ -66,10 +66,10 @@ func clients(tb testing.TB) (*dynamodb.Client, *awssqs.Client) {
 // newWorld makes the tables and the queue.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	tables, queues := clients(tb)
+	client, queues := clients(tb)
 	now := time.Now().UnixNano()
 	w := &world{table: fmt.Sprintf("threads-%d", now), config: fmt.Sprintf("config-%d", now)}
-	if err := errors.Join(dynamotest.CreateTable(tb.Context(), tables, w.table), dynamotest.CreateConfigTable(tb.Context(), tables, w.config)); err != nil {
+	if err := errors.Join(tables.Create(tb.Context(), client, w.table), tables.CreateConfig(tb.Context(), client, w.config)); err != nil {
 		tb.Fatal(err)
 	}
 	out, err := queues.CreateQueue(tb.Context(), &awssqs.CreateQueueInput{
@@ -80,12 +80,12 @@ func newWorld(tb testing.TB) *world {
 	}
 	tb.Cleanup(func() {
 		ctx := context.Background()
-		_, _ = tables.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.table})
-		_, _ = tables.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.config})
+		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.table})
+		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &w.config})
 		_, _ = queues.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
 	})
 	w.queueURL = *out.QueueUrl
-	w.store = dynamo.New(tables, dynamo.Options{Table: w.table, ConfigTable: w.config})
+	w.store = dynamo.New(client, dynamo.Options{Table: w.table, ConfigTable: w.config})
 	w.queue = sqs.New(queues, w.queueURL)
 	w.box, err = mailbox.New(mailbox.Options{Env: env.System(), Store: w.store, Waker: w.queue})
 	if err != nil {

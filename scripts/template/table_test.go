@@ -13,7 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/dynamo"
-	"github.com/reveille-run/reveille/adapters/dynamo/dynamotest"
+	"github.com/reveille-run/reveille/adapters/dynamo/tables"
 )
 
 // wire responds like DynamoDB and keeps what it was asked, by operation.
@@ -45,8 +45,8 @@ func TestTablesAreWhatTheAdapterMakes(t *testing.T) {
 		id     string
 		create func(context.Context, *dynamodb.Client, string) error
 	}{
-		{"Threads", dynamotest.CreateTable},
-		{"Config", dynamotest.CreateConfigTable},
+		{"Threads", tables.Create},
+		{"Config", tables.CreateConfig},
 	}
 	for _, tt := range tests {
 		t.Run(tt.id, func(t *testing.T) {

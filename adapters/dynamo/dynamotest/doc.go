@@ -1,5 +1,4 @@
-// Package dynamotest is for tests of what runs on package dynamo: [CreateTable]
-// and [CreateConfigTable] make its tables on a local endpoint, and a [Meter] counts
+// Package dynamotest is for tests of what runs on package dynamo: a [Meter] counts
 // what requests cost. It names the stored attributes for itself and not by way of
 // package dynamo, so that a change of what is stored shows here.
 package dynamotest

@@ -1,4 +1,4 @@
-package dynamotest
+package tables
 
 import (
 	"context"
@@ -60,11 +60,11 @@ func configSchema(table string) *dynamodb.CreateTableInput {
 	return input
 }
 
-// CreateTable makes a table of threads as template.yaml deploys it, waits until it
+// Create makes a table of threads as template.yaml deploys it, waits until it
 // serves, a minute at most, and turns its time to live on. A table that exists is
 // kept as it is.
-func CreateTable(ctx context.Context, client *dynamodb.Client, table string) error {
-	made, err := create(ctx, client, schema(table))
+func Create(ctx context.Context, client *dynamodb.Client, table string) error {
+	made, err := ensure(ctx, client, schema(table))
 	if err != nil || !made {
 		return err
 	}
@@ -78,15 +78,15 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, table string) err
 	return nil
 }
 
-// CreateConfigTable makes a table of profiles and configuration snapshots in the
+// CreateConfig makes a table of profiles and configuration snapshots in the
 // same way.
-func CreateConfigTable(ctx context.Context, client *dynamodb.Client, table string) error {
-	_, err := create(ctx, client, configSchema(table))
+func CreateConfig(ctx context.Context, client *dynamodb.Client, table string) error {
+	_, err := ensure(ctx, client, configSchema(table))
 	return err
 }
 
-// create makes a table and waits until it serves; made is false when it exists.
-func create(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) (made bool, err error) {
+// ensure makes a table and waits until it serves; made is false when it exists.
+func ensure(ctx context.Context, client *dynamodb.Client, input *dynamodb.CreateTableInput) (made bool, err error) {
 	table := *input.TableName
 	_, err = client.CreateTable(ctx, input)
 	var exists *types.ResourceInUseException
