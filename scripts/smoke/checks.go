@@ -17,43 +17,65 @@ type smoke struct {
 	client
 	url, agent                 string
 	chat, tool, approval, long string
+	trigger                    fired
+	before                     before
 	prefix                     string // of the threads' ids
 }
+
+// skipped is why there was nothing to check.
+type skipped string
+
+// Error implements error.
+func (s skipped) Error() string { return string(s) }
 
 // each does every check, and reports those that fail together.
 func (s *smoke) each(ctx context.Context, limit time.Duration, out io.Writer) error {
 	checks := []struct {
 		name  string
-		check func(ctx context.Context, thread string) error
+		check func(ctx context.Context, id string) error
 	}{
-		{"health", s.checkHealth}, {"chat", s.checkChat}, {"tool", s.checkTool}, {"approval", s.checkApproval}, {"resume", s.checkResume},
+		{"health", s.checkHealth},
+		{"chat", s.onThread(s.checkChat)}, {"tool", s.onThread(s.checkTool)}, {"approval", s.onThread(s.checkApproval)}, {"resume", s.onThread(s.checkResume)},
+		{"trigger", s.checkTrigger}, {"usage", s.checkUsage},
 	}
-	failed := 0
+	s.before.from = time.Now().UTC()
+	s.before.Usage, s.before.err = s.usage(ctx, s.before.from)
+	done, failed := 0, 0
 	for _, c := range checks {
 		start := time.Now()
-		thread := s.prefix + c.name
 		within, cancel := context.WithTimeout(ctx, limit)
-		err := c.check(within, thread)
-		if c.name != "health" {
-			err = errors.Join(err, s.forget(ctx, thread))
-		}
+		err := c.check(within, s.prefix+c.name)
 		cancel()
+		var none skipped
 		said := "ok"
-		if err != nil {
-			failed++
-			said = "FAILED: " + err.Error()
+		if errors.As(err, &none) {
+			said = none.Error()
+		} else {
+			done++
+			if err != nil {
+				failed++
+				said = "FAILED: " + err.Error()
+			}
 		}
 		fmt.Fprintf(out, "%-8s %5.1f s  %s\n", c.name, time.Since(start).Seconds(), said)
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d checks of %s failed", failed, len(checks), s.url)
+		return fmt.Errorf("%d of %d checks of %s failed", failed, done, s.url)
 	}
 	return nil
 }
 
-// forget deletes a check's thread; there is none when the check failed early.
+// onThread is a check on a thread of its own, which is deleted afterwards.
+func (s *smoke) onThread(check func(ctx context.Context, thread string) error) func(context.Context, string) error {
+	return func(ctx context.Context, thread string) error {
+		return errors.Join(check(ctx, thread), s.forget(ctx, thread))
+	}
+}
+
+// forget deletes a check's thread, also when the check's time is over; there is none when
+// the check failed early.
 func (s *smoke) forget(ctx context.Context, thread string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	response, err := s.send(ctx, http.MethodDelete, "/v1/threads/"+thread, nil, "", http.StatusNoContent)
 	if err != nil {

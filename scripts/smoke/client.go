@@ -19,11 +19,11 @@ type client struct {
 	url      string
 	http     *http.Client
 	identify func(r *http.Request, body []byte) error // says in the request who sends it
+	used     map[core.ID]core.Usage                   // by the runs that were followed
 }
 
-// send sends a request with a JSON body, if there is one, and returns a response of
-// another status as an error.
-func (c *client) send(ctx context.Context, method, path string, content any, last string, want int) (*http.Response, error) {
+// request is one of the caller, with a JSON body, if there is one.
+func (c *client) request(ctx context.Context, method, path string, content any) (*http.Request, error) {
 	var body []byte
 	if content != nil {
 		var err error
@@ -36,19 +36,33 @@ func (c *client) send(ctx context.Context, method, path string, content any, las
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	return r, c.identify(r, body)
+}
+
+// wanted is an error for a response of another status, which says what came.
+func wanted(r *http.Request, response *http.Response, status int) error {
+	if response.StatusCode == status {
+		return nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what came of it
+	return fmt.Errorf("%s %s: status %d, want %d: %s", r.Method, r.URL.Path, response.StatusCode, status, bytes.TrimSpace(said))
+}
+
+// send sends a request, and returns a response of another status as an error.
+func (c *client) send(ctx context.Context, method, path string, content any, last string, want int) (*http.Response, error) {
+	r, err := c.request(ctx, method, path, content)
+	if err != nil {
+		return nil, err
+	}
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
-	}
-	if err := c.identify(r, body); err != nil {
-		return nil, err
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode != want {
-		said, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what came of it
-		return nil, errors.Join(fmt.Errorf("%s %s: status %d, want %d: %s", method, path, response.StatusCode, want, bytes.TrimSpace(said)), response.Body.Close())
+	if err := wanted(r, response, want); err != nil {
+		return nil, errors.Join(err, response.Body.Close())
 	}
 	return response, nil
 }
@@ -101,7 +115,10 @@ func (c *client) follow(ctx context.Context, s *seen) error {
 		if len(s.events) == 0 || s.events[0].RunID == (core.ID{}) {
 			return errors.New("the stream does not begin with a run")
 		}
-		if s.end().Type == core.EventRunFinish {
+		if end := s.end(); end.Type == core.EventRunFinish {
+			if end.Usage != nil {
+				c.used[s.events[0].RunID] = *end.Usage
+			}
 			return nil
 		}
 		if err := ctx.Err(); err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // startHost starts a local host with the demo agent, which ends with the test.
-func startHost(t *testing.T) (url string) {
+func startHost(t *testing.T, environ ...string) (url string) {
 	t.Helper()
 	folder := t.TempDir()
 	binary := filepath.Join(folder, "demo")
@@ -29,7 +29,7 @@ func startHost(t *testing.T) (url string) {
 		t.Fatal(err)
 	}
 	host := exec.Command(binary)
-	host.Env = []string{"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA=memory"}
+	host.Env = append(environ, "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA=memory")
 	host.Stderr = log
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
@@ -52,13 +52,22 @@ func startHost(t *testing.T) (url string) {
 	return ""
 }
 
+// usage is what comes of that check on a local host.
+const usage = string(unrecorded)
+
 var seconds = regexp.MustCompile(` +[0-9.]+ s  `)
 
 // smokes runs the command and returns what it reports, without the times.
 func smokes(t *testing.T, arguments ...string) (report []string, err error) {
 	t.Helper()
+	return smokesWith(t, "", arguments...)
+}
+
+// smokesWith does so with a trigger's secret.
+func smokesWith(t *testing.T, secret string, arguments ...string) (report []string, err error) {
+	t.Helper()
 	var out strings.Builder
-	err = run(t.Context(), arguments, func(string) string { return "" }, &out, io.Discard)
+	err = run(t.Context(), arguments, func(name string) string { return map[string]string{"SMOKE_TRIGGER_SECRET": secret}[name] }, &out, io.Discard)
 	for line := range strings.Lines(out.String()) {
 		report = append(report, seconds.ReplaceAllString(strings.TrimSuffix(line, "\n"), ": "))
 	}
@@ -71,7 +80,7 @@ func TestAHostThatWorksPasses(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]string{"health: ok", "chat: ok", "tool: ok", "approval: ok", "resume: ok"}, report); diff != "" {
+	if diff := cmp.Diff([]string{"health: ok", "chat: ok", "tool: ok", "approval: ok", "resume: ok", "trigger: not configured: no -trigger", "usage: " + usage}, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	response, err := http.Get(url + "/v1/threads")
@@ -96,6 +105,8 @@ func TestWhatDoesNotWorkIsNamed(t *testing.T) {
 		`tool: FAILED: the agent has called no tool on "no tool"`,
 		`approval: FAILED: the run does not wait for approval on "echo: at once": it ended by natural_end, and 1 calls were done`,
 		`resume: FAILED: the agent has said nothing to "fail"`,
+		"trigger: not configured: no -trigger",
+		"usage: " + usage,
 	} {
 		if i >= len(report) || !strings.HasPrefix(report[i], want) {
 			t.Errorf("line %d of the report is not %q:\n%s", i+1, want, strings.Join(report, "\n"))
@@ -122,8 +133,8 @@ func TestAStreamThatLosesTextFails(t *testing.T) {
 	defer server.Close()
 	report, err := smokes(t, "-url", server.URL)
 	want := `resume: FAILED: the pieces that came in 2 streams are "one", the answer is "one two"`
-	if err == nil || len(report) != 5 || report[4] != want {
-		t.Errorf("report %q, want %q at its end", report, want)
+	if err == nil || len(report) != 7 || report[4] != want {
+		t.Errorf("report %q, want %q in it", report, want)
 	}
 	if got := last[len(last)-1]; got != "/v1/runs/01938a5e-7b4c-7def-8123-456789abcdef/events/stream 2" {
 		t.Errorf("the client came back by %s", got)

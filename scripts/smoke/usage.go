@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// unrecorded is that of a deployment that does not know what is used.
+const unrecorded = skipped("not configured: the deployment records no usage")
+
+// before is what the caller had used when smoke began.
+type before struct {
+	core.Usage
+	from time.Time
+	err  error
+}
+
+// checkUsage reads what the caller has used since the beginning: the tokens of the runs
+// that were followed are among it. Others may use the deployment at the same time.
+func (s *smoke) checkUsage(ctx context.Context, _ string) error {
+	if s.before.err != nil {
+		return s.before.err
+	}
+	var want core.Usage
+	for _, used := range s.used {
+		want = want.Add(used)
+	}
+	if want.Input+want.Output == 0 {
+		return fmt.Errorf("no run has used tokens")
+	}
+	ctx, cancel := context.WithTimeout(ctx, settles)
+	defer cancel()
+	for {
+		now, err := s.usage(ctx, s.before.from)
+		if err != nil {
+			return err
+		}
+		input, output := now.Input-s.before.Input, now.Output-s.before.Output
+		if input >= want.Input && output >= want.Output {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("GET /v1/usage has grown by %d tokens of input and %d of output, the runs have used %d and %d", input, output, want.Input, want.Output)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// settles is how long what a run has used may take to be seen.
+const settles = 15 * time.Second
+
+// usage is what the caller has used on a day and the next. The error is unrecorded where
+// nobody knows.
+func (s *smoke) usage(ctx context.Context, day time.Time) (total core.Usage, err error) {
+	path := "/v1/usage?from=" + day.Format(time.DateOnly) + "&to=" + day.AddDate(0, 0, 1).Format(time.DateOnly)
+	r, err := s.request(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return total, err
+	}
+	response, err := s.http.Do(r)
+	if err != nil {
+		return total, err
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	if response.StatusCode == http.StatusNotFound {
+		return total, unrecorded
+	}
+	if err := wanted(r, response, http.StatusOK); err != nil {
+		return total, err
+	}
+	var report struct {
+		Rows []struct{ Tokens core.Usage }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&report); err != nil {
+		return total, fmt.Errorf("GET %s: %w", path, err)
+	}
+	for _, row := range report.Rows {
+		total = total.Add(row.Tokens)
+	}
+	return total, nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// What the caller has used must grow by what the runs say that they have.
+func TestUsageHasTheTokensOfTheRuns(t *testing.T) {
+	const run = "id: 1\ndata: {\"event_type\":\"run_start\",\"run_id\":\"01938a5e-7b4c-7def-8123-456789abcdef\"}\n\n" +
+		"id: 2\ndata: {\"event_type\":\"run_finish\",\"response\":\"one\",\"usage\":{\"input\":7,\"output\":3},\"termination\":{\"type\":\"natural_end\"}}\n\n"
+	row := func(input, output int) string {
+		return fmt.Sprintf(`{"rows":[{"runs":1,"tokens":{"input":100,"output":50}},{"runs":1,"tokens":{"input":%d,"output":%d}}]}`, input, output)
+	}
+	tests := []struct {
+		name    string
+		reports []string // one after another; the last one stays; none: 404
+		want    string
+	}{
+		{"the tokens of a run", []string{row(1, 1), row(8, 4)}, "usage: ok"},
+		{"more, by others", []string{row(1, 1), row(80, 40)}, "usage: ok"},
+		{"a moment later", []string{row(1, 1), row(1, 1), row(8, 4)}, "usage: ok"},
+		{"no output", []string{row(1, 1), row(8, 3)}, "usage: FAILED: GET /v1/usage has grown by 7 tokens of input and 2 of output, the runs have used 7 and 3"},
+		{"none", nil, "usage: not configured: the deployment records no usage"},
+		{"no report", []string{"[]"}, "usage: FAILED: GET /v1/usage?from="},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // one of them waits
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == http.MethodDelete:
+					w.WriteHeader(http.StatusNoContent)
+				case r.URL.Path == "/v1/runs":
+					_, _ = io.WriteString(w, run)
+				case r.URL.Path == "/v1/usage" && len(tt.reports) > 0:
+					_, _ = io.WriteString(w, tt.reports[min(asked, len(tt.reports)-1)])
+					asked++
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			}))
+			defer server.Close()
+			if report, _ := smokes(t, "-url", server.URL, "-timeout", "3s"); len(report) != 7 || !strings.HasPrefix(report[6], tt.want) {
+				t.Errorf("report %q, want %q at its end", report, tt.want)
+			}
+		})
+	}
+}
