@@ -25,7 +25,7 @@ ROUNDS ?= 2
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template bench mutants nightly deploy \
+.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -132,16 +132,23 @@ cost: ## Measure what a deployment costs and print it (WRITE=1: into infra/cost.
 	@mkdir -p -m 700 .reveille
 	@$(AWS) $(GO) test -count=1 -tags aws -run 'TestCost$$' ./scripts/deployed -cost.print $(CURDIR)/.reveille/cost.md $(if $(WRITE),-cost.write); status=$$?; cat .reveille/cost.md; exit $$status
 
-smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream (URL=...)
-	@$(GO) run ./scripts/smoke -url "$(URL)"
+smoke: ## Use a host or a deployment as a client does: chat, tool, approval, resumed stream, trigger, usage (URL=... ARGS=...)
+	@$(GO) run ./scripts/smoke -url "$(URL)" $(ARGS)
 
-invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json; it needs REVEILLE_TABLE and so on
+# Without REVEILLE_TABLE there are tables of its own at the endpoints of make aws-up, which
+# stay with them; or at endpoints that end with it.
+invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json
+	@[ -d "functions/$(FN)" ] && [ -n "$(FN)" ] && [ -f "$(EVENT)" ] || { echo 'usage: make invoke FN=step EVENT=events/step.json; FN is one of api, step, stream, sweep, trigger' >&2; exit 2; }
 	@mkdir -p -m 700 .reveille
 	@$(GO) build -tags lambda.norpc -o .reveille/$(FN) ./functions/$(FN)
-	@$(GO) run ./scripts/lambdahost -function $(FN)=.reveille/$(FN) -invoke $(FN)=$(EVENT)
+	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
+		$(if $(filter trigger,$(FN)),-env "REVEILLE_TRIGGERS=$${REVEILLE_TRIGGERS-$(CURDIR)/events/triggers.json}" -env "WEBHOOK_SECRET=$${WEBHOOK_SECRET-secret}") -invoke $(FN)=$(EVENT)
 
 lint-template: ## cfn-lint before and after the SAM transform
 	scripts/lint-template.sh
+
+sam-build: ## sam validate --lint, and sam build in both modes in a clean copy
+	@scripts/sam-build.sh
 
 bench: ## Speed, CPU and memory per run, sizes, start-up and DynamoDB units; nothing here passes or fails
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./adapters/... ./functions/local

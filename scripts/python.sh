@@ -53,7 +53,7 @@ if ! "$python" -m venv "$venv" >&2; then
 	echo "python: $python cannot make a virtual environment: its module venv is missing or incomplete" >&2
 	exit 1
 fi
-if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted" >&2; then
+if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --requirement "$wanted" >&2; then
 	echo "python: missing and not installable: $(grep -v '^#' "$wanted" | tr '\n' ' ')" >&2
 	exit 1
 fi
