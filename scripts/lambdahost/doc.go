@@ -12,6 +12,9 @@
 //
 //	go run ./scripts/lambdahost -function sweep=bin/sweep -invoke sweep=events/sweep.json
 //
+// With -scratch it makes the tables and the queue that the functions use, at endpoints
+// that are not AWS's own, and names them: REVEILLE_TABLE and the others need not be set.
+//
 // Functions inherit the environment, with -env on top. The queues are those of
 // AWS_ENDPOINT_URL_SQS, or of AWS itself. It runs until it is interrupted, then
 // prints how long each sandbox took from exec to its first request for an event.

@@ -23,6 +23,7 @@ type config struct {
 	invoke    *invocation // nil: it runs until it is interrupted
 	environ   []string
 	verbose   bool
+	scratch   bool
 }
 
 type front struct {
@@ -64,6 +65,7 @@ func parse(args, environ []string, output io.Writer) (*config, error) {
 	flags.Func("every", "`interval=function`: invoke on a schedule; repeatable", c.addSchedule)
 	flags.Func("invoke", "`name=file`: invoke a function once with the event of a JSON file, print its response and end", c.setInvoke)
 	flags.Func("env", "`NAME=value`: set a variable for every function; repeatable", c.addEnv)
+	flags.BoolVar(&c.scratch, "scratch", false, "make tables and a queue at AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS, unless they are there, and name them to the functions")
 	flags.BoolVar(&noFreeze, "no-freeze", false, "let sandboxes run between invocations")
 	flags.BoolVar(&c.verbose, "v", false, "log starts and ends of sandboxes")
 	if err := flags.Parse(args); err != nil {

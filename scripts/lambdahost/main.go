@@ -37,6 +37,14 @@ func run(ctx context.Context, args, environ []string, out, output io.Writer) err
 	if err != nil {
 		return err
 	}
+	if c.scratch {
+		if c.environ, err = scratch(ctx, c.environ); err != nil {
+			return err
+		}
+		for i := range c.functions {
+			c.functions[i].Env = c.environ
+		}
+	}
 	log := slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: c.level()}))
 	h, err := host.New(host.Options{Logger: log, Output: output}, c.functions...)
 	if err != nil {

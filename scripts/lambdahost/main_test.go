@@ -97,6 +97,16 @@ func TestOneEventIsInvoked(t *testing.T) {
 	}
 }
 
+// Nothing is made where the SDK would reach AWS itself.
+func TestScratchNeedsEndpoints(t *testing.T) {
+	for _, environ := range [][]string{nil, {"AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1"}, {"AWS_ENDPOINT_URL_SQS=http://127.0.0.1:1"}} {
+		err := run(t.Context(), []string{"-function", "step=x", "-scratch", "-invoke", "step=x"}, environ, io.Discard, io.Discard)
+		if err == nil || !strings.HasPrefix(err.Error(), "-scratch makes tables and a queue at AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL_SQS: set both") {
+			t.Errorf("with %v: %v", environ, err)
+		}
+	}
+}
+
 func TestCommandLine(t *testing.T) {
 	got, err := parse([]string{
 		"-function", "step=/bin/step,timeout=1m,memory=512,concurrency=3", "-function", "stream=/bin/stream",
