@@ -317,8 +317,7 @@ func (d *deployment) poll(tb testing.TB) (stop func()) {
 	return stop
 }
 
-// door serves one of the APIs of the template, by the function of its route for all
-// paths.
+// door serves one of the APIs of the template, each route by the function that it names.
 func (d *deployment) door(tb testing.TB, id string) string {
 	tb.Helper()
 	type api struct {
@@ -332,13 +331,22 @@ func (d *deployment) door(tb testing.TB, id string) string {
 	if id == "HttpApi" {
 		kind, shape = "AWS::ApiGatewayV2::Api", host.ShapeHTTP
 	}
-	uri := properties[api](tb, d.stack, kind)[id].Body.Paths["/{proxy+}"]["x-amazon-apigateway-any-method"].Integration.URI
-	_, rest, ok := strings.Cut(uri, ":function:")
-	name, rest, ok2 := strings.Cut(rest, ":")
-	if !ok || !ok2 || !strings.HasPrefix(rest, "live/") {
-		tb.Fatalf("%s invokes %s", id, uri)
+	routes := http.NewServeMux()
+	for path, methods := range properties[api](tb, d.stack, kind)[id].Body.Paths {
+		for method, route := range methods {
+			_, rest, ok := strings.Cut(route.Integration.URI, ":function:")
+			name, rest, ok2 := strings.Cut(rest, ":")
+			if !ok || !ok2 || !strings.HasPrefix(rest, "live/") {
+				tb.Fatalf("%s: %s %s invokes %s", id, method, path, route.Integration.URI)
+			}
+			pattern := strings.ReplaceAll(path, "{proxy+}", "{proxy...}")
+			if method != "x-amazon-apigateway-any-method" {
+				pattern = strings.ToUpper(method) + " " + pattern
+			}
+			routes.Handle(pattern, d.host.Handler(host.Front{Function: name, Shape: shape}))
+		}
 	}
-	server := httptest.NewServer(d.host.Handler(host.Front{Function: name, Shape: shape}))
+	server := httptest.NewServer(routes)
 	tb.Cleanup(server.Close)
 	return server.URL
 }

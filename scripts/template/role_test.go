@@ -126,7 +126,6 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		"TriggerRole": {
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
 			"Allow dynamodb:PutItem !GetAtt Threads.Arn",
-			"Allow dynamodb:Query !GetAtt Threads.Arn",
 			"Allow logs:CreateLogStream !GetAtt TriggerLogs.Arn",
 			"Allow logs:PutLogEvents !GetAtt TriggerLogs.Arn",
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",

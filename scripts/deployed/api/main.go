@@ -1,11 +1,11 @@
-// Command api is the function of that name with the demo agent, whatever package
-// app has become.
+// Command api is the function of that name with the agent of these tests, whatever
+// package app has become.
 package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 
-func main() { front.API(demo.Parts, web.Handler) }
+func main() { front.API(agent.Parts, web.Handler) }

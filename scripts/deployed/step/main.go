@@ -1,11 +1,11 @@
-// Command step is the function of that name with the demo agent, whatever package
-// app has become.
+// Command step is the function of that name with the agent of these tests, whatever
+// package app has become.
 package main
 
 import (
-	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/serve"
+	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 
-func main() { serve.Step(demo.Parts, models.Bind) }
+func main() { serve.Step(agent.Parts, models.Bind) }

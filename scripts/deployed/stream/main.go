@@ -1,12 +1,12 @@
-// Command stream is the function of that name with the demo agent, whatever
+// Command stream is the function of that name with the agent of these tests, whatever
 // package app has become.
 package main
 
 import (
 	"github.com/reveille-run/reveille/functions/app/web"
-	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/serve/front"
+	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 
-func main() { front.Stream(demo.Parts, models.Bind, web.Handler) }
+func main() { front.Stream(agent.Parts, models.Bind, web.Handler) }

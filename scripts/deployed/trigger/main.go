@@ -1,10 +1,10 @@
-// Command trigger is the function of that name with the demo agent, whatever package
-// app has become.
+// Command trigger is the function of that name with the agent of these tests, whatever
+// package app has become.
 package main
 
 import (
-	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/serve/triggers"
+	"github.com/reveille-run/reveille/scripts/deployed/agent"
 )
 
-func main() { triggers.Main(demo.Parts) }
+func main() { triggers.Main(agent.Parts) }
