@@ -50,12 +50,12 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h.lacks(c.Lacks)
 	h.Seq = c.Seq
 	h.Run.Step++
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
+	h.lacks(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
