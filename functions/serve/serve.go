@@ -32,11 +32,12 @@ import (
 
 // Step serves the mailbox's queue: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
+	var secrets keys.Keys
 	c, rt := StartWith(func(c *cloud.Function) (agent.Parts, error) {
-		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, keys.Open(c))
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	}, publisher)
 	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
-	lambda.Start(awslambda.AfterResponse(handler, EndAbandoned(rt, c.Logger)))
+	lambda.Start(awslambda.AfterResponse(keys.Invocation(&secrets, handler), EndAbandoned(rt, c.Logger)))
 }
 
 // Start opens a function and builds its runtime of the agents, or ends the
