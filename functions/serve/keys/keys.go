@@ -1,5 +1,5 @@
-// Package keys gives the functions that run models the secrets that keys of providers
-// are. It is a package of its own so that the others link none of it.
+// Package keys gives functions the secrets that keys of providers and of webhooks are. It
+// is a package of its own so that functions without any link none of it.
 package keys
 
 import (
