@@ -90,7 +90,9 @@ func TestWhatNoBuildHasIsWaitedForTenMinutes(t *testing.T) {
 	}{
 		{"a tool", func(*testing.T) options { return lacksTool("fresh") }, 0, 10 * time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
 		{"the agent", func(*testing.T) options { return options{agents: gone{}} }, 0, 10 * time.Minute, resolution, "tool: no result: the run was ended first (resolution)"},
-		{"a tool that the spec names", func(t *testing.T) options { return options{agents: without{newRegistry(t, lacksTool("fresh").complete(t), "demo"), "fresh"}} }, 0, 10 * time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
+		{"a tool that the spec names", func(t *testing.T) options {
+			return options{agents: without{newRegistry(t, lacksTool("fresh").complete(t), "demo"), "fresh"}}
+		}, 0, 10 * time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
 		{"a minute", func(*testing.T) options { return lacksTool("fresh") }, time.Minute, time.Minute, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
 		{"not at all", func(*testing.T) options { return lacksTool("fresh") }, -1, 0, `done 2 {"type":"natural_end"} "ok"`, `tool: tool "fresh" not found`},
 	}

@@ -98,7 +98,7 @@ type CommitStep struct {
 	Cut      uint64 // as in CommitTurn
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
-	Lacks    bool    // as in CommitTurn
+	Lacks    bool   // as in CommitTurn
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
 	Keep bool
 }
