@@ -22,7 +22,6 @@ func (d *draft) openRound(ctx context.Context) (*round, error) {
 		return nil, fmt.Errorf("the turn before sequence %d has not the calls that the head says: %w", d.head.Run.Base, store.ErrCorrupt)
 	}
 	r := d.newRound(messages[len(messages)-1], d.head.Run.Base)
-	r.found = true
 	// First what was merged, then what is stored: a result that the round's record
 	// does not have is merged from the log.
 	if err := r.recallRound(ctx); err != nil {

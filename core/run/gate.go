@@ -67,7 +67,7 @@ func (r *round) admit(ctx context.Context, i int) error {
 func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	found, ok := r.agent.Tools[t.call.Name]
 	if !ok {
-		if r.found && !slices.Contains(r.conversation.toolless, t.index) {
+		if !slices.Contains(r.conversation.toolless, t.index) {
 			if err := r.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
 				return false, err
 			}

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -200,6 +203,36 @@ func TestRunThatIsLeftToAnotherBuildCanBeEnded(t *testing.T) {
 		}
 		if got := w.end(t, key, receipt); got != `done 1 {"type":"cancelled"} ""` {
 			t.Errorf("the run is %s", got)
+		}
+	})
+}
+
+// A run that begins to wait under a build that goes on without keeps the time: what
+// follows the decision waits for nobody again.
+func TestWaitUnderABuildThatLacksATool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options{
+			model: replies(calls("fresh", "{}", "ask", "{}"), text("ok")), plugins: []plugin.Plugin{asking("ask")},
+		}
+		var w *world
+		dies := func(context.Context, tool.Call) (tool.Result, error) {
+			w.store.dead.Store(true)
+			return tool.Text("lost"), nil
+		}
+		o.tools = []tool.Tool{toolFunc{name: "fresh", run: dies}, toolFunc{name: "ask"}}
+		w = newWorld(t, o)
+		w.submit(t, key, "hi", mailbox.ModeQueue)
+		if _, err := w.stepper.Step(t.Context(), run.Work{Key: key, Head: w.take(t, key)}, nil); !errors.Is(err, errDead) {
+			t.Fatalf("the step did not crash: %v", err)
+		}
+		w.store.dead.Store(false)
+		w.reclaim(t)
+		o.tools = o.tools[1:]
+		w.stepper = w.other(t, o)
+		began := time.Now().UnixMilli()
+		w.finish(t, key, nil)
+		if h := w.head(t, key); w.stands(t) != "waiting [done suspended]" || h.LacksSince() != began || time.Now().UnixMilli()-began != 600_000 {
+			t.Errorf("the run is %s after %d ms, left since %d, want %d", w.stands(t), time.Now().UnixMilli()-began, h.LacksSince(), began)
 		}
 	})
 }

@@ -26,7 +26,6 @@ type round struct {
 	calls  []*openCall
 	merged []int       // calls that the draft's state contains, in the order in which they came
 	other  state.Batch // what merged calls changed since the snapshot was frozen, but for values of one call alone
-	found  bool        // its turn was committed before this step, by this build or by another
 	schema uint16      // the highest of the results that were met in the log: another program may have written them
 }
 
