@@ -172,13 +172,13 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(MAKE) load
 	$(MAKE) mutants
 
-deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them
-	scripts/deploy.sh $(ARGS)
+deploy: ## Build and deploy with the SAM CLI; it asks for the parameters once and remembers them (ARGS: for sam deploy)
+	@$(GO) run ./scripts/stack deploy $(ARGS)
 
 logs: ## Follow the logs of the deployed functions, or of one (FN=Step)
 	@$(GO) run ./scripts/stack logs $(FN)
 
-destroy: ## Delete what is deployed; the tables stay, unless DATA=delete
+destroy: ## Delete what is deployed; tables and payload bucket stay, unless DATA=delete
 	@$(GO) run ./scripts/stack $(if $(filter delete,$(DATA)),-data) destroy
 
 # What `sam build` calls, one target for each function.

@@ -19,6 +19,7 @@ var suites = runtimetest.Options{
 }
 
 func TestReleases(t *testing.T)       { suites.Releases(t) }
+func TestLacking(t *testing.T)        { suites.Lacking(t) }
 func TestSuperseded(t *testing.T)     { suites.Superseded(t) }
 func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }
 func TestFork(t *testing.T)           { suites.Fork(t) }

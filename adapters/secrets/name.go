@@ -46,10 +46,13 @@ func parse(text string) (name, error) {
 	return n, nil
 }
 
+// fixed reports whether the name is every tenant's.
+func (n name) fixed() bool { return !strings.Contains(n.id, tenantPlace) }
+
 // of returns the name for the tenant on whose behalf ctx is. The colons of a tenant, which
 // no name of a secret can have, are slashes, which no tenant has.
 func (n name) of(ctx context.Context) (name, error) {
-	if !strings.Contains(n.id, tenantPlace) {
+	if n.fixed() {
 		return n, nil
 	}
 	id, ok := core.IdentityFrom(ctx)

@@ -31,8 +31,9 @@ type Reader struct {
 	now        func() time.Time
 	log        *slog.Logger
 
-	mu   sync.Mutex
-	kept map[name]*kept
+	mu     sync.Mutex
+	kept   map[name]*kept
+	opened []name // by Source, without {tenant}
 }
 
 // Options are those of a [Reader]. The zero value works.
@@ -68,6 +69,11 @@ func (r *Reader) Source(text string) (secret.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if parsed.fixed() {
+		r.mu.Lock()
+		r.opened = append(r.opened, parsed)
+		r.mu.Unlock()
+	}
 	return func(ctx context.Context, refused secret.String) (secret.String, error) {
 		n, err := parsed.of(ctx)
 		if err != nil {
@@ -75,6 +81,32 @@ func (r *Reader) Source(text string) (secret.Source, error) {
 		}
 		return r.value(ctx, n, refused)
 	}, nil
+}
+
+// Refresh begins to read what was opened and is missing, or older than [MaxAge], beside
+// what the caller does until the values are used; those of single tenants apart, which
+// nobody knows yet. wait returns when that is over, so that nothing goes on behind the
+// caller's invocation. A read that fails is the user's of the value to see, who tries it
+// again.
+func (r *Reader) Refresh(ctx context.Context) (wait func()) {
+	var group sync.WaitGroup
+	for _, n := range r.stale() {
+		group.Go(func() { _, _ = r.value(context.WithoutCancel(ctx), n, secret.String{}) })
+	}
+	return group.Wait
+}
+
+// stale are the opened names whose values would be read if they were used now.
+func (r *Reader) stale() (names []name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for _, n := range r.opened {
+		if k := r.kept[n]; k == nil || k.value.IsZero() || now.Sub(k.read) >= MaxAge && !now.Before(k.again) {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // kept is what is known of a secret, under the reader's lock.

@@ -258,3 +258,71 @@ func TestKeptValuesAreBounded(t *testing.T) {
 		t.Errorf("%d values are kept, want 10", len(w.reader.kept))
 	}
 }
+
+// What an invocation will use is read when it begins, beside it, and only where it would
+// be read anyway; whoever uses it waits for that read and makes none of its own.
+func TestRefreshReadsWhatIsMissingOrOld(t *testing.T) {
+	const asked = "secretsmanager.GetSecretValue prod/openai"
+	w := newWorld(t, map[string]string{"prod/openai": "key-1", "prod/t/openai": "key-t"})
+	source := w.source(t, "prod/openai")
+	w.source(t, "prod/{tenant}/openai") // nobody knows for whom
+	steps := []struct {
+		name  string
+		later time.Duration
+		value string // of the service; empty: it is away
+		reads int    // of this step
+		want  string
+	}{
+		{"at first", 0, "key-1", 1, "key-1"},
+		{"young", 5*time.Minute - time.Second, "key-2", 0, "key-1"},
+		{"five minutes old", time.Second, "key-2", 1, "key-2"},
+		{"the service is away", 5 * time.Minute, "", 1, "key-2"},
+		{"it failed just now", 9 * time.Second, "key-3", 0, "key-2"},
+		{"it failed ten seconds ago", time.Second, "key-3", 1, "key-3"},
+	}
+	for _, step := range steps {
+		w.now = w.now.Add(step.later)
+		w.values["prod/openai"], w.status = step.value, 0
+		if step.value == "" {
+			w.status = http.StatusInternalServerError
+		}
+		before := len(w.asked)
+		w.reader.Refresh(t.Context())()
+		if got := len(w.asked) - before; got != step.reads {
+			t.Errorf("%s: %d reads, want %d", step.name, got, step.reads)
+		}
+		key, err := source(t.Context(), secret.String{})
+		if err != nil || key.Reveal() != step.want || len(w.asked) != before+step.reads {
+			t.Errorf("%s: %q, %v after %d more reads, want %q after none", step.name, key.Reveal(), err, len(w.asked)-before-step.reads, step.want)
+		}
+	}
+	for _, a := range w.asked {
+		if a != asked {
+			t.Errorf("asked for %s", a)
+		}
+	}
+}
+
+// The read begins with the invocation and outlives its context, but not its end.
+func TestRefreshRunsBesideItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, map[string]string{"prod/openai": "key-1"})
+		w.service.wait = time.Second
+		source := w.source(t, "prod/openai")
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		wait := w.reader.Refresh(ctx)
+		cancel()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("Refresh returned after %s", took)
+		}
+		time.Sleep(400 * time.Millisecond) // the head is claimed, the log is read
+		if key, err := source(t.Context(), secret.String{}); err != nil || key.Reveal() != "key-1" {
+			t.Errorf("%q, %v", key.Reveal(), err)
+		}
+		wait()
+		if took := time.Since(began); took != time.Second || len(w.asked) != 1 {
+			t.Errorf("it took %s and %d reads, want 1 s and one", took, len(w.asked))
+		}
+	})
+}

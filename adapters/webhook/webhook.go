@@ -18,10 +18,11 @@ import (
 	"github.com/reveille-run/reveille/core/secret"
 )
 
-// Options configures a [Webhook]. All but Env are required.
+// Options configures a [Webhook]. URL, Client and one of Secret and Source are required.
 type Options struct {
 	URL    string
 	Secret secret.String // see [signature.ReadKeys]
+	Source secret.Source // in its place: asked at each try
 	Client *egress.Client
 	Env    *env.Env // for the time of a try; nil: the system's
 }
@@ -30,6 +31,7 @@ type Options struct {
 type Webhook struct {
 	url    string
 	keys   signature.Keys
+	source secret.Source // of keys; nil: they stay
 	client *egress.Client
 	env    *env.Env
 }
@@ -47,14 +49,16 @@ func New(o Options) (*Webhook, error) {
 	if err != nil {
 		return nil, core.Errorf(core.CodeInvalid, "webhook: %w", err)
 	}
-	keys, err := signature.ReadKeys(o.Secret)
-	if err != nil {
-		return nil, fmt.Errorf("webhook: %w", err)
+	var keys signature.Keys
+	if o.Source == nil {
+		if keys, err = signature.ReadKeys(o.Secret); err != nil {
+			return nil, fmt.Errorf("webhook: %w", err)
+		}
 	}
 	if o.Env == nil {
 		o.Env = env.System()
 	}
-	return &Webhook{url: o.URL, keys: keys, client: o.Client, env: o.Env}, nil
+	return &Webhook{url: o.URL, keys: keys, source: o.Source, client: o.Client, env: o.Env}, nil
 }
 
 // Publish implements mailbox.Publisher.
@@ -62,6 +66,10 @@ func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("encode announcement: %w", err)
+	}
+	keys, err := w.newest(ctx)
+	if err != nil {
+		return fmt.Errorf("webhook: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
@@ -72,7 +80,7 @@ func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
 	request.Header.Set("User-Agent", "reveille")
 	request.Header.Set(signature.ID, a.ID)
 	request.Header.Set(signature.Timestamp, at)
-	request.Header.Set(signature.Header, w.keys.Sign(a.ID, at, body))
+	request.Header.Set(signature.Header, keys.Sign(a.ID, at, body))
 	response, err := w.client.Do(request)
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
@@ -83,4 +91,16 @@ func (w *Webhook) Publish(ctx context.Context, a mailbox.Announcement) error {
 		return core.Errorf(core.CodeUnavailable, "webhook: status %d", response.StatusCode)
 	}
 	return nil
+}
+
+// newest are the keys as they are now.
+func (w *Webhook) newest(ctx context.Context) (signature.Keys, error) {
+	if w.source == nil {
+		return w.keys, nil
+	}
+	text, err := w.source(ctx, secret.String{})
+	if err != nil {
+		return nil, err
+	}
+	return signature.ReadKeys(text)
 }

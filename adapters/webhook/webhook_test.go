@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -101,6 +102,42 @@ func TestTriesHaveOneID(t *testing.T) {
 	}
 	if len(ids) != 3 || ids[0] != ids[1] || ids[1] != ids[2] {
 		t.Errorf("ids %v", ids)
+	}
+}
+
+// A secret that is kept elsewhere is asked for at each try, so that one that was replaced
+// signs from then on; while there is none nothing is sent.
+func TestSecretThatIsReplaced(t *testing.T) {
+	var signatures []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		signatures = append(signatures, r.Header.Get("Webhook-Signature"))
+	}))
+	defer server.Close()
+	var text string
+	var away error
+	source := func(context.Context, secret.String) (secret.String, error) { return secret.New(text), away }
+	w, err := webhook.New(webhook.Options{URL: server.URL, Source: source, Client: egress.New(egress.Options{Loopback: true}), Env: at(1_674_087_231)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text string
+		away error
+		want string
+	}{
+		{key, nil, ""},
+		{otherKey, nil, ""},
+		{"hunter2", nil, "webhook: secret 1 is not whsec_ and the base64 of 24 to 64 bytes, as Standard Webhooks has them"},
+		{"", errors.New("the store is away"), "webhook: the store is away"},
+	} {
+		text, away = step.text, step.away
+		if err := w.Publish(t.Context(), announcement); step.want == "" && err != nil || step.want != "" && (err == nil || err.Error() != step.want) {
+			t.Errorf("%q: %v, want %q", step.text, err, step.want)
+		}
+	}
+	want := []string{"v1,xhi3pqtLwdVVxV9TnHg0ZkthmoSqWGNoFkFX3gkAUqc=", "v1,PSUtkZS+nB7YHdTes5kiUtfv+xZLPZ1AU08tZpAF7f8="}
+	if diff := cmp.Diff(want, signatures); diff != "" {
+		t.Errorf("signatures (-want +got):\n%s", diff)
 	}
 }
 

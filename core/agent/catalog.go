@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/tool"
 )
 
@@ -113,6 +114,22 @@ func (s *Spec) choose(tools map[string]tool.Tool, gone bool) ([]Warning, error) 
 	}
 	maps.DeleteFunc(tools, func(name string, _ tool.Tool) bool { return allowed != nil && !allowed[name] || excluded[name] })
 	return c.warnings, nil
+}
+
+// gone are the tools that the spec names literally, to be had or to be called, and that
+// are in neither of the two.
+func (s *Spec) gone(own []tool.Tool, registered map[string]tool.Tool) (names []string) {
+	named := slices.Clone(s.AllowedTools)
+	if s.ToolChoice.Mode == model.ToolNamed {
+		named = append(named, s.ToolChoice.Name)
+	}
+	for _, name := range named {
+		if registered[name] == nil && !slices.ContainsFunc(own, func(t tool.Tool) bool { return t.Spec().Name == name }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // names returns the tools that a pair of lists names, never nil.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -119,6 +121,53 @@ func TestStoredContentIsResolvedWithTheRunningCode(t *testing.T) {
 	if diff := cmp.Diff([]string{"read"}, toolNames(got)); diff != "" || got.ModelTools[0].Description != "Reads." {
 		t.Errorf("tools %v %s", got.ModelTools, diff)
 	}
+}
+
+// What a spec names and the program has not is told: another build may have it. What
+// only patterns allow is not known.
+func TestToolsThatAreGoneAreTold(t *testing.T) {
+	tests := []struct {
+		name   string
+		spec   agent.Spec
+		plugin []plugin.Plugin
+		want   []string
+	}{
+		{"all are there", agent.Spec{AllowedTools: []string{"read"}, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "read"}}, nil, nil},
+		{"two of three, once each", agent.Spec{AllowedTools: []string{"wipe", "read", "drop"}, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "wipe"}}, nil, []string{"drop", "wipe"}},
+		{"the one to be called", agent.Spec{ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "drop"}}, nil, []string{"drop"}},
+		{"by patterns", agent.Spec{AllowedToolPatterns: []string{"drop*"}}, nil, nil},
+		{"a plugin's", agent.Spec{AllowedTools: []string{"drop"}, Plugins: []string{"dropper"}}, []plugin.Plugin{dropper{}}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.spec.ID, test.spec.Model = "a", "small"
+			yesterday, today := parts(test.spec), parts(agent.Spec{ID: "a", Model: "small"})
+			today.Tools = []tool.Tool{named{Name: "read"}}
+			yesterday.Tools = []tool.Tool{named{Name: "read"}, named{Name: "wipe"}}
+			if yesterday.Plugins, today.Plugins = append(yesterday.Plugins, test.plugin...), append(today.Plugins, test.plugin...); test.plugin == nil {
+				yesterday.Tools = append(yesterday.Tools, named{Name: "drop"})
+			} else {
+				today.Specs[0].Plugins = []string{"dropper"}
+			}
+			stored := resolve(t, yesterday, "a")
+			got, err := registry(t, today).ResolveContent(stored.Content())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.Gone); diff != "" || stored.Gone != nil {
+				t.Errorf("gone (-want +got):\n%s; where they are %v", diff, stored.Gone)
+			}
+		})
+	}
+}
+
+// dropper is a plugin with a tool.
+type dropper struct{}
+
+func (dropper) ID() string { return "dropper" }
+func (dropper) Register(r *plugin.Registrar) error {
+	r.Tool(named{Name: "drop"})
+	return nil
 }
 
 func TestAProviderThatIsTheSameKeepsItsClient(t *testing.T) {

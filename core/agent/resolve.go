@@ -26,7 +26,10 @@ type Resolved struct {
 	Tools      map[string]tool.Tool
 	ModelTools []model.ToolDefinition // the same tools as the model sees them, sorted by name
 	Engine     *plugin.Engine
-	Stops      []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
+	// Gone are tools that the spec names and this program has not, sorted: of an agent
+	// that another one resolved. It goes on without them.
+	Gone  []string
+	Stops []stop.Policy // the spec's and the registry's, in this order; max_rounds is [Spec.Rounds]
 
 	data     func() ([]byte, string) // Content and Hash
 	bound    *BoundModel
@@ -135,6 +138,7 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	if err := r.warn(stored, warnings...); err != nil {
 		return err
 	}
+	r.Gone = r.Spec.gone(r.Engine.Tools(), registered)
 	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
 		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
 	}

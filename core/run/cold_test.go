@@ -112,7 +112,7 @@ func TestRetryOfAFailedStepReadsOnlyWhatIsNew(t *testing.T) {
 			w.submit(t, key, "hi", mailbox.ModeQueue)
 			w.step(t, key)
 		}
-		w.stepper = w.other(t, options{agents: gone{}}) // a cold process, which cannot even resolve the agent
+		w.stepper = w.other(t, options{agents: gone{}, leaveFor: -1}) // a cold process, which cannot even resolve the agent
 		var readsOf []int
 		read := func(step func()) {
 			before := w.store.reads

@@ -18,6 +18,7 @@ type conversation struct {
 	step        int     // of the newest entry that has one
 	messages    list[core.Message]
 	seqs        list[uint64]  // of messages
+	toolless    []int         // of the newest turn, as its entry says
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
@@ -95,6 +96,9 @@ func (b *builder) keep(entry thread.Entry) {
 			b.opening = m
 		}
 		b.open = false
+		if m.Role == core.RoleAssistant {
+			b.toolless = entry.Toolless
+		}
 		b.say(m)
 		b.seqs = b.seqs.with(b.seq)
 		b.size += messageSize(*m)

@@ -159,6 +159,11 @@ func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
 		d.totals.EndStep(false)
 	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed, Duration: took.Milliseconds()}
+	for i, call := range turn.ToolCalls {
+		if d.agent.Tools[call.Name] == nil {
+			entry.Toolless = append(entry.Toolless, i)
+		}
+	}
 	d.movePatches(&entry)
 	d.add(entry)
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
@@ -61,10 +62,16 @@ func (r *round) admit(ctx context.Context, i int) error {
 // refuse gives a call that no gate is asked about its result: its tool does not
 // exist or its arguments are invalid. A person would otherwise be asked to approve
 // what cannot run. It looks again at a call that goes on after a decision: the
-// tool may be gone since, and the arguments may be the person's.
+// tool may be gone since, and the arguments may be the person's. A tool that the build
+// which called the model had may be in another build still, which is waited for.
 func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 	found, ok := r.agent.Tools[t.call.Name]
 	if !ok {
+		if !slices.Contains(r.conversation.toolless, t.index) {
+			if err := r.goWithout(core.Errorf(core.CodeNotFound, "tool %q is no part of this build", t.call.Name)); err != nil {
+				return false, err
+			}
+		}
 		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
 		return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
 	}

@@ -60,11 +60,14 @@ func (m *machine) remedy(ctx context.Context, err error) func(context.Context) (
 		return func(ctx context.Context) (Stepped, error) { return m.fail(ctx, t, err) }
 	}
 	var end *ended
+	var lacks *lacking
 	switch {
 	case errors.Is(err, thread.ErrFenced), errors.Is(err, thread.ErrDeleted), errors.Is(err, thread.ErrApplied):
 		return nil
 	case errors.Is(err, thread.ErrClosing), errors.Is(err, thread.ErrSuperseded):
 		return m.closeRun
+	case errors.As(err, &lacks): // given back
+		return nil
 	case errors.As(err, &end):
 		return fail(end.termination)
 	case core.CodeOf(err) == core.CodeCorrupt: // no later claim could read it either
@@ -113,7 +116,7 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	kind, at := m.nackKind(cause, over, late)
 	pause := time.Duration(max(0, at-m.env.Millis())) * time.Millisecond
 	level := slog.LevelWarn
-	if kind == thread.NackGiven { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
+	if kind == thread.NackGiven || kind == thread.NackLacks { // it goes on elsewhere, as it should: a host that stops says it of each of its runs
 		level = slog.LevelInfo
 	}
 	m.log.Log(ctx, level, "step was given back and will be tried again", slices.Concat(m.attrs(), []any{"kind", kind.String(), "pause", pause}, failure(cause))...)
@@ -148,13 +151,16 @@ func gone(err, cause error) error {
 
 // nackKind says whether a failure counts as an attempt, and when to try again.
 // Attempts judge the run, never the host: what says nothing about the run (a
-// stop, an edited input, a record that only a newer program reads) is not
-// counted, however often it happens.
+// stop, an edited input, a record that only a newer program reads, a tool that only
+// another build has) is not counted, however often it happens.
 func (p *step) nackKind(cause error, over, late bool) (kind thread.NackKind, at int64) {
 	var again *modelRetry
+	var lacks *lacking
 	switch {
 	case errors.As(cause, &again):
 		return thread.NackModel, p.env.Millis() + again.wait.Milliseconds()
+	case errors.As(cause, &lacks):
+		return thread.NackLacks, p.leftUntil()
 	case errors.Is(cause, thread.ErrStale):
 		return thread.NackGiven, 0
 	case core.CodeOf(cause) == core.CodeSchema: // a newer program's: this one would only take it again

@@ -138,12 +138,13 @@ func TestPausesAfterAFailure(t *testing.T) {
 		{"the host stops", failed, 3, over, false, thread.NackGiven, 0},
 		{"an edited input", thread.ErrStale, 3, false, false, thread.NackGiven, 0},
 		{"a newer program's record", core.Errorf(core.CodeSchema, "schema 2"), 3, over, true, thread.NackGiven, 31_000},
+		{"a tool that another build has", &lacking{failed}, 3, false, false, thread.NackLacks, 6000},
 		{"a store that is overloaded", core.Errorf(core.CodeThrottled, "slow down"), 3, false, false, thread.NackGiven, 1599},
 		{"a store that is away", core.Errorf(core.CodeUnavailable, "no route"), 3, false, false, thread.NackGiven, 1599},
 		{"a model that is overloaded", &modelRetry{7 * time.Second, failed}, 3, over, true, thread.NackModel, 8000},
 	}
 	for _, tt := range tests {
-		p := &step{Stepper: &Stepper{env: e}}
+		p := &step{Stepper: &Stepper{env: e, leaveFor: time.Hour}}
 		p.head.Run.Attempts = tt.attempts
 		if kind, at := p.nackKind(tt.cause, tt.over, tt.late); kind != tt.kind || at != tt.at {
 			t.Errorf("%s: %v at %d, want %v at %d", tt.name, kind, at, tt.kind, tt.at)

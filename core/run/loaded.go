@@ -50,8 +50,9 @@ func (l *loaded) load(ctx context.Context) error {
 
 // resolve finds the agent that the run is pinned to: the one that it began with. A run
 // that begins is pinned by its first commit. A failure of the store, and content that
-// only a newer program can read, are left to another try; an agent that is gone ends the
-// run.
+// only a newer program can read, are left to another try. What this build lacks is left
+// to another build, for a time; after it an agent that is gone ends the run, and one of
+// which tools are gone goes on without them.
 func (l *loaded) resolve(ctx context.Context) error {
 	found, err := l.agents.Resolve(ctx, l.record.AgentID, l.record.Resolution)
 	if err != nil {
@@ -61,7 +62,16 @@ func (l *loaded) resolve(ctx context.Context) error {
 		case errors.Is(err, agent.ErrStore), core.CodeOf(err) == core.CodeSchema:
 			return err
 		}
-		return endWith("resolution", err)
+		end := endWith("resolution", err)
+		if core.CodeOf(err) == core.CodeNotFound && l.leaves() {
+			return &lacking{end}
+		}
+		return end
+	}
+	if len(found.Gone) > 0 {
+		if err := l.goWithout(core.Errorf(core.CodeNotFound, "tool %q of agent %q is no part of this build", found.Gone[0], l.record.AgentID)); err != nil {
+			return err
+		}
 	}
 	l.agent, l.model = found.WithFrontend(l.record.Frontend), found.ModelOf(l.Key, l.id)
 	if l.record.Resolution == "" {

@@ -129,7 +129,7 @@ func (m *machine) commitTurn(ctx context.Context, turn *core.Message) (Stepped, 
 	_, err := m.save(ctx, nil, func() thread.Change {
 		return thread.CommitTurn{
 			Fence: m.fence(), From: from, Seq: d.seq(), Calls: calls, TurnFence: m.events.fence, Consumed: d.consumed, Cut: d.cut,
-			Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval,
+			Batch: m.agent.Spec.Mode() == agent.ParallelBatchApproval, Lacks: m.lacks,
 		}
 	}, func(thread.Head, thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
@@ -261,7 +261,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		return thread.CommitStep{
 			Fence: m.fence(), From: from, Outcome: asked, Natural: end.natural, Listens: m.listens(),
 			Seq: d.seq(), Calls: m.allDone(), Consumed: d.consumed, Cut: d.cut,
-			Schema: r.adopted(), Lease: m.lease.Milliseconds(), Keep: m.keep,
+			Schema: r.adopted(), Lacks: m.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(results)

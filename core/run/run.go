@@ -79,6 +79,10 @@ type Options struct {
 	// Profiles returns the values outside of threads that hooks and tools of a tenant's
 	// runs are given; nil: none.
 	Profiles func(tenant string) state.Profiles
+	// LeaveFor is how long a run is left to another build that has what this one lacks of
+	// its agent, or the agent itself; 0: 10 minutes, negative: not at all, for a process
+	// that is the only one of its store.
+	LeaveFor time.Duration
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children tool.Children
 	// History makes every step one that has happened before: its times are those of
@@ -106,6 +110,7 @@ type Stepper struct {
 	children  tool.Children
 	history   History
 	chunked   bool // Options.Chunks
+	leaveFor  time.Duration
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -123,7 +128,10 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
-		chunked: o.Chunks,
+		chunked: o.Chunks, leaveFor: o.LeaveFor,
+	}
+	if s.leaveFor == 0 {
+		s.leaveFor = leaveFor
 	}
 	if s.log == nil {
 		s.log = slog.Default()

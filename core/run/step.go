@@ -39,6 +39,7 @@ type step struct {
 	news   news      // what reaches a round from beside the step's goroutine
 	chunks chunks    // of the step's inference, if events has them; it has its own lock
 	moved  bool      // the step made a commit: it is progress, however the step goes on
+	lacks  bool      // this build has not all that the agent names, and goes on without
 	taken  time.Time // since when this process is at the step; zero: nobody is told
 
 	// at is the clock that hooks are shown, unix milliseconds, outside of calls, which

@@ -97,7 +97,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitStep{
 			Fence: m.fence(), From: from, Seq: from, Outcome: thread.Wait, Calls: calls, Tickets: tickets, Round: true,
-			Schema: r.adopted(), Lease: m.lease.Milliseconds(), Keep: m.keep,
+			Schema: r.adopted(), Lacks: r.lacks, Lease: m.lease.Milliseconds(), Keep: m.keep,
 		}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		open, failure := r.roundRecord(next)

@@ -45,6 +45,11 @@ type Config struct {
 	Lease   time.Duration  // of a claim; 0: 30 s
 	Poll    time.Duration  // interval between looks for a cancel; capped at Lease/6; 0: 2 s
 
+	// LeaveFor is how long a run is left to another build that has what this one lacks of
+	// its agent, or the agent itself: during a release two builds share the queue. 0: 10
+	// minutes, negative: not at all, for a process that is the only one of its store.
+	LeaveFor time.Duration
+
 	// Window is how much of the conversation a model is shown, in tokens; 0:
 	// window.DefaultBudget. CacheSize bounds the conversations that are kept in
 	// memory, in bytes; 0: 64 MiB.
@@ -137,7 +142,7 @@ func Build(c Config) (*Runtime, error) {
 	}
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
-		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot,
+		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
 		Children: children{r}, Chunks: r.solo == nil,
 	})

@@ -28,7 +28,7 @@ import (
 // says. The error is that of the parts, see [agent.NewRegistry].
 func New(parts agent.Parts) (*Runtime, error) {
 	system, quiet := env.System(), slog.New(warnings{slog.Default().Handler()})
-	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll})
+	r, err := Build(Config{Env: system, Store: memory.New(), Waker: newSolo(system), Agents: parts, Logger: quiet, Poll: soloPoll, LeaveFor: -1})
 	if err != nil {
 		return nil, err
 	}

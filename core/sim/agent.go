@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +148,7 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 	for i := range n {
 		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
 		deltas := []model.Delta{
-			{Type: model.DeltaToolStart, Index: i, CallID: m.w.callID(nonce, i), Name: m.w.toolFor(s, name)},
+			{Type: model.DeltaToolStart, Index: i, CallID: m.w.callID(nonce, i), Name: m.w.current().host.known(m.w.toolFor(s, name))},
 			{Type: model.DeltaToolArgument, Index: i, Text: fmt.Sprintf(`{"k":"%d.%d"}`, nonce, i)},
 		}
 		for _, d := range deltas {
@@ -166,6 +167,22 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 
 // toolNames are what a model calls; some oftener.
 var toolNames = []string{"echo", "echo", "once", "once", "slow", "fail", "note", "mail", "mail", "big"}
+
+// newTools are in no program 1/1 of a world with Lacks. Its model calls another in their
+// place, and no call of one is ever told that there is none: programs that have it come
+// within the time that it is waited for.
+var newTools = []string{"note", "slow", "guard", "askonce", "childresult"}
+
+// lacks reports whether the process's program has not the new tools.
+func (h *host) lacks() bool { return h.world.Lacks && h.schemas.Reads == 1 }
+
+// known is the tool, or another in the place of one that the program has not.
+func (h *host) known(name string) string {
+	if h.lacks() && slices.Contains(newTools, name) {
+		return "echo"
+	}
+	return name
+}
 
 // simTool is a tool of the world.
 type simTool struct {

@@ -151,9 +151,13 @@ func (th *threadState) checkGivenBack(a, b *thread.Head) {
 }
 
 // checkUncounted: where only hosts stop, what one of them gives back is no attempt of
-// the run. Progress under its claim has set them to 0 before.
+// the run, and what is left to another program is none anywhere. Progress under the
+// claim has set them to 0 before.
 func (th *threadState) checkUncounted(a, b *thread.Head) {
 	w := th.w
+	if a.LacksSince() == 0 && b.LacksSince() != 0 && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
+		th.fail("a run that is left to another program has %d attempts, as many as with the claim", b.Run.Attempts)
+	}
 	h := w.hosts[a.Claim.Worker]
 	if w.Restarts && w.Faults == 0 && w.Poison == 0 && h != nil && h.ending && 0 < a.Run.Attempts && a.Run.Attempts <= b.Run.Attempts {
 		th.fail("%s is told to stop, and the run that it gives back has %d attempts, as many as with it", h.name, b.Run.Attempts)

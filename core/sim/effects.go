@@ -69,6 +69,9 @@ func (th *threadState) checkOutcome(arguments string, r *core.ToolResult) {
 	if th.starts[key] == 0 && !r.IsError && r.Status != core.ResultSet {
 		th.fail("call %s never ran, its result is %q", key, text)
 	}
+	if r.Status == core.ResultInvalid {
+		th.fail("call %s is not run: %q", key, text)
+	}
 	if r.Name == "childresult" && r.Status == core.ResultSet {
 		return // it is what the child came to: see checkChildTold
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/thread"
@@ -20,7 +21,7 @@ func newEngine(h *host) (engine, error) {
 		records.Extra = extra
 	}
 	config := runtime.Config{
-		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.world.agents, Records: records,
+		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 	}
 	if h.world.Children {
@@ -30,6 +31,14 @@ func newEngine(h *host) (engine, error) {
 	}
 	r, err := runtime.Build(config)
 	return engine{r}, err
+}
+
+// agents are what the process's program has.
+func (h *host) agents() *agent.Registry {
+	if h.lacks() {
+		return h.world.older
+	}
+	return h.world.agents
 }
 
 // logger writes into the trace, if there is one.

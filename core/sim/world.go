@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -10,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // Config is a world before it begins. The zero Config is a world without
@@ -22,6 +24,7 @@ type Config struct {
 
 	Mixed     bool          // programs 1/1, 2/1 and 2/2 share the threads; 2/1 and 2/2 after the faults
 	Old       bool          // with Mixed: nobody reads schema 2 until the faults stop, clients write it
+	Lacks     bool          // with Mixed: programs 1/1 have not all tools
 	Batch     bool          // hints are taken ten at a time
 	Local     bool          // one process does everything; a crash starts the next one
 	Poison    int           // kind of the first thread's first run; -1: some runs, by their input
@@ -68,6 +71,7 @@ type World struct {
 	queue      queue
 	local      *host
 	agents     *agent.Registry
+	older      *agent.Registry // with Lacks: of programs 1/1
 	idle       map[role][]*host
 	hosts      map[string]*host // by the worker's name in a claim
 	clients    int              // requests under way
@@ -103,6 +107,13 @@ func New(c Config) *World {
 		w.violate("resolve the agents: %v", err)
 	}
 	w.agents = agents
+	if c.Lacks {
+		parts := w.parts()
+		parts.Tools = slices.DeleteFunc(parts.Tools, func(t tool.Tool) bool { return slices.Contains(newTools, t.Spec().Name) })
+		if w.older, err = agent.NewRegistry(parts); err != nil {
+			w.violate("resolve the agents without the new tools: %v", err)
+		}
+	}
 	if c.Old {
 		w.stop = oldFaultsLast
 	}

@@ -20,15 +20,32 @@ type Transition struct {
 	Change   Change
 }
 
-// Schemas says which records a program understands and which it writes. The
-// zero value is {1, 1}. A release reads a schema one release before it writes
-// it.
+// The schemas of this release, which the zero [Schemas] stands for: it understands
+// records up to SchemaRead, and writes those of SchemaWritten. A release reads a schema
+// one release before it writes it; scripts/stack, which deploys, holds a deployment
+// against the one before it.
+const (
+	SchemaRead    = 1
+	SchemaWritten = 1
+)
+
+// Schemas says which records a program understands and which it writes. What is
+// zero is this release's.
 type Schemas struct {
 	Reads  uint16 // the highest
 	Writes uint16
 }
 
-func (s Schemas) orFirst() Schemas { return Schemas{max(s.Reads, 1), max(s.Writes, 1)} }
+// orThese are the schemas with this release's in place of zeros.
+func (s Schemas) orThese() Schemas {
+	if s.Reads == 0 {
+		s.Reads = SchemaRead
+	}
+	if s.Writes == 0 {
+		s.Writes = SchemaWritten
+	}
+	return s
+}
 
 // DuePolicy says how precisely a backend indexes when a thread is due, in
 // milliseconds. The zero value is exact; DynamoDB uses a grace of two minutes
@@ -130,7 +147,7 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 			return h, Result{}, ErrDeleted
 		}
 	}
-	t.Schemas = t.Schemas.orFirst()
+	t.Schemas = t.Schemas.orThese()
 	next := heads.Get().(*Head)
 	defer heads.Put(next)
 	*next = h.clone()

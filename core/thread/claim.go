@@ -207,6 +207,7 @@ const (
 	NackFailed NackKind = iota // the step failed or its time was over
 	NackGiven                  // it was not tried: the host stops, an entry was edited, a record is newer than the program
 	NackModel                  // the model is to be called again; its failed calls are counted apart
+	NackLacks                  // it was not tried: the program has not what the run's agent names; see Head.LacksSince
 )
 
 // Nack gives the work back, to be tried again at AvailableAt. At MaxAttempts
@@ -243,6 +244,9 @@ func (c Nack) apply(h *Head, t Transition) (Result, error) {
 	h.Schema = max(h.Schema, c.Schema) // also over what this program cannot read: it leaves the thread to one that can
 	if c.Kind != NackFailed {
 		h.uncount()
+	}
+	if c.Kind == NackLacks && h.Run.Status != Closing {
+		h.leave(t.Now)
 	}
 	h.takeBack(false)
 	if c.Closing || h.Run.Status != Closing {

@@ -29,6 +29,7 @@ type CommitTurn struct {
 	Summary   uint64 // sequence that a new summary covers; 0: the old one stays in force
 	Cut       uint64 // first sequence of the log's tail that the first record of this commit supersedes; 0: none
 	Schema    uint16 // highest schema of a record that another program wrote and this commit puts in force: a summary; 0: none
+	Lacks     bool   // the program has not all that the run's agent names, and goes on without: see Head.LacksSince
 }
 
 func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
@@ -54,6 +55,7 @@ func (c CommitTurn) apply(h *Head, t Transition) (Result, error) {
 	h.Run.Cursor, h.Run.Base, h.Run.TurnFence = CursorTools, c.Seq+1, c.TurnFence
 	h.Run.Calls, h.Run.Batch, h.Run.Round = make([]CallStatus, c.Calls), c.Batch, 0
 	h.progress()
+	h.lacks(c.Lacks)
 	if err := h.adopt(t, c.Schema); err != nil {
 		return Result{}, err
 	}
@@ -96,6 +98,7 @@ type CommitStep struct {
 	Cut      uint64 // as in CommitTurn
 	Schema   uint16 // as in CommitTurn, and of adopted results
 	Lease    int64  // Continue: the renewed lease, in milliseconds from now
+	Lacks    bool   // as in CommitTurn
 	// Keep makes Continue of what would come to Yield: the holder goes on itself.
 	Keep bool
 }
@@ -107,6 +110,7 @@ func (c CommitStep) apply(h *Head, t Transition) (Result, error) {
 	if c.From != h.Seq {
 		return Result{}, h.applied(c.From)
 	}
+	h.lacks(c.Lacks) // also where the run only waits now
 	before, err := h.consume(c.Consumed, c.Seq)
 	if err != nil {
 		return Result{}, err

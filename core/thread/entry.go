@@ -40,6 +40,7 @@ type Entry struct {
 	Round    uint64      `json:"round,omitempty"`    // of the step record that closes a round which waited: version of the [RoundRecord] that it went on from
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
 	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
+	Toolless []int       `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
 	Duration int64       `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
 	Closing  bool        `json:"closing,omitempty"`  // of a step record: it is of the run's end, behind the last step's
 

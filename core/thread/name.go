@@ -25,7 +25,7 @@ func (k TicketKind) String() string { return name(k, "person", "client", "child"
 func (k InboxKind) String() string { return name(k, "person", "internal") }
 
 // String returns the kind's name.
-func (k NackKind) String() string { return name(k, "failed", "given", "model") }
+func (k NackKind) String() string { return name(k, "failed", "given", "model", "lacks") }
 
 // String returns the kind's name.
 func (k NotifyKind) String() string { return name(k, "parent", "waiting", "ended", "dead-lettered") }

@@ -92,7 +92,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 	case "commit-turn":
 		return thread.CommitTurn{
 			Fence: fence, From: from, Seq: w.seq(), Calls: int(w.number(w.value("calls"))), TurnFence: fence, Batch: w.has("batch"),
-			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema,
+			Consumed: w.consumed(), Summary: summary, Cut: cut, Schema: schema, Lacks: w.has("lacks"),
 		}
 	case "suspend":
 		return thread.Suspend{Fence: fence, Calls: w.calls(), Tickets: w.tickets(now), Schema: schema}
@@ -100,7 +100,7 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 		return thread.CommitStep{
 			Fence: fence, From: from, Outcome: w.outcome(), Natural: !w.has("stopped"), Listens: w.has("listens"), Seq: w.seq(),
 			Calls: w.calls(), Tickets: w.tickets(now), Round: w.has("round"), Consumed: w.consumed(),
-			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"),
+			Summary: summary, Cut: cut, Schema: schema, Lease: w.lease(), Keep: w.has("keep"), Lacks: w.has("lacks"),
 		}
 	case "commit-close":
 		return thread.CommitClose{Fence: fence, From: from, Seq: w.seq(), Cut: cut, Schema: schema}
@@ -110,6 +110,8 @@ func (w words) holders(h thread.Head, now int64) thread.Change {
 			kind = thread.NackGiven
 		} else if w.has("model") {
 			kind = thread.NackModel
+		} else if w.has("lacks") {
+			kind = thread.NackLacks
 		}
 		return thread.Nack{Fence: fence, Kind: kind, AvailableAt: w.at("at", now), Closing: w.has("closing"), Calls: w.calls(), Progress: w.has("progress"), Schema: schema, ModelFailed: uint8(w.number(w.value("failed")))}
 	case "refence":

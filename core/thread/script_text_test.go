@@ -163,9 +163,12 @@ func describeTables(b *strings.Builder, h thread.Head) {
 	if since := h.WaitsSince(); since != 0 {
 		fmt.Fprintf(b, "  waits for a person since %s\n", clock(since))
 	}
+	if since := h.LacksSince(); since != 0 {
+		fmt.Fprintf(b, "  left to another build since %s\n", clock(since))
+	}
 	for _, e := range h.Extensions {
-		if e.Tag == 1 && h.WaitsSince() != 0 {
-			continue // that is what WaitsSince reads
+		if e.Tag == 1 && h.WaitsSince() != 0 || e.Tag == 3 && h.LacksSince() != 0 {
+			continue // that is what these read
 		}
 		fmt.Fprintf(b, "  extension %d of %s: %s\n", e.Tag, trim(e.Run[:]), e.Value)
 	}

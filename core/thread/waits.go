@@ -7,14 +7,25 @@ import (
 )
 
 // Tags of the extensions that this program writes. A number is never used again.
-const tagWaits = 1 // unix milliseconds since when the run waits for a person, as a varint
+const (
+	tagWaits = 1 // unix milliseconds since when the run waits for a person, as a varint
+	tagLacks = 3 // unix milliseconds since when the run is left to another build, as a varint
+)
 
 // WaitsSince is since when the open run has had a ticket that a person may decide
 // on, in unix milliseconds, whether or not other calls of the round still run; 0:
 // it has none. Backends keep an index of it, so that a tenant's tickets are found.
 // It is 0, too, until its next write, for a head that an older program wrote.
 func (h *Head) WaitsSince() int64 {
-	if i := h.waits(); i >= 0 && h.waitsForPerson() {
+	if !h.waitsForPerson() {
+		return 0
+	}
+	return h.since(tagWaits)
+}
+
+// since is the time that an extension of the open run holds, 0 without one.
+func (h *Head) since(tag uint64) int64 {
+	if i := h.extension(tag); i >= 0 {
 		since, n := binary.Uvarint(h.Extensions[i].Value)
 		if n == len(h.Extensions[i].Value) && since <= math.MaxInt64 {
 			return int64(since)
@@ -23,23 +34,28 @@ func (h *Head) WaitsSince() int64 {
 	return 0
 }
 
+// keepSince puts a time into an extension of the open run.
+func (h *Head) keepSince(tag uint64, now int64) {
+	since := binary.AppendUvarint(nil, uint64(max(now, 1)))
+	h.Extensions = append(h.Extensions, Extension{Run: h.Run.ID, Tag: tag, Value: since})
+}
+
 func (h *Head) waitsForPerson() bool {
 	return h.Open() && slices.ContainsFunc(h.Tickets, func(t Ticket) bool { return t.Kind == TicketPerson && t.Decision == 0 })
 }
 
-// waits is the index of the extension that holds the time, -1 when there is none.
-func (h *Head) waits() int {
-	return slices.IndexFunc(h.Extensions, func(e Extension) bool { return e.Tag == tagWaits && e.Run == h.Run.ID })
+// extension is the index of the open run's extension with the tag, -1 when it has none.
+func (h *Head) extension(tag uint64) int {
+	return slices.IndexFunc(h.Extensions, func(e Extension) bool { return e.Tag == tag && e.Run == h.Run.ID })
 }
 
 // noteWaits keeps the time with the first of the tickets, until none is left: it
 // stays the same while tickets come and go, so that an index on it is touched
 // rarely.
 func (h *Head) noteWaits(now int64) {
-	switch i, person := h.waits(), h.waitsForPerson(); {
+	switch i, person := h.extension(tagWaits), h.waitsForPerson(); {
 	case person && i < 0:
-		since := binary.AppendUvarint(nil, uint64(max(now, 1)))
-		h.Extensions = append(h.Extensions, Extension{Run: h.Run.ID, Tag: tagWaits, Value: since})
+		h.keepSince(tagWaits, now)
 	case !person && i >= 0:
 		h.Extensions = without(h.Extensions, i)
 	}

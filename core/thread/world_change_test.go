@@ -88,7 +88,7 @@ func (w *world) holders() thread.Change {
 		}
 		return c
 	case 6:
-		c := thread.Nack{Fence: w.fence(), Kind: thread.NackKind(w.rand.IntN(3)), AvailableAt: w.later(), ModelFailed: uint8(w.rand.IntN(3))}
+		c := thread.Nack{Fence: w.fence(), Kind: thread.NackKind(w.rand.IntN(4)), AvailableAt: w.later(), ModelFailed: uint8(w.rand.IntN(3))}
 		if w.rand.IntN(2) == 0 {
 			c.Calls = w.calls(nil)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/webhook"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -16,16 +17,25 @@ import (
 // for a host that runs on the machine of its user. An error names the variable.
 func Webhook(s settings.Settings, e *env.Env, loopback bool) (mailbox.Publisher, error) {
 	if s.WebhookURL == "" {
-		if !s.WebhookSecret.IsZero() {
+		switch {
+		case !s.WebhookSecret.IsZero():
 			return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET is set without REVEILLE_WEBHOOK_URL")
+		case s.WebhookSecretName != "":
+			return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET_NAME is set without REVEILLE_WEBHOOK_URL")
 		}
 		return nil, nil
 	}
-	if _, err := signature.ReadKeys(s.WebhookSecret); err != nil {
+	var source secret.Source
+	if s.WebhookSecretName != "" {
+		var err error
+		if source, err = s.OpenSecret(s.WebhookSecretName); err != nil {
+			return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET_NAME: %w", err)
+		}
+	} else if _, err := signature.ReadKeys(s.WebhookSecret); err != nil {
 		return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_SECRET: %w", err)
 	}
 	hook, err := webhook.New(webhook.Options{
-		URL: s.WebhookURL, Secret: s.WebhookSecret, Client: egress.New(egress.Options{Loopback: loopback}), Env: e,
+		URL: s.WebhookURL, Secret: s.WebhookSecret, Source: source, Client: egress.New(egress.Options{Loopback: loopback}), Env: e,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("environment variable REVEILLE_WEBHOOK_URL: %w", err)

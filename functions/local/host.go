@@ -118,7 +118,8 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	h.metrics = h.newMetrics(backend, tenant(s))
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
-		Worker: "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
+		LeaveFor: -1, // it holds the file: no other build has what this one lacks
+		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
+	"github.com/reveille-run/reveille/functions/serve/keys"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -23,6 +24,10 @@ func TestPublisherOfTheSettings(t *testing.T) {
 		{"an event bus", []string{bus}, "eu-west-1", "*eventbridge.Bus, <nil>"},
 		{"both", []string{hook, key, bus}, "eu-west-1", "announce.several, <nil>"},
 		{"no secret", []string{hook}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET: there is no secret"},
+		{"a secret by its name", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "eu-west-1", "*webhook.Webhook, <nil>"},
+		{"no address", []string{"REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"}, "", "<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME is set without REVEILLE_WEBHOOK_URL"},
+		{"no name of a secret", []string{hook, "REVEILLE_WEBHOOK_SECRET_NAME=a b"}, "eu-west-1", `<nil>, environment variable REVEILLE_WEBHOOK_SECRET_NAME: secret "a b": want the name or ARN of a secret of Secrets Manager, or ssm: and the name of a parameter, ` +
+			"{tenant} in it for one of each tenant, #FIELD behind it for a field of its JSON"},
 		{"this machine", []string{"REVEILLE_WEBHOOK_URL=https://127.0.0.1/", key}, "", "<nil>, environment variable REVEILLE_WEBHOOK_URL: webhook: outgoing request refused: address 127.0.0.1 is not public"},
 		{"no region", []string{bus}, "", "<nil>, EventBridge client: environment variable AWS_REGION is not set"},
 	}
@@ -35,7 +40,9 @@ func TestPublisherOfTheSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			to, err := publisher(&cloud.Function{Env: env.System(), Settings: s})
+			c := &cloud.Function{Env: env.System(), Settings: s}
+			var secrets keys.Keys
+			to, err := publisher(c, secrets.Settings(c))
 			if got := fmt.Sprintf("%T, %v", to, err); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}

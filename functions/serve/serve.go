@@ -27,16 +27,18 @@ import (
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 	"github.com/reveille-run/reveille/functions/serve/keys"
+	"github.com/reveille-run/reveille/functions/settings"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // Step serves the mailbox's queue: one step of a run for each message.
 func Step(parts wiring.Parts, models wiring.Models) {
+	var secrets keys.Keys
 	c, rt := StartWith(func(c *cloud.Function) (agent.Parts, error) {
-		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, keys.Open(c))
-	}, publisher)
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
+	}, func(c *cloud.Function) (mailbox.Publisher, error) { return publisher(c, secrets.Settings(c)) })
 	handler := awslambda.StepHandler(awslambda.StepOptions{Worker: rt, Env: c.Env, Logger: c.Logger})
-	lambda.Start(awslambda.AfterResponse(handler, EndAbandoned(rt, c.Logger)))
+	lambda.Start(awslambda.AfterResponse(keys.Invocation(&secrets, handler), EndAbandoned(rt, c.Logger)))
 }
 
 // Start opens a function and builds its runtime of the agents, or ends the
@@ -77,8 +79,8 @@ func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtim
 }
 
 // publisher makes what the settings ask for.
-func publisher(c *cloud.Function) (mailbox.Publisher, error) {
-	hook, err := announce.Webhook(c.Settings, c.Env, inject.Loopback())
+func publisher(c *cloud.Function, s settings.Settings) (mailbox.Publisher, error) {
+	hook, err := announce.Webhook(s, c.Env, inject.Loopback())
 	if err != nil || c.Settings.EventBus == "" {
 		return hook, err
 	}

@@ -40,9 +40,10 @@ type Settings struct {
 
 	DeadLetterURL string // REVEILLE_DEAD_LETTER_QUEUE_URL: the SQS queue of dead wake-ups, which the sweep drains
 
-	WebhookURL    string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
-	WebhookSecret secret.String // REVEILLE_WEBHOOK_SECRET: signs it; checked by who uses it
-	EventBus      string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
+	WebhookURL        string        // REVEILLE_WEBHOOK_URL: where what happens to runs is posted
+	WebhookSecret     secret.String // REVEILLE_WEBHOOK_SECRET: signs it; checked by who uses it
+	WebhookSecretName string        // REVEILLE_WEBHOOK_SECRET_NAME: the name of the secret that this is
+	EventBus          string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
 
 	// CacheSize is how many bytes of conversations a process keeps in memory: a
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
@@ -52,7 +53,7 @@ type Settings struct {
 	OpenAIKeySecret string // OPENAI_API_KEY_SECRET: the name of the secret that the key is
 	OpenAIBaseURL   string // OPENAI_BASE_URL
 
-	// Secret opens a secret by its name, as functions on AWS that run models do; nil
+	// Secret opens a secret by its name, as functions on AWS that use one do; nil
 	// elsewhere. See [Settings.OpenSecret].
 	Secret func(name string) (secret.Source, error)
 }
@@ -117,6 +118,12 @@ func variables() []variable {
 			s.WebhookSecret = secret.New(v)
 			return nil
 		}},
+		{"REVEILLE_WEBHOOK_SECRET_NAME", "", "the name of a secret, beside no REVEILLE_WEBHOOK_SECRET", func(s *Settings, v string) error {
+			if s.WebhookSecretName = v; v != "" && !s.WebhookSecret.IsZero() {
+				return errForm
+			}
+			return nil
+		}},
 		{"REVEILLE_EVENT_BUS", "", "the name or ARN of an event bus", func(s *Settings, v string) error {
 			if s.EventBus = v; v != "" && !isBus(v) {
 				return errForm
@@ -177,7 +184,7 @@ func Read(environ []string, also ...string) (Settings, error) {
 // secrets: the local host reads keys from its environment.
 func (s Settings) OpenSecret(name string) (secret.Source, error) {
 	if s.Secret == nil {
-		return nil, fmt.Errorf("secret %q: secrets are read by functions on AWS that run models, and here nobody does", name)
+		return nil, fmt.Errorf("secret %q: secrets are read by functions on AWS that use them, and here nobody does", name)
 	}
 	return s.Secret(name)
 }

@@ -69,11 +69,12 @@ func TestReadRefuses(t *testing.T) {
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
 			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, " +
-			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_EVENT_BUS"},
+			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
 		{"a key and the name of one", "OPENAI_API_KEY_SECRET=prod/key", `environment variable OPENAI_API_KEY_SECRET is "prod/key", allowed: the name of a secret, beside no OPENAI_API_KEY`},
+		{"a webhook's secret and the name of one", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks", `environment variable REVEILLE_WEBHOOK_SECRET_NAME is "prod/hooks", allowed: the name of a secret, beside no REVEILLE_WEBHOOK_SECRET`},
 		{"a bucket that is none", "REVEILLE_PAYLOAD_BUCKET=s3://payloads", `environment variable REVEILLE_PAYLOAD_BUCKET is "s3://payloads", allowed: the name of a bucket`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
 		{"no step", "REVEILLE_STEPS_PER_INVOCATION=0", `environment variable REVEILLE_STEPS_PER_INVOCATION is "0", allowed: 1 to 100`},
@@ -102,6 +103,9 @@ func TestReadRefuses(t *testing.T) {
 			if strings.HasPrefix(test.pair, "OPENAI_API_KEY_SECRET=") {
 				pairs = append(pairs, "OPENAI_API_KEY=k")
 			}
+			if strings.HasPrefix(test.pair, "REVEILLE_WEBHOOK_SECRET_NAME=") {
+				pairs = append(pairs, "REVEILLE_WEBHOOK_SECRET=whsec_x")
+			}
 			_, err := Read(pairs)
 			if err == nil || err.Error() != test.want {
 				t.Errorf("error %v\nwant  %s", err, test.want)
@@ -111,11 +115,11 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestSecretsAreOpenedWhereThereIsAStoreOfThem(t *testing.T) {
-	s, err := Read([]string{"OPENAI_API_KEY_SECRET=prod/key"})
-	if err != nil || s.OpenAIKeySecret != "prod/key" {
+	s, err := Read([]string{"OPENAI_API_KEY_SECRET=prod/key", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"})
+	if err != nil || s.OpenAIKeySecret != "prod/key" || s.WebhookSecretName != "prod/hooks" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": secrets are read by functions on AWS that run models, and here nobody does` {
+	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": secrets are read by functions on AWS that use them, and here nobody does` {
 		t.Errorf("error %v", err)
 	}
 	s.Secret = func(name string) (secret.Source, error) { return nil, fmt.Errorf("opens %s", name) }

@@ -251,8 +251,8 @@ func (d *deployment) makeFunctions(tb testing.TB, o deployOptions) {
 					tb.Fatal(err)
 				}
 			}
-			if name == "WEBHOOK_SECRET" { // what triggers.json verifies with, of Secrets Manager
-				text = "secret"
+			if name == "WEBHOOK_SECRET_NAME" { // what triggers.json verifies with is Secrets Manager's, which this deployment has not
+				name, text = "WEBHOOK_SECRET", "secret"
 			}
 			if text, ok := strings.CutPrefix(text, "{{resolve:"); ok {
 				tb.Fatalf("%s: %s is a reference to %s", id, name, text)

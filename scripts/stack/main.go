@@ -7,11 +7,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 func main() {
-	s := &stack{in: os.Stdin, out: os.Stdout, log: os.Stderr}
+	s := &stack{
+		code: thread.Schemas{Reads: thread.SchemaRead, Writes: thread.SchemaWritten}, now: time.Now,
+		in: os.Stdin, out: os.Stdout, log: os.Stderr,
+	}
 	err := s.run(os.Args[1:])
 	var exit *exec.ExitError
 	switch {
@@ -26,39 +32,41 @@ func main() {
 
 // stack is a deployed stack, and the terminal.
 type stack struct {
-	name     string // as samconfig.toml or -stack says; empty: it was never deployed from here
-	data     bool   // destroy deletes the tables, too
-	in       io.Reader
-	out, log io.Writer
+	name       string // as samconfig.toml or -stack says; empty: it was never deployed from here
+	data       bool   // destroy deletes tables and bucket, too
+	remembered remembered
+	code       thread.Schemas // of what is deployed
+	now        func() time.Time
+	in         io.Reader
+	out, log   io.Writer
 }
-
-// remembered is the name of the stack in samconfig.toml.
-var remembered = regexp.MustCompile(`(?m)^\s*stack_name\s*=\s*"([^"]+)"`)
 
 // run does what the arguments ask for.
 func (s *stack) run(args []string) error {
 	flags := flag.NewFlagSet("stack", flag.ContinueOnError)
 	flags.SetOutput(s.log)
 	flags.Usage = func() {
-		fmt.Fprintln(s.log, "usage: stack [-stack name] [-data] deploy | logs [function] | destroy")
+		fmt.Fprintln(s.log, "usage: stack [-stack name] [-data] deploy [options of sam deploy] | logs [function] | destroy")
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&s.name, "stack", "", "`name` of the stack, if it is not the one of samconfig.toml")
-	flags.BoolVar(&s.data, "data", false, "destroy: delete the tables and what is in them, too")
+	flags.BoolVar(&s.data, "data", false, "destroy: delete tables, bucket and what is in them, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	config, err := os.ReadFile("samconfig.toml")
+	text, err := os.ReadFile(samconfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	known := remembered.FindSubmatch(config)
-	if s.name == "" && known != nil {
-		s.name = string(known[1])
+	if s.remembered, err = readRemembered(string(text)); err != nil {
+		return err
+	}
+	if s.name == "" {
+		s.name = s.remembered.stack
 	}
 	switch task, rest := flags.Arg(0), flags.NArg()-1; {
-	case task == "deploy" && rest == 0:
-		return s.deploy(known != nil)
+	case task == "deploy" && (rest == 0 || strings.HasPrefix(flags.Arg(1), "-")):
+		return s.deploy(flags.Args()[1:])
 	case task == "logs" && rest <= 1:
 		return s.logs(flags.Arg(1))
 	case task == "destroy" && rest == 0:

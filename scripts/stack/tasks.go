@@ -1,18 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // where says how what is missing is installed.
 var where = map[string]string{
 	"sam": "the SAM CLI is not on PATH (command sam): https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/install-sam-cli.html",
-	"aws": "the AWS CLI is not on PATH (command aws), which deletes tables: https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html",
+	"aws": "the AWS CLI is not on PATH (command aws), which deletes tables and bucket: https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html",
 	"go":  "the go command is not on PATH, which builds the functions: https://go.dev/dl",
 }
 
@@ -37,23 +37,73 @@ func (s *stack) call(name string, arguments ...string) error {
 	return nil
 }
 
+// located adds where the stack is, for commands that do not read the settings of deploy.
+func (s *stack) located(arguments ...string) []string {
+	if s.remembered.region != "" {
+		arguments = append(arguments, "--region", s.remembered.region)
+	}
+	if s.remembered.profile != "" {
+		arguments = append(arguments, "--profile", s.remembered.profile)
+	}
+	return arguments
+}
+
 // deploy builds and deploys. The first time sam asks for the parameters, and writes
 // them to samconfig.toml.
-func (s *stack) deploy(again bool) error {
+func (s *stack) deploy(options []string) error {
+	if err := checkOptions(options); err != nil {
+		return err
+	}
 	if err := need("sam", "go"); err != nil {
+		return err
+	}
+	again := s.remembered.stack != ""
+	to, err := s.schemaOf(again)
+	if err != nil {
 		return err
 	}
 	if err := s.call("sam", "build", "--build-in-source"); err != nil {
 		return err
 	}
+	with := []string{s.remembered.parameters}
+	if guides(options) {
+		with = append(with, s.now().UTC().Format(time.RFC3339Nano)) // what will be answered counts as something new
+	}
+	digest, err := release(with...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "release %s, records of schema %d\n", digest, s.code.Writes)
 	arguments := []string{"deploy"}
 	if s.name != "" {
 		arguments = append(arguments, "--stack-name", s.name)
 	}
 	if !again {
-		arguments = append(arguments, "--guided", "--capabilities", "CAPABILITY_IAM")
+		arguments = append(arguments, "--guided")
 	}
-	return s.call("sam", arguments...)
+	// One argument, as the CLI itself remembers them: split, it would end values at spaces.
+	overrides := strings.TrimSpace(s.remembered.parameters + " " + computed(digest, to))
+	arguments = append(arguments, "--capabilities", "CAPABILITY_IAM", "--parameter-overrides", overrides)
+	return s.call("sam", append(arguments, options...)...)
+}
+
+// schemaOf asks the deployed stack what it wrote, if a stack is known. Whether one that
+// does not respond is there only the deployment will tell, which needs the same rights;
+// of one that is not there nothing can be raised, and going at once costs nothing.
+func (s *stack) schemaOf(again bool) (schema, error) {
+	var known outputs
+	if again || s.name != "" {
+		var err error
+		if known, err = s.outputs(); err != nil {
+			fmt.Fprintf(s.out, "%v: the stack is taken for one that is not there yet\n", err)
+		}
+	}
+	to, err := s.schemaAfter(known)
+	if err == nil && to.raised {
+		fmt.Fprintf(s.out, "this release writes records of schema %d, which none before it did: all requests go to it at once, whatever GradualReleases and ReleaseType say, "+
+			"since the code before it would leave the threads that it wrote alone\n", to.highest)
+	}
+	return to, err
 }
 
 // deployed is an error where no stack is known.
@@ -69,81 +119,30 @@ func (s *stack) logs(function string) error {
 	if err := s.deployed(); err != nil {
 		return err
 	}
-	arguments := []string{"logs", "--stack-name", s.name, "--tail"}
+	arguments := s.located("logs", "--stack-name", s.name, "--tail")
 	if function != "" {
 		arguments = append(arguments, "--name", strings.TrimSuffix(function, "Function")+"Function")
 	}
 	return s.call("sam", arguments...)
 }
 
-// destroy deletes the stack. Its tables are no part of that: the template retains them.
-func (s *stack) destroy() error {
-	if err := s.deployed(); err != nil {
-		return err
-	}
-	if s.data {
-		if err := need("aws"); err != nil {
-			return err
-		}
-	}
-	tables, err := s.tables()
-	if err != nil {
-		return err
-	}
-	if s.data {
-		return s.destroyData(tables)
-	}
-	if err := s.call("sam", "delete", "--stack-name", s.name); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "What was said is kept in the tables %s, which go on costing their storage. To delete them too: aws dynamodb delete-table --table-name NAME\n", strings.Join(tables, " and "))
-	return nil
-}
+// outputs are those of the deployed stack by key.
+type outputs map[string]string
 
-// destroyData deletes the stack and the tables, once its name was typed.
-func (s *stack) destroyData(tables []string) error {
-	fmt.Fprintf(s.out, "This deletes the stack %s and all that was ever said, in the tables %s. Type the stack's name to go on: ", s.name, strings.Join(tables, " and "))
-	typed, _ := bufio.NewReader(s.in).ReadString('\n') // what was typed counts, also without a line end
-	if strings.TrimSpace(typed) != s.name {
-		return errors.New("that is not its name: nothing was deleted")
-	}
-	if err := s.call("sam", "delete", "--stack-name", s.name, "--no-prompts"); err != nil {
-		return err
-	}
-	for _, table := range tables {
-		err := s.call("aws", "dynamodb", "update-table", "--table-name", table, "--no-deletion-protection-enabled")
-		if err == nil {
-			err = s.call("aws", "dynamodb", "wait", "table-exists", "--table-name", table)
-		}
-		if err == nil {
-			err = s.call("aws", "dynamodb", "delete-table", "--table-name", table)
-		}
-		if err != nil {
-			return fmt.Errorf("table %s is kept: %w", table, err)
-		}
-	}
-	return nil
-}
-
-// tables reads the names of the stack's tables from its outputs.
-func (s *stack) tables() (names []string, err error) {
-	command := exec.Command("sam", "list", "stack-outputs", "--stack-name", s.name, "--output", "json")
+func (s *stack) outputs() (outputs, error) {
+	command := exec.Command("sam", s.located("list", "stack-outputs", "--stack-name", s.name, "--output", "json")...)
 	command.Stderr = s.log
 	out, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("outputs of the stack %s: %w", s.name, err)
 	}
-	var outputs []struct{ OutputKey, OutputValue string }
-	if err := json.Unmarshal(out, &outputs); err != nil {
+	var all []struct{ OutputKey, OutputValue string }
+	if err := json.Unmarshal(out, &all); err != nil {
 		return nil, fmt.Errorf("outputs of the stack %s: %w", s.name, err)
 	}
-	for _, o := range outputs {
-		if strings.HasSuffix(o.OutputKey, "TableName") {
-			names = append(names, o.OutputValue)
-		}
+	known := outputs{}
+	for _, o := range all {
+		known[o.OutputKey] = o.OutputValue
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("the stack %s has no output that names a table: is it one of this template?", s.name)
-	}
-	return names, nil
+	return known, nil
 }

@@ -133,7 +133,7 @@ func TestReleases(t *testing.T) {
 		t.Errorf("the alias is %q", g.AutoPublishAlias)
 	}
 	want := preference{
-		Enabled: "!Ref GradualReleases", Type: "!Ref ReleaseType", Role: "!GetAtt ReleaseRole.Arn",
+		Enabled: "!Ref GradualReleases", Type: `!If ["RaisesSchema","AllAtOnce","!Ref ReleaseType"]`, Role: "!GetAtt ReleaseRole.Arn",
 		Alarms: []string{"!Ref StepErrors", "!Ref StreamErrors", "!Ref TriggerErrors", "!Ref SweepErrors", "!Ref RestErrors"},
 	}
 	if diff := cmp.Diff(want, g.DeploymentPreference); diff != "" {
@@ -146,6 +146,13 @@ func TestReleases(t *testing.T) {
 		if f.AutoPublishCodeSha256 != "!Ref Release" || !f.AutoPublishAliasAllProperties || !strings.HasSuffix(f.Description, ". ${Release}") {
 			t.Errorf("%s: %q, %v, %q", id, f.AutoPublishCodeSha256, f.AutoPublishAliasAllProperties, f.Description)
 		}
+	}
+	// make deploy fills the two and reads the output.
+	if got, want := of.Conditions["RaisesSchema"], `!Equals ["!Ref SchemaRaised","true"]`; got != want || of.Parameters["SchemaRaised"].Default != "false" {
+		t.Errorf("condition RaisesSchema is %s, want %s; the parameter is %v by default", got, want, of.Parameters["SchemaRaised"].Default)
+	}
+	if of.Parameters["Schema"].Default != "1" || of.Outputs["Schema"].Value != "!Ref Schema" || of.Outputs["Schema"].Condition != "" {
+		t.Errorf("Schema is %v by default, its output %+v", of.Parameters["Schema"].Default, of.Outputs["Schema"])
 	}
 	if slices.Contains(of.Parameters["ReleaseType"].AllowedValues, any("AllAtOnce")) {
 		t.Error("a gradual release may be at once")

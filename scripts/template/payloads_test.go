@@ -8,7 +8,7 @@ import (
 
 type payloads struct {
 	PublicAccessBlockConfiguration map[string]bool
-	BucketEncryption               any
+	BucketEncryption               struct{ ServerSideEncryptionConfiguration []string }
 	OwnershipControls              any
 	VersioningConfiguration        any
 	LifecycleConfiguration         any
@@ -23,8 +23,12 @@ func TestPayloadsAreNobodyElses(t *testing.T) {
 	if diff := cmp.Diff(closed, b.PublicAccessBlockConfiguration); diff != "" {
 		t.Error(diff)
 	}
-	if b.BucketEncryption == nil || b.OwnershipControls == nil {
-		t.Errorf("encryption %v, ownership %v", b.BucketEncryption, b.OwnershipControls)
+	encryption := []string{`!If ["HasKey",{"BucketKeyEnabled":true,"ServerSideEncryptionByDefault":{"KMSMasterKeyID":"!Ref KeyArn","SSEAlgorithm":"aws:kms"}},{"ServerSideEncryptionByDefault":{"SSEAlgorithm":"AES256"}}]`}
+	if diff := cmp.Diff(encryption, b.BucketEncryption.ServerSideEncryptionConfiguration); diff != "" {
+		t.Error(diff)
+	}
+	if b.OwnershipControls == nil {
+		t.Error("who owns objects is not said")
 	}
 	if b.VersioningConfiguration != nil || b.LifecycleConfiguration != nil {
 		t.Errorf("versions %v, lifecycle %v, want neither", b.VersioningConfiguration, b.LifecycleConfiguration)

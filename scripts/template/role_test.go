@@ -158,6 +158,12 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 	}
 	const all = "!Ref ApiRole !Ref StreamRole !Ref StepRole !Ref SweepRole !Ref TriggerRole"
 	want := map[string][]string{
+		"HookSecret": {
+			`HasWebhookSecret: !Ref StepRole: Allow: secretsmanager:GetSecretValue: !Sub ["arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${Name}-??????"`,
+		},
+		"TriggerHookSecret": {
+			`HasTriggerWebhookSecret: !Ref TriggerRole: Allow: secretsmanager:GetSecretValue: !Sub ["arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${Name}-??????"`,
+		},
 		"ModelParameter": {
 			`HasModelParameter: !Ref StreamRole !Ref StepRole: Allow: ssm:GetParameter: !Sub ["arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${Name}"`,
 		},

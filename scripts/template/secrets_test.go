@@ -2,11 +2,19 @@ package template
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
 	"github.com/reveille-run/reveille/adapters/secrets"
 )
+
+// TestNoSecretIsInAFunctionsConfiguration: each is named there, and read when it is used.
+func TestNoSecretIsInAFunctionsConfiguration(t *testing.T) {
+	if strings.Contains(readText(t, "template.yaml"), "{{resolve:") {
+		t.Error("a secret is resolved into the template")
+	}
+}
 
 // TestModelKeysAreNamesThatAreRead: what a parameter lets through the function takes, and
 // a name with a colon, which would be an ARN, fails before anything is deployed.
@@ -27,6 +35,11 @@ func TestModelKeysAreNamesThatAreRead(t *testing.T) {
 		{"ModelKeySecret", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-AbCdEf", false},
 		{"ModelKeySecret", "prod/openai#", false},
 		{"ModelKeySecret", "a b", false},
+		{"WebhookSecret", "prod/hooks#key", true},
+		{"WebhookSecret", "prod/{tenant}/hooks", false}, // of no tenant
+		{"WebhookSecret", "arn:aws:secretsmanager:eu-west-1:123456789012:secret:a-AbCdEf", false},
+		{"TriggerWebhookSecret", "prod/hooks", true},
+		{"TriggerWebhookSecret", "prod/{tenant}/hooks", false},
 		{"ModelKeyParameter", "", true},
 		{"ModelKeyParameter", "/prod/openai", true},
 		{"ModelKeyParameter", "/prod/{tenant}/openai", true},

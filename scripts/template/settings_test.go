@@ -20,14 +20,14 @@ import (
 )
 
 // local are the settings that only the local host has: on AWS keys are secrets.
-var local = []string{"OPENAI_API_KEY", "REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL"}
+var local = []string{"OPENAI_API_KEY", "REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)
 	got := slices.Collect(maps.Keys(of.Globals.Function.Environment.Variables))
 	for _, f := range functions(t, of) {
 		for name := range f.Environment.Variables {
-			if name != "WEBHOOK_SECRET" && !slices.Contains(got, name) { // which a trigger names, not a setting
+			if name != "WEBHOOK_SECRET_NAME" && !slices.Contains(got, name) { // which a trigger names, not a setting
 				got = append(got, name)
 			}
 		}
@@ -69,7 +69,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"OPENAI_BASE_URL":       "!Ref ModelBaseUrl",
 	}
 	step := maps.Clone(provider)
-	step["REVEILLE_WEBHOOK_SECRET"] = `!If ["HasWebhookSecret","!Sub {{resolve:secretsmanager:${WebhookSecret}}}",""]`
+	step["REVEILLE_WEBHOOK_SECRET_NAME"] = "!Ref WebhookSecret"
 	want := map[string]map[string]any{
 		"Globals": {
 			"REVEILLE_AUTH":                 "!Ref Auth",
@@ -103,8 +103,8 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		"StepFunction":   step,
 		"SweepFunction":  {"REVEILLE_DEAD_LETTER_QUEUE_URL": "!Ref DeadLetterQueue"}, // it calls no model
 		"TriggerFunction": {
-			"REVEILLE_TRIGGERS": "triggers.json",
-			"WEBHOOK_SECRET":    `!If ["HasTriggerWebhookSecret","!Sub {{resolve:secretsmanager:${TriggerWebhookSecret}}}",""]`,
+			"REVEILLE_TRIGGERS":   "triggers.json",
+			"WEBHOOK_SECRET_NAME": "!Ref TriggerWebhookSecret",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

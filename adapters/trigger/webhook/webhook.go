@@ -13,6 +13,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -29,6 +30,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/secret"
 )
 
 // Prefix is where the route lies.
@@ -44,6 +46,9 @@ type Options struct {
 	// Secret returns an environment variable, such as os.Getenv. Required when a
 	// trigger is of source webhook.
 	Secret func(name string) string
+	// Source opens the secret whose name a variable holds: of a trigger without a Secret
+	// the variable of that with [NameSuffix] behind it. nil: there are none.
+	Source func(name string) (secret.Source, error)
 	// Read takes a body apart into events, for triggers of other sources; nil: these
 	// are not found.
 	Read   func(json.RawMessage) ([]incoming.Event, error)
@@ -52,8 +57,11 @@ type Options struct {
 
 type handler struct {
 	Options
-	verifiers map[string]*verifier // by the name of the trigger
+	verifiers map[string]func(context.Context) (*verifier, error) // by the name of the trigger
 }
+
+// NameSuffix ends the variable that names a secret, beside the one that would hold it.
+const NameSuffix = "_NAME"
 
 // New returns the handler of everything below [Prefix]. An error names the variable of
 // a secret that is missing or malformed.
@@ -61,18 +69,47 @@ func New(o Options) (http.Handler, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	h := &handler{Options: o, verifiers: map[string]*verifier{}}
+	h := &handler{Options: o, verifiers: map[string]func(context.Context) (*verifier, error){}}
 	for _, t := range o.Triggers.Triggers() {
 		if t.Webhook == nil {
 			continue
 		}
-		v, err := newVerifier(*t.Webhook, o.Secret(t.Webhook.Variable()))
+		v, err := o.verifier(*t.Webhook)
 		if err != nil {
 			return nil, core.Errorf(core.CodeInvalid, "trigger %s: %w", t.Name, err)
 		}
 		h.verifiers[t.Name] = v
 	}
 	return h, nil
+}
+
+// verifier returns what knows the requests of a trigger: by the secret that its variable
+// holds, or by one that is looked up at each request.
+func (o Options) verifier(w trigger.Webhook) (func(context.Context) (*verifier, error), error) {
+	variable := w.Variable()
+	name := o.Secret(variable + NameSuffix)
+	if name == "" || o.Source == nil {
+		v, err := newVerifier(w, o.Secret(variable))
+		return func(context.Context) (*verifier, error) { return v, nil }, err
+	}
+	if o.Secret(variable) != "" {
+		return nil, core.Errorf(core.CodeInvalid, "environment variables %s and %s%s are both set, one is the secret and the other names it", variable, variable, NameSuffix)
+	}
+	source, err := o.Source(name)
+	if err != nil {
+		return nil, core.Errorf(core.CodeInvalid, "environment variable %s%s: %w", variable, NameSuffix, err)
+	}
+	return func(ctx context.Context) (*verifier, error) {
+		text, err := source(ctx, secret.String{})
+		if err != nil {
+			return nil, err
+		}
+		v, err := newVerifier(w, text.Reveal())
+		if err != nil { // not the sender's fault
+			err = core.Errorf(core.CodeInternal, "%w", err)
+		}
+		return v, err
+	}, nil
 }
 
 // Before returns a handler that gives what lies below [Prefix] to the routes, and
@@ -136,7 +173,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 		return h.fire(r, events)
 	}
-	id, err := h.verifiers[name].verify(r.Header, body, h.Env.Now())
+	v, err := h.verifiers[name](r.Context())
+	if err != nil {
+		return nil, err
+	}
+	id, err := v.verify(r.Header, body, h.Env.Now())
 	if err != nil {
 		return nil, err
 	}

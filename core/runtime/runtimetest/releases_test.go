@@ -12,6 +12,7 @@ import (
 var options = runtimetest.Options{Open: func(*testing.T, func() time.Time) store.Backend { return memory.New() }}
 
 func TestReleases(t *testing.T)       { options.Releases(t) }
+func TestLacking(t *testing.T)        { options.Lacking(t) }
 func TestSuperseded(t *testing.T)     { options.Superseded(t) }
 func TestSupersededPage(t *testing.T) { options.SupersededPage(t) }
 func TestFork(t *testing.T)           { options.Fork(t) }

@@ -27,13 +27,14 @@ const reserve = 5 * time.Second
 // Stream serves every route over Lambda response streaming, behind a Function URL
 // or an API Gateway REST API. It takes steps itself while their client listens.
 func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
+	var secrets keys.Keys
 	c, rt := serve.Start(func(c *cloud.Function) (agent.Parts, error) {
-		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, keys.Open(c))
+		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	})
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
 		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, Page: c.Settings.Page == settings.PageOn,
 	}))
-	stream := awslambda.Stream(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
+	stream := awslambda.Stream(keys.Request(&secrets, handler), awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
 	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/serve"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
+	"github.com/reveille-run/reveille/functions/serve/keys"
 	"github.com/reveille-run/reveille/functions/wiring"
 )
 
@@ -42,7 +43,7 @@ func handle(c *cloud.Function, rt *runtime.Runtime) (func(context.Context, json.
 	if err != nil {
 		return nil, err
 	}
-	routes, err := webhook.New(webhook.Options{Triggers: set, Env: c.Env, Secret: os.Getenv, Logger: c.Logger})
+	routes, err := webhook.New(webhook.Options{Triggers: set, Env: c.Env, Secret: os.Getenv, Source: new(keys.Keys).Settings(c).OpenSecret, Logger: c.Logger})
 	if err != nil {
 		return nil, err
 	}

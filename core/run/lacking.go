@@ -1,0 +1,64 @@
+package run
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// During a release two builds work on one queue, and the older one meets runs of the
+// newer: of an agent that it has not, or with a call of a tool that it has not. A
+// rollback is the same the other way round. It gives such a run back, uncounted, and
+// nothing of it is lost; how long, the head says (thread.Head.LacksSince), since no build
+// knows what others are there. After that time nobody is waited for: a call without a
+// tool gets an error result, and a run without its agent ends.
+
+// leaveFor is Options.LeaveFor by default.
+const leaveFor = 10 * time.Minute
+
+// How soon another build is looked for: as long as it has been looked for, within these.
+// A gradual release gives few of the first wake-ups to the build that has everything.
+const (
+	leftPause = 5 * time.Second
+	leftCap   = 30 * time.Second
+)
+
+// lacking is something of the run's agent that this build has not, and another may have.
+type lacking struct{ cause error }
+
+func (l *lacking) Error() string { return "left to another build: " + l.cause.Error() }
+
+func (l *lacking) Unwrap() error { return l.cause }
+
+// leaves reports whether another build is still waited for. A run that closes waits for
+// nobody, and what is replayed has happened.
+func (p *step) leaves() bool {
+	if p.leaveFor <= 0 || p.history != nil || p.head.Run.Status == thread.Closing {
+		return false
+	}
+	since := p.head.LacksSince()
+	return since == 0 || p.at-since < p.leaveFor.Milliseconds()
+}
+
+// goWithout is the error that leaves the run to another build; nil: nobody is waited for
+// any more, and the step goes on without.
+func (p *step) goWithout(cause error) error {
+	if p.leaves() {
+		return &lacking{cause}
+	}
+	p.lacks = true
+	return nil
+}
+
+// leftUntil is when a run that is given back for what this build lacks is looked at
+// again: by whichever build comes first, and for the last time when nobody is waited for
+// any more.
+func (p *step) leftUntil() int64 {
+	now := p.env.Millis()
+	since := p.head.LacksSince()
+	if since == 0 {
+		since = now
+	}
+	pause := min(max(now-since, leftPause.Milliseconds()), leftCap.Milliseconds())
+	return min(now+pause, max(now, since+p.leaveFor.Milliseconds()))
+}
