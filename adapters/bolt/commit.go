@@ -33,6 +33,7 @@ type commitWrite struct {
 	key      core.ThreadKey
 	pointers [][]byte // keys of the pointers
 	records  []*recordWrite
+	usage    *usageWrite // nil: none
 	head     []byte
 }
 
@@ -58,7 +59,9 @@ func (s *Store) prepareCommit(key core.ThreadKey, c store.Commit) (*commitWrite,
 		}
 		w.records = append(w.records, r)
 	}
-	return w, nil
+	var err error
+	w.usage, err = prepareUsage(key, c.Usage)
+	return w, err
 }
 
 // apply is a [change]: it looks at all that is stored before it writes.
@@ -72,6 +75,9 @@ func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err err
 		if err := r.look(tx.Tx, now.Unix()); err != nil {
 			return store.Outcome{}, false, err
 		}
+	}
+	if err := w.usage.look(tx.Tx); err != nil {
+		return store.Outcome{}, false, err
 	}
 	stored, err := readHead(tx.Tx, w.key)
 	if err != nil {
@@ -89,6 +95,9 @@ func (w *commitWrite) apply(tx *writeTx) (out store.Outcome, wrote bool, err err
 		if err := r.write(tx); err != nil {
 			return store.Outcome{}, true, err
 		}
+	}
+	if err := w.usage.write(tx); err != nil {
+		return store.Outcome{}, true, err
 	}
 	return store.Outcome{Written: true}, true, writeHead(tx, w.key, w.head, &stored, &w.Head)
 }

@@ -42,11 +42,20 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 			return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
 		}
 	}
+	usage, err := s.prepareUsage(key, c.Usage)
+	if err != nil {
+		return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
+	}
 	if taken, err := s.putPointers(ctx, pointers); err != nil || len(taken) > 0 {
 		return store.Outcome{Taken: taken}, err
 	}
-	if err := s.putRecords(ctx, records); err != nil {
+	if err := s.putRecords(ctx, records, usage); err != nil {
 		return store.Outcome{}, err
+	}
+	if usage != nil {
+		if err := s.mark(ctx, key.Tenant, usage.usage.Hour); err != nil {
+			return store.Outcome{}, err
+		}
 	}
 	return s.putHead(ctx, key, pk, &c.Head)
 }
@@ -71,9 +80,19 @@ func (s *Store) putPointers(ctx context.Context, pointers []pointerPut) ([]store
 
 // putRecords returns a refusal before any other error, since it is final where
 // the others are worth another try.
-func (s *Store) putRecords(ctx context.Context, records []recordPut) error {
-	errs := make([]error, len(records))
-	sideBySide(len(records), func(i int) { errs[i] = s.putRecord(ctx, records[i]) })
+func (s *Store) putRecords(ctx context.Context, records []recordPut, usage *usagePut) error {
+	n := len(records)
+	if usage != nil {
+		n++
+	}
+	errs := make([]error, n)
+	sideBySide(n, func(i int) {
+		if i == len(records) {
+			errs[i] = s.putUsage(ctx, usage)
+			return
+		}
+		errs[i] = s.putRecord(ctx, records[i])
+	})
 	var first error
 	for _, err := range errs {
 		var refused *store.RefusedError

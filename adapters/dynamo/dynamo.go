@@ -39,7 +39,8 @@ type Store struct {
 	config   table
 	objects  Objects // nil: none
 	now      func() time.Time
-	revision func() uint64 // of the next profile that is written
+	revision func() uint64 // of the next profile, total or mark that is written
+	marked   marked
 }
 
 var _ store.Backend = (*Store)(nil)

@@ -58,7 +58,8 @@ type commit struct {
 	id     core.ID
 	holder bool
 	where  points
-	plan   plan // what was sent last
+	plan   plan  // what was sent last
+	meter  *bill // what is charged to the run; nil: not known yet, or nobody meters
 }
 
 // plan is a transition applied to one head. It is sent again as it is, so that
@@ -83,7 +84,14 @@ func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + "
 // A plan is made anew only for another version of the head. For the same one it
 // is sent as it was: the try before may still be on its way to the store, and
 // two different ones must not meet there.
-func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
+func (c *commit) run(ctx context.Context, head thread.Head) (next thread.Head, result thread.Result, err error) {
+	if c.metering {
+		defer func() { c.settle(err) }()
+	}
+	return c.attempts(ctx, head)
+}
+
+func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
 	c.id = c.env.NewID()
 	// fresh says that head is worth a try: it may be stale, which costs a refusal that
 	// brings the newer one. After a failure nothing is known, so the head is read.
@@ -106,7 +114,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 			return c.applied(ctx, head)
 		}
 		if !c.plan.made || c.plan.base != head.Version {
-			if err := c.apply(head); err != nil {
+			if err := c.apply(ctx, head); err != nil {
 				return head, thread.Result{}, err
 			}
 			if c.plan.result.Unchanged {
@@ -150,7 +158,7 @@ func (c *commit) run(ctx context.Context, head thread.Head) (thread.Head, thread
 
 // apply makes the plan for a head. The commit id is the same for every plan of
 // one commit: it says who wrote, not which try.
-func (c *commit) apply(head thread.Head) error {
+func (c *commit) apply(ctx context.Context, head thread.Head) error {
 	change := c.change
 	if c.choose != nil {
 		change = c.choose(head)
@@ -158,9 +166,11 @@ func (c *commit) apply(head thread.Head) error {
 	c.holder, c.where = thread.ByHolder(change), pointsOf(change)
 	schemas := c.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
-	next, result, err := thread.Apply(head, thread.Transition{
-		Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Announce: c.announcing, Change: change,
-	})
+	t := thread.Transition{Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Announce: c.announcing, Change: change}
+	if c.metering {
+		t.Meter, t.Spent = true, c.spent(ctx, change)
+	}
+	next, result, err := thread.Apply(head, t)
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", c.key.Thread, err)
 	}
@@ -190,15 +200,19 @@ func (c *commit) apply(head thread.Head) error {
 		}
 		c.plan.batch.Records = append(c.plan.batch.Records, listing)
 	}
-	if c.build == nil {
-		return nil
+	if c.build != nil {
+		records, err := c.build(next, result)
+		if before := c.plan.batch.Records; len(before) > 0 {
+			records = append(before, records...)
+		}
+		if c.plan.batch.Records = records; err != nil {
+			return err
+		}
 	}
-	records, err := c.build(next, result)
-	if before := c.plan.batch.Records; len(before) > 0 {
-		records = append(before, records...)
+	if c.metering {
+		c.charge()
 	}
-	c.plan.batch.Records = records
-	return err
+	return nil
 }
 
 // applied returns the plan that is stored, after those who watch were told and its

@@ -106,6 +106,7 @@ func (b *builder) keep(entry thread.Entry) {
 			b.totals.Failures++
 		}
 		if m.ToolResult != nil {
+			b.totals.MeterResult(&entry)
 			b.endRound()
 		}
 	}

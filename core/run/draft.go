@@ -8,6 +8,7 @@ import (
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/usage"
 )
 
 // draft is what the step has said and changed since its last commit, which
@@ -25,7 +26,8 @@ type draft struct {
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
-	since    uint64 // version of the round record that it goes on from; 0: none
+	ended    *usage.Record // what the stretch used that the write under way ends; nil: it ends none
+	since    uint64        // version of the round record that it goes on from; 0: none
 }
 
 // begin makes the draft that follows from what is committed. What ended with the

@@ -149,6 +149,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		}
 		seq = d.seq()
 	case !m.head.Run.OpenCalls():
+		m.round.meterResults()
 		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
 	m.hold.ending.Store(true)
@@ -163,12 +164,16 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		}
 		record = m.recordFor(next, result, &t)
 		record.InRound = inRound
+		if records, err = m.addUsage(records, result, &record, m.unsaid); err != nil {
+			return nil, err
+		}
 		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
 	m.record, m.recorded = record, true
+	m.tellUsage()
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
@@ -347,8 +352,11 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
-	}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(calls)
+		if err == nil {
+			records, err = m.addUsage(records, result, &record, m.unsaid)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -358,6 +366,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		return Stepped{}, err
 	}
 	m.record = record
+	m.tellUsage()
 	// Effects of the calls ran with the commit. These are RunEnd's: they come before
 	// the reader hears of the end, and are lost with the process like all others.
 	m.runEffects(ctx, m.moment("", plugin.Moment{}), d.effects)

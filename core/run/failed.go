@@ -23,6 +23,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
+	m.meterTurn(m.unsaid)
 	m.addFailure(failed, sum(m.unsaid.spent, m.unsaid.usage))
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())

@@ -87,6 +87,7 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 func (t *turnBuilder) callModel(ctx context.Context) error {
 	t.draft.env.Reach(env.PointModel, env.Before)
 	began := t.draft.env.Now()
+	t.made++
 	err := env.Protect(func() error {
 		for delta, err := range t.draft.model.Model.Stream(ctx, t.asked) {
 			if err != nil {

@@ -99,6 +99,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.phase(ctx, core.PhaseAfterInference, plugin.Moment{Turn: turn}); err != nil {
 		return Stepped{}, err
 	}
+	m.meterTurn(m.unsaid)
 	m.addTurn(turn, m.unsaid.failures(), m.unsaid.took)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
@@ -277,12 +278,16 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
 		}
+		if records, err = m.addUsage(records, result, &record, nil); err != nil {
+			return nil, err
+		}
 		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
 	m.record = record
+	m.tellUsage()
 	return m.stepped(ctx, result)
 }
 

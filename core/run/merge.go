@@ -64,6 +64,7 @@ func (r *round) mergeResult(ctx context.Context, i int, hooks *state.Command) {
 	if entry.Message.ToolResult.IsError {
 		r.draft.totals.Failures++
 	}
+	r.draft.totals.MeterResult(entry)
 	if r.agent == nil { // a close by a program without the agent: what the keys mean is not known here
 		return
 	}

@@ -85,6 +85,8 @@ type Options struct {
 	LeaveFor time.Duration
 	// Children starts the runs that tools ask for; nil: tools start none.
 	Children tool.Children
+	// Metering records what runs use; nil: nothing does. The mailbox must meter as well.
+	Metering *Metering
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
@@ -109,6 +111,7 @@ type Stepper struct {
 	profiles  func(tenant string) state.Profiles
 	children  tool.Children
 	history   History
+	metering  *Metering
 	chunked   bool // Options.Chunks
 	leaveFor  time.Duration
 
@@ -127,7 +130,7 @@ func New(o Options) (*Stepper, error) {
 	}
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
-		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History,
+		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
 		chunked: o.Chunks, leaveFor: o.LeaveFor,
 	}
 	if s.leaveFor == 0 {

@@ -22,6 +22,7 @@ import (
 // often the model has failed goes into the nack.
 type turnBuilder struct {
 	void    bool // the model has failed for good: readers are told that nothing of it stands
+	made    int  // calls of the model that this delivery has made
 	steered bool // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft
 	failed  uint8 // calls of the model for this turn, over all deliveries, those of lost claims included

@@ -106,13 +106,18 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 			return built, failure
 		}
 		record = m.recordFor(next, result, nil)
-		built, err := m.addRun(built, next, result.Outcome, &record, m.env.Millis())
+		built, err := m.addUsage(built, result, &record, nil)
+		if err != nil {
+			return nil, err
+		}
+		built, err = m.addRun(built, next, result.Outcome, &record, m.env.Millis())
 		return built, errors.Join(failure, err)
 	})
 	if err != nil {
 		return Stepped{}, err
 	}
 	m.record = record
+	m.tellUsage()
 	r.announceTickets()
 	if result.Outcome == thread.Wait {
 		m.report(ctx, m.record.Run)

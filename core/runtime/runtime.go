@@ -34,6 +34,9 @@ type Config struct {
 	// nobody is.
 	Observer run.Observer
 
+	// Metering records what runs use, see package usage; nil: nothing is recorded. All
+	// programs on one store should agree.
+	Metering *run.Metering
 	// Publisher is told what happens to runs, by the processes that work on wake-ups.
 	// Announce is for the others: their writes leave announcements for it. nil and
 	// false: nothing is announced.
@@ -136,6 +139,7 @@ func Build(c Config) (*Runtime, error) {
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: tool.CheckDecision, Moved: r.moved, Publisher: c.Publisher, Announce: c.Announce,
+		Meter: c.Metering != nil,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
@@ -144,7 +148,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil,
+		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -107,6 +107,9 @@ func (b backend) Commit(ctx context.Context, key core.ThreadKey, c store.Commit)
 	if err := b.putRecords(ctx, key, c.Records); err != nil {
 		return store.Outcome{}, err
 	}
+	if err := b.putUsage(ctx, key.Tenant, c.Usage); err != nil {
+		return store.Outcome{}, err
+	}
 	if err := w.speakUp(ctx, key, &c.Head); err != nil {
 		return store.Outcome{}, err
 	}

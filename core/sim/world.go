@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
 )
@@ -65,6 +66,7 @@ type World struct {
 	threads    []*threadState
 	byKey      map[core.ThreadKey]*partition
 	pointers   map[string][]byte
+	usage      *memory.Store                    // nothing else is in it
 	profiles   map[string]*state.MemoryProfiles // by tenant
 	configs    map[string][]byte                // by hash
 	checks     thread.Records                   // reads whatever is written
@@ -96,7 +98,7 @@ const (
 func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
-		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{},
+		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(),
 		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},

@@ -170,6 +170,11 @@ func Admit(stored *Record, next Record) (write bool, err error) {
 		}
 		return stored == nil || stored.Fence < next.Fence || stored.Fence == next.Fence && stored.Version <= next.Version, nil
 	}
+	return admit(kind, stored, next)
+}
+
+// admit is [Admit] of a kind that refuses.
+func admit(kind Kind, stored *Record, next Record) (write bool, err error) {
 	if stored == nil {
 		return true, nil
 	}

@@ -21,7 +21,7 @@ type Threads interface {
 	// exist is the zero Head and no error.
 	Head(ctx context.Context, key core.ThreadKey) (thread.Head, error)
 	// Commit makes everything visible that one transition makes: it stores the
-	// pointers, then the records, then the head, which is written if the stored
+	// pointers, then the records, then the mark of the usage's hour, then the head, which is written if the stored
 	// head's version is next.Version-1 (no head for version 1). When the head is
 	// written, so is every pointer and record. See [Outcome] for what it returns
 	// otherwise; a refused call may leave pointers and records behind, never a
@@ -51,6 +51,7 @@ type Threads interface {
 type Commit struct {
 	Pointers []Pointer
 	Records  []Record
+	Usage    *Usage      // of the stretch of a run that the transition ends; nil: it ends none
 	Head     thread.Head // the next one
 }
 
@@ -172,4 +173,5 @@ type Backend interface {
 	Eraser
 	Profiles
 	Configs
+	Usages
 }

@@ -17,7 +17,10 @@ type Transition struct {
 	// Announce says that what happens to runs is to be told: the write leaves an
 	// announcement where a run waits, ends or is given up.
 	Announce bool
-	Change   Change
+	// Meter says that what runs use is recorded: the head has the open run's [Stretch].
+	Meter  bool
+	Spent  Spent // with Meter: on the open run since the writer's last write
+	Change Change
 }
 
 // The schemas of this release, which the zero [Schemas] stands for: it understands
@@ -92,6 +95,9 @@ type Result struct {
 	Claimed bool
 	// Outcome of a CommitStep or CommitClose.
 	Outcome Outcome
+	// Stretch is the one of the run that the write ends, with all that was spent on it;
+	// its record must be stored before the head. nil: it ends none, or nobody meters.
+	Stretch *Stretch
 }
 
 // Hint asks for a wake-up of the thread.
@@ -167,6 +173,9 @@ func Apply(h Head, t Transition) (Head, Result, error) {
 	n.CommitID = t.CommitID
 	if ByHolder(t.Change) {
 		n.HolderCommitID = t.CommitID
+	}
+	if t.Meter {
+		result.Stretch = n.meter(&h, t)
 	}
 	n.noteWaits(t.Now)
 	n.DueAt = n.due(h.DueAt, t)

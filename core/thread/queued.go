@@ -50,7 +50,28 @@ type RunRecord struct {
 	Frontend *core.Frontend `json:"frontend,omitempty"`
 	Skipped  bool           `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
 	InRound  bool           `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
-	Unknown  core.Unknown   `json:"-"`                         // fields of a newer program, kept when the record is rewritten
+	// Bases are what the run had used when its stretches began, of the newest two that
+	// a write of the record knew: the head says which of them is the run's. An orphan of
+	// a refused wait has the one that stands, too.
+	Bases   []Base       `json:"bases,omitempty"`
+	Unknown core.Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
+}
+
+// Base is what a run had used when a stretch of it began.
+type Base struct {
+	Stretch uint64   `json:"stretch"`
+	Used    *Metered `json:"used,omitempty"`
+}
+
+// Base returns what the run had used when a stretch of it began; ok is false when
+// that is lost. The first stretch begins with nothing.
+func (r *RunRecord) Base(stretch uint64) (used *Metered, ok bool) {
+	for _, b := range r.Bases {
+		if b.Stretch == stretch {
+			return b.Used, true
+		}
+	}
+	return nil, stretch == 0
 }
 
 // Ending says how a run came to its end, and by which write.

@@ -23,6 +23,9 @@ type Totals struct {
 	// 4 bytes for a turn's calls and 4 for its text. Only runs with stop policies that
 	// may look at it have one: see [Totals.NoteTurn].
 	Turns []byte `json:"turns,omitempty"`
+	// Metered is what the run has used, for whoever pays; nil where nobody meters. Like
+	// the rings it is replaced and never changed.
+	Metered *Metered `json:"metered,omitempty"`
 }
 
 const (

@@ -33,11 +33,18 @@ func (s *Store) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) 
 			writes = append(writes, record)
 		}
 	}
+	metered, err := s.admitUsage(key.Tenant, c.Usage)
+	if err != nil {
+		return store.Outcome{}, fmt.Errorf("commit to %s: %w", key, err)
+	}
 	if s.version(key) != c.Head.Version-1 {
 		stored, err := s.head(key)
 		return store.Outcome{Head: stored}, err
 	}
 	s.write(key, c, writes)
+	if metered {
+		s.putUsage(key.Tenant, c.Usage)
+	}
 	return store.Outcome{Written: true}, nil
 }
 

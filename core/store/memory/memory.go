@@ -24,6 +24,7 @@ type Store struct {
 
 	profiles map[string]*state.MemoryProfiles // by tenant
 	configs  map[string][]byte                // by hash
+	usages   usages
 }
 
 type pointer struct{ tenant, name string }
@@ -42,6 +43,7 @@ func New() *Store {
 	s := &Store{
 		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
 		waiting: map[string]map[string]int64{}, profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+		usages: usages{},
 	}
 	for shard := range s.due {
 		s.due[shard] = map[core.ThreadKey]int64{}

@@ -1,0 +1,255 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Usage lies among the records, which the journal knows, where no thread can be: no
+// thread and no tenant has a '#' in its name.
+//
+//	<tenant> 0 #usage<hour> 0 <name>    a record
+//	<tenant> 0 #totals 0 <hour>         a total
+//	#marks<shard> 0 <tenant> 0 <hour>   a mark, whose fence is its revision
+//	#marked                             the newest revision
+
+var marksCount = []byte("#marked")
+
+func hourText(hour int64) string { return fmt.Sprintf("%010d", hour) }
+
+func usageHourKey(tenant string, hour int64) []byte {
+	return []byte(tenant + separator + "#usage" + hourText(hour) + separator)
+}
+
+func totalsKey(tenant string) []byte { return []byte(tenant + separator + "#totals" + separator) }
+
+func marksKey(shard int) []byte { return []byte(fmt.Sprintf("#marks%02d", shard) + separator) }
+
+func markKey(tenant string, hour int64) []byte {
+	return append(marksKey(store.UsageShard(tenant)), tenant+separator+hourText(hour)...)
+}
+
+// usageWrite is a usage record on its way into the file.
+type usageWrite struct {
+	store.Usage
+	at, value, mark []byte
+	old             *item
+	admitted        bool
+}
+
+func prepareUsage(key core.ThreadKey, usage *store.Usage) (*usageWrite, error) {
+	if usage == nil {
+		return nil, nil
+	}
+	if _, err := store.AdmitUsage(nil, *usage); err != nil {
+		return nil, err
+	}
+	at := append(usageHourKey(key.Tenant, usage.Hour), usage.Name...)
+	r := usage.Record
+	return &usageWrite{Usage: *usage, at: at, value: item{r.Fence, r.Version, r.Expires, r.Payload}.encode(at), mark: markKey(key.Tenant, usage.Hour)}, nil
+}
+
+// look decides whether the record must be written; nil is none.
+func (w *usageWrite) look(tx *bbolt.Tx) (err error) {
+	if w == nil {
+		return nil
+	}
+	if w.old, err = readItem(tx.Bucket(recordsBucket), w.at); err != nil {
+		return fmt.Errorf("usage record %s: %w", w.Name, err)
+	}
+	var stored *store.Record
+	if w.old != nil {
+		r := w.old.record(w.Name)
+		stored = &r
+	}
+	w.admitted, err = store.AdmitUsage(stored, w.Usage)
+	return err
+}
+
+// write stores the record, if look says so, and sets the mark of its hour again.
+func (w *usageWrite) write(tx *writeTx) error {
+	if w == nil || !w.admitted {
+		return nil
+	}
+	if err := writeItem(tx, expiryOfRecord, w.at, w.value, w.old, w.Expires); err != nil {
+		return err
+	}
+	return setMark(tx, w.mark)
+}
+
+// setMark sets a mark with the next revision of all marks, which is stored: one that
+// came again after its mark was removed would let an older sum remove the new mark.
+func setMark(tx *writeTx, at []byte) error {
+	last, err := readItem(tx.Bucket(recordsBucket), marksCount)
+	if err != nil {
+		return fmt.Errorf("count of marks of usage: %w", err)
+	}
+	next := item{fence: 1}
+	if last != nil {
+		next.fence = last.fence + 1
+	}
+	if err := tx.put(recordsBucket, marksCount, next.encode(marksCount)); err != nil {
+		return err
+	}
+	return tx.put(recordsBucket, at, next.encode(at))
+}
+
+// UsageRecords implements [store.Usages].
+func (s *Store) UsageRecords(ctx context.Context, tenant string, hour int64, after string, limit int) (records []store.Record, err error) {
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return nil, err
+	}
+	prefix := usageHourKey(tenant, hour)
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+		records = nil
+		now := s.now().Unix()
+		return eachItem(tx, prefix, after, func(name string, stored *item) bool {
+			if len(records) >= limit {
+				return false
+			}
+			if !stored.expired(now) {
+				records = append(records, stored.record(name))
+			}
+			return true
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read usage of %s: %w", tenant, err)
+	}
+	return records, nil
+}
+
+// eachItem goes through the items behind a prefix in order of the rest of their keys,
+// after one of them.
+func eachItem(tx *bbolt.Tx, prefix []byte, after string, do func(rest string, stored *item) bool) error {
+	cursor := tx.Bucket(recordsBucket).Cursor()
+	for k, v := cursor.Seek(append(bytes.Clone(prefix), after...)); bytes.HasPrefix(k, prefix); k, v = cursor.Next() {
+		rest := nameOf(prefix, k)
+		if rest <= after {
+			continue
+		}
+		stored, err := decodeItem(k, v)
+		if err != nil {
+			return fmt.Errorf("%q: %w", core.Excerpt(rest), err)
+		}
+		if !do(rest, &stored) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// UsageMarks implements [store.Usages].
+func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) (marks []store.UsageMark, err error) {
+	if err := store.CheckUsageMarks(shard, tenant); err != nil {
+		return nil, err
+	}
+	prefix, behind, own := marksKey(shard), "", ""
+	if tenant != "" {
+		own = tenant + separator
+		prefix = append(prefix, own...)
+	}
+	if after != nil {
+		behind = strings.TrimPrefix(after.Tenant+separator+hourText(after.Hour), own)
+	}
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+		marks = nil
+		var bad error
+		err := eachItem(tx, prefix, behind, func(rest string, stored *item) bool {
+			if len(marks) >= limit {
+				return false
+			}
+			name, hour, _ := strings.Cut(own+rest, separator)
+			n, err := strconv.ParseInt(hour, 10, 64)
+			if err != nil {
+				bad = core.Errorf(core.CodeCorrupt, "mark of usage %q names no hour", core.Excerpt(rest))
+				return false
+			}
+			marks = append(marks, store.UsageMark{Tenant: name, Hour: n, Revision: stored.fence})
+			return true
+		})
+		if err == nil {
+			err = bad
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list marks of usage: %w", err)
+	}
+	return marks, nil
+}
+
+// SumUsage implements [store.Usages].
+func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
+	if err := store.CheckSumUsage(mark, total); err != nil {
+		return err
+	}
+	if size := len(total.Payload); size > s.maxPayload {
+		return fmt.Errorf("%w: total of usage of %s has %d bytes, at most %d are allowed", store.ErrTooLarge, mark.Tenant, size, s.maxPayload)
+	}
+	at := append(totalsKey(mark.Tenant), hourText(total.Hour)...)
+	value := item{fence: total.Revision + 1, expires: total.Expires, payload: total.Payload}.encode(at)
+	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
+		old, err := readItem(tx.Bucket(recordsBucket), at)
+		if err != nil {
+			return false, err
+		}
+		stored := uint64(0)
+		if old != nil {
+			stored = old.fence
+		}
+		if stored != total.Revision {
+			return false, store.ErrConflict
+		}
+		if err := writeItem(tx, expiryOfRecord, at, value, old, total.Expires); err != nil {
+			return true, err
+		}
+		k := markKey(mark.Tenant, mark.Hour)
+		stands, err := readItem(tx.Bucket(recordsBucket), k)
+		if err != nil || stands == nil || stands.fence != mark.Revision {
+			return true, err
+		}
+		return true, tx.delete(recordsBucket, k)
+	})
+	if err != nil {
+		return fmt.Errorf("sum usage of %s: %w", mark.Tenant, err)
+	}
+	return nil
+}
+
+// UsageTotals implements [store.Usages].
+func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, limit int) (totals []store.UsageTotal, err error) {
+	if err := core.CheckName("tenant", tenant); err != nil {
+		return nil, err
+	}
+	behind := ""
+	if from > 0 {
+		behind = hourText(from - 1)
+	}
+	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
+		totals = nil
+		now := s.now().Unix()
+		return eachItem(tx, totalsKey(tenant), behind, func(rest string, stored *item) bool {
+			hour, err := strconv.ParseInt(rest, 10, 64)
+			if err != nil || hour > to || len(totals) >= limit {
+				return false
+			}
+			if !stored.expired(now) {
+				totals = append(totals, store.UsageTotal{Hour: hour, Revision: stored.fence, Payload: stored.payload, Expires: stored.expires})
+			}
+			return true
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read totals of usage of %s: %w", tenant, err)
+	}
+	return totals, nil
+}

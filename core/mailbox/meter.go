@@ -1,0 +1,64 @@
+package mailbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// bill is what one commit charges to the thread's run. It is made once, for all heads
+// that the commit is tried on: what those tries cost is charged by the next one.
+type bill struct {
+	meter     *store.Meter
+	spent     thread.Spent
+	estimated thread.Spent // of the newest plan
+}
+
+// spent is what this process has spent on the run since its last write. Only what is
+// done under a claim, or takes it, is charged: other writes of the same context are
+// about other threads.
+func (c *commit) spent(ctx context.Context, change thread.Change) thread.Spent {
+	if c.meter != nil {
+		return c.meter.spent
+	}
+	c.meter = &bill{}
+	_, claims := change.(thread.TakeClaim)
+	if m := store.MeterOf(ctx); m.Of(c.key) && (claims || thread.ByHolder(change)) {
+		c.meter.meter, c.meter.spent = m, m.Take()
+	}
+	return c.meter.spent
+}
+
+// charge takes the usage record out of the plan's records to where it belongs, and adds
+// to the head's stretch what the plan itself will cost, by estimate.
+func (c *commit) charge() {
+	batch := &c.plan.batch
+	if i := slices.IndexFunc(batch.Records, func(r store.Record) bool { return r.IsUsage() }); i >= 0 {
+		if s := c.plan.result.Stretch; s != nil {
+			batch.Usage = &store.Usage{Hour: store.HourOf(s.Since), Record: batch.Records[i]}
+		}
+		batch.Records = slices.Delete(batch.Records, i, i+1)
+	}
+	if e, ok := c.store.(store.Estimator); ok && c.meter.meter != nil {
+		more := e.EstimateCommit(*batch)
+		if c.plan.result.Hint != nil {
+			more.QueueMore += 100
+		}
+		batch.Head.Spend(more)
+		c.meter.estimated = more
+	}
+}
+
+// settle closes the bill: what was charged for a write that did not happen is charged
+// with the next one.
+func (c *commit) settle(err error) {
+	switch {
+	case c.meter == nil || c.meter.meter == nil:
+	case err != nil || c.plan.result.Unchanged:
+		c.meter.meter.Return(c.meter.spent)
+	default:
+		c.meter.meter.Owe(c.meter.estimated)
+	}
+}

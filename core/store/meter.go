@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Meter counts what a process spends on a run of one thread. Backends and queues add to
+// the one of their context; the writes of the run's head take out what came together.
+// It is safe for concurrent use. A nil Meter counts nothing.
+type Meter struct {
+	key     core.ThreadKey
+	handler func() int64 // milliseconds so far
+
+	mu      sync.Mutex
+	counted thread.Spent // WriteMore and QueueMore are 0
+	taken   thread.Spent // of counted, or estimated to come
+}
+
+type meterKey struct{}
+
+// WithMeter returns a context under which what is spent on the thread is counted.
+// handler returns the milliseconds that a handler has worked on it so far; nil: none
+// does.
+func WithMeter(ctx context.Context, key core.ThreadKey, handler func() int64) context.Context {
+	return context.WithValue(ctx, meterKey{}, &Meter{key: key, handler: handler})
+}
+
+// MeterOf returns the context's, nil when it has none.
+func MeterOf(ctx context.Context) *Meter {
+	m, _ := ctx.Value(meterKey{}).(*Meter)
+	return m
+}
+
+// Of reports whether m counts for the thread.
+func (m *Meter) Of(key core.ThreadKey) bool { return m != nil && m.key == key }
+
+// Add counts what was spent.
+func (m *Meter) Add(spent thread.Spent) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counted = sum(m.counted, spent)
+}
+
+// Take returns what was spent since the last Take. What was estimated then, and counted
+// since, is left out.
+func (m *Meter) Take() thread.Spent {
+	if m == nil {
+		return thread.Spent{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.handler != nil {
+		m.counted.Handler = m.handler()
+	}
+	c, t := m.counted, m.taken
+	out := thread.Spent{
+		Handler: max(c.Handler-t.Handler, 0), Read: max(c.Read-t.Read, 0),
+		Write: max(c.Write-t.Write, 0), Queue: max(c.Queue-t.Queue, 0),
+	}
+	m.taken = sum(t, out)
+	return out
+}
+
+// Owe notes that the write which follows was estimated, and is not to be counted again.
+func (m *Meter) Owe(estimated thread.Spent) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken.Write += estimated.WriteMore
+	m.taken.Queue += estimated.QueueMore
+}
+
+// Return gives back what was taken for a write that did not happen.
+func (m *Meter) Return(spent thread.Spent) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken.Handler -= spent.Handler
+	m.taken.Read -= spent.Read
+	m.taken.Write -= spent.Write
+	m.taken.Queue -= spent.Queue
+}
+
+func sum(a, b thread.Spent) thread.Spent {
+	return thread.Spent{Handler: a.Handler + b.Handler, Write: a.Write + b.Write, Read: a.Read + b.Read, Queue: a.Queue + b.Queue}
+}

@@ -1,0 +1,85 @@
+package thread
+
+import (
+	"slices"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Metered is what a run has used so far, or a stretch of it.
+type Metered struct {
+	Models     []ModelUse `json:"models,omitempty"`      // in the order in which they were first called
+	Tools      int        `json:"tools,omitempty"`       // calls whose tool has run
+	ToolMillis int64      `json:"tool_millis,omitempty"` // how long their tools ran, as far as they did
+}
+
+// ModelUse is what was asked of one model.
+type ModelUse struct {
+	Provider   string     `json:"provider,omitempty"`   // empty: the model was bound in code
+	Model      string     `json:"model"`                // the provider's name of it
+	Usage      core.Usage `json:"usage,omitzero"`       // as the provider has counted it, also of calls that failed
+	Inferences int        `json:"inferences,omitempty"` // calls of the model that are known
+	Millis     int64      `json:"millis,omitempty"`     // how long they took
+}
+
+// With returns m and what was asked of a model; nil is nothing yet.
+func (m *Metered) With(use ModelUse) *Metered {
+	n := m.copied()
+	i := slices.IndexFunc(n.Models, func(u ModelUse) bool { return u.Provider == use.Provider && u.Model == use.Model })
+	if i < 0 {
+		n.Models = append(slices.Clone(n.Models), use)
+		return n
+	}
+	n.Models = slices.Clone(n.Models)
+	u := &n.Models[i]
+	u.Usage, u.Inferences, u.Millis = u.Usage.Add(use.Usage), u.Inferences+use.Inferences, u.Millis+use.Millis
+	return n
+}
+
+// MeterResult counts the tool call of a result, if its tool has run. It counts nothing
+// where the turn was not metered.
+func (t *Totals) MeterResult(result *Entry) {
+	if t.Metered == nil {
+		return
+	}
+	switch result.Message.ToolResult.Status {
+	case core.ResultOK, core.ResultError, core.ResultUnknown:
+		n := t.Metered.copied()
+		n.Tools, n.ToolMillis = n.Tools+1, n.ToolMillis+result.Duration
+		t.Metered = n
+	}
+}
+
+// Since returns what m has beyond an earlier one of the same run; nil is none.
+func (m *Metered) Since(before *Metered) Metered {
+	n := *m.copied()
+	if before == nil {
+		return n
+	}
+	n.Tools, n.ToolMillis = n.Tools-before.Tools, n.ToolMillis-before.ToolMillis
+	rest := make([]ModelUse, 0, len(n.Models))
+	for _, u := range n.Models {
+		for _, b := range before.Models {
+			if b.Provider == u.Provider && b.Model == u.Model {
+				u.Usage = core.Usage{
+					Input: u.Usage.Input - b.Usage.Input, Output: u.Usage.Output - b.Usage.Output, CacheRead: u.Usage.CacheRead - b.Usage.CacheRead,
+					CacheWrite: u.Usage.CacheWrite - b.Usage.CacheWrite, Reasoning: u.Usage.Reasoning - b.Usage.Reasoning,
+				}
+				u.Inferences, u.Millis = u.Inferences-b.Inferences, u.Millis-b.Millis
+			}
+		}
+		if u.Usage != (core.Usage{}) || u.Inferences != 0 {
+			rest = append(rest, u)
+		}
+	}
+	n.Models = rest
+	return n
+}
+
+func (m *Metered) copied() *Metered {
+	if m == nil {
+		return &Metered{}
+	}
+	n := *m
+	return &n
+}

@@ -1,0 +1,121 @@
+package thread
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// tagStretch holds the open run's [Stretch], as varints: number, since, over, and the
+// figures of [Spent] in their order.
+const tagStretch = 2
+
+// Stretch is a part of a run between two waits: from the claim that begins or resumes
+// it to the write that waits or ends. What it has used is recorded once, under its
+// number, in the hour of Since: both stand in the head, so that whoever comes to the
+// end of it after a crash writes the same record again.
+type Stretch struct {
+	Number uint64 // from 0
+	Since  int64  // unix milliseconds of the claim that began it
+	Over   bool   // the run waits since: the next claim begins another
+	Spent  Spent  // what its writes so far have said
+}
+
+// Spent is what a process has spent on a run and nobody else can find out: each write
+// of the run's head adds what was spent since the one before. A crash loses what was
+// spent since the newest. Units and requests are in hundredths.
+type Spent struct {
+	Handler   int64 // milliseconds of a handler, shared with what ran beside it
+	Write     int64 // write units that were counted
+	Read      int64 // read units that were counted
+	Queue     int64 // queue requests that were counted
+	WriteMore int64 // write units that were estimated: those of the newest write itself
+	QueueMore int64 // queue requests that were estimated: the hint behind it
+}
+
+// Plus returns the sum of two, no figure of which is below 0.
+func (s Spent) Plus(more Spent) Spent {
+	return Spent{
+		max(s.Handler+more.Handler, 0), max(s.Write+more.Write, 0), max(s.Read+more.Read, 0),
+		max(s.Queue+more.Queue, 0), max(s.WriteMore+more.WriteMore, 0), max(s.QueueMore+more.QueueMore, 0),
+	}
+}
+
+func (s *Spent) figures() [6]*int64 {
+	return [...]*int64{&s.Handler, &s.Write, &s.Read, &s.Queue, &s.WriteMore, &s.QueueMore}
+}
+
+// Stretch returns the open run's; false when it has none: no run is open, or nobody
+// has claimed it who meters.
+func (h *Head) Stretch() (s Stretch, ok bool) {
+	i := h.stretch()
+	if i < 0 {
+		return Stretch{}, false
+	}
+	r := reader{b: h.Extensions[i].Value}
+	s = Stretch{Number: r.uint(), Since: r.time(), Over: r.uint() == 1}
+	for _, f := range s.Spent.figures() {
+		*f = r.time()
+	}
+	return s, !r.bad
+}
+
+func (h *Head) stretch() int {
+	return slices.IndexFunc(h.Extensions, func(e Extension) bool { return e.Tag == tagStretch && e.Run == h.Run.ID })
+}
+
+// Spend adds to the open run's stretch what is known only when the records of a write
+// are: what the write itself will cost. h is the head that Apply has returned, and is
+// not shared yet.
+func (h *Head) Spend(more Spent) {
+	if s, ok := h.Stretch(); ok && !s.Over && more != (Spent{}) {
+		s.Spent = s.Spent.Plus(more)
+		h.putStretch(s)
+	}
+}
+
+// meter notes in the next head where the open run's stretch stands: the first claim
+// begins it, a wait or the run's end ends it, and the claim behind a wait begins the
+// next. It returns the stretch that the write ends, nil when it ends none.
+func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
+	s, ok := before.Stretch()
+	ok = ok && !s.Over
+	if ok {
+		s.Spent = s.Spent.Plus(t.Spent)
+	}
+	over := h.Run.ID != before.Run.ID || h.Run.Status == Waiting
+	switch {
+	case ok && over:
+		ended = &s
+		if h.Open() {
+			h.putStretch(Stretch{Number: s.Number, Since: s.Since, Over: true})
+		}
+	case ok:
+		h.putStretch(s)
+	case h.Open() && h.Claim.Fence != 0:
+		next := Stretch{Since: t.Now, Spent: t.Spent}
+		if last, waited := h.Stretch(); waited {
+			next.Number = last.Number + 1
+		}
+		h.putStretch(next)
+	}
+	return ended
+}
+
+func (h *Head) putStretch(s Stretch) {
+	b := binary.AppendUvarint(make([]byte, 0, 32), s.Number)
+	b = binary.AppendUvarint(b, uint64(max(s.Since, 0)))
+	over := uint64(0)
+	if s.Over {
+		over = 1
+	}
+	b = binary.AppendUvarint(b, over)
+	for _, f := range s.Spent.figures() {
+		b = binary.AppendUvarint(b, uint64(max(*f, 0)))
+	}
+	e := Extension{Run: h.Run.ID, Tag: tagStretch, Value: b}
+	if i := h.stretch(); i >= 0 {
+		h.Extensions[i] = e
+	} else {
+		h.Extensions = append(h.Extensions, e)
+	}
+}

@@ -1,0 +1,119 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Options configures a Ledger. Store and Now are required.
+type Options struct {
+	Store   store.Usages
+	Now     func() time.Time
+	Records thread.Records   // the schemas that the program reads and writes
+	Keep    time.Duration    // how long sums are kept: as long as records
+	Models  *catalog.Catalog // what models cost; nil: nothing is known of it
+	Rates   Rates            // what the cloud costs
+}
+
+// Ledger reads what tenants have used. It is safe for concurrent use.
+type Ledger struct{ o Options }
+
+// New returns a Ledger.
+func New(o Options) (*Ledger, error) {
+	if o.Store == nil || o.Now == nil {
+		return nil, core.Errorf(core.CodeInvalid, "usage: Store and Now are required")
+	}
+	return &Ledger{o}, nil
+}
+
+// settled is how long after its end an hour is summed. A process that takes the hour for
+// the current one, since its clock is slow, leaves marks out.
+const settled = 15 * time.Minute
+
+// pageOf is how many records, marks or sums are read at a time.
+const pageOf = 500
+
+// stored is the payload of a store.UsageTotal.
+type stored struct {
+	Sums []Sum `json:"sums"`
+}
+
+// Sum sums the marked hours of a shard that have passed, and returns how many it did. It
+// begins none when ctx is done, or until has passed; what is left keeps its mark. An hour
+// that another process sums at the same time is left to that one.
+func (l *Ledger) Sum(ctx context.Context, shard int, until time.Time) (summed int, err error) {
+	var last *store.UsageMark
+	for {
+		marks, err := l.o.Store.UsageMarks(ctx, shard, "", last, pageOf)
+		if err != nil || len(marks) == 0 {
+			return summed, err
+		}
+		for i, mark := range marks {
+			now := l.o.Now()
+			if ctx.Err() != nil || !now.Before(until) {
+				return summed, nil
+			}
+			last = &marks[i]
+			if end := time.UnixMilli((mark.Hour + 1) * store.UsageHour); now.Before(end.Add(settled)) {
+				continue
+			}
+			switch err := l.sumHour(ctx, mark); {
+			case errors.Is(err, store.ErrConflict):
+			case err != nil:
+				return summed, err
+			default:
+				summed++
+			}
+		}
+	}
+}
+
+// sumHour sums a marked hour from its records. The sum that it replaces is read before
+// them, so that of two that sum the same hour none stores what is older.
+func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
+	before, err := l.o.Store.UsageTotals(ctx, mark.Tenant, mark.Hour, mark.Hour, 1)
+	if err != nil {
+		return err
+	}
+	total := store.UsageTotal{Hour: mark.Hour}
+	if len(before) > 0 {
+		total.Revision = before[0].Revision
+	}
+	if l.o.Keep > 0 {
+		total.Expires = mark.Hour*store.UsageHour/1000 + int64(l.o.Keep/time.Second)
+	}
+	all := sums{}
+	if err := l.hour(ctx, mark.Tenant, mark.Hour, all); err != nil {
+		return err
+	}
+	if total.Payload, err = l.o.Records.Encode("usage sums", &stored{all.sorted()}); err != nil {
+		return err
+	}
+	return l.o.Store.SumUsage(ctx, mark, total)
+}
+
+// hour adds the records of an hour.
+func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums) error {
+	after := ""
+	for {
+		records, err := l.o.Store.UsageRecords(ctx, tenant, hour, after, pageOf)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for _, stored := range records {
+			var r Record
+			if err := l.o.Records.Decode("usage", stored.Payload, &r); err != nil {
+				return fmt.Errorf("%s: %w", stored.Name, err)
+			}
+			all.addRecord(&r)
+		}
+		after = records[len(records)-1].Name
+	}
+}

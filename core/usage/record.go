@@ -1,0 +1,28 @@
+package usage
+
+import (
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// Record is what a stretch of a run has used.
+type Record struct {
+	User     string            `json:"user,omitempty"`
+	Agent    string            `json:"agent,omitempty"`
+	Run      core.ID           `json:"run"`
+	Stretch  uint64            `json:"stretch"`
+	Since    int64             `json:"since"` // unix milliseconds of its first commit
+	Until    int64             `json:"until"` // and of its last
+	End      string            `json:"end"`   // EndWaiting, or the type of the run's termination
+	Models   []thread.ModelUse `json:"models,omitempty"`
+	Tools    int               `json:"tools,omitempty"` // calls whose tool has run
+	ToolTime int64             `json:"tool_ms,omitempty"`
+	Spent    thread.Spent      `json:"spent,omitzero"`
+	Memory   int               `json:"memory_mb,omitempty"` // of the function whose handler it was; 0: none that is billed
+	// Lost says that what the run had used before is not known, and so neither what this
+	// stretch did: the record of the run is damaged.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// EndWaiting is the end of a stretch behind which the run waits.
+const EndWaiting = "waiting"
