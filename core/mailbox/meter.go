@@ -24,8 +24,12 @@ func (c *commit) spent(ctx context.Context, change thread.Change) thread.Spent {
 		return c.meter.spent
 	}
 	c.meter = &bill{}
-	_, claims := change.(thread.TakeClaim)
-	if m := store.MeterOf(ctx); m.Of(c.key) && (claims || thread.ByHolder(change)) {
+	claims := thread.ByHolder(change)
+	switch change.(type) {
+	case thread.TakeClaim, thread.EnqueueAndClaim:
+		claims = true
+	}
+	if m := store.MeterOf(ctx); claims && m.Of(c.key) {
 		c.meter.meter, c.meter.spent = m, m.Take()
 	}
 	return c.meter.spent

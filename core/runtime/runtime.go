@@ -82,6 +82,8 @@ type Config struct {
 type Runtime struct {
 	env      *env.Env
 	store    store.Backend
+	metering bool
+	handlers handlers
 	mailbox  *mailbox.Service
 	stepper  *run.Stepper
 	agents   *agent.Registry
@@ -135,6 +137,7 @@ func Build(c Config) (*Runtime, error) {
 	r.chunkEvery = min(c.FollowInterval, chunkEvery)
 	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
 	r.solo, _ = c.Waker.(*solo)
+	r.metering, r.handlers.now = c.Metering != nil, c.Env.Now
 	var err error
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,

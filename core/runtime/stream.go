@@ -38,8 +38,10 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	}
 	work, cancel := r.detach(ctx)
 	defer cancel()
+	work, leave := r.metered(work, s.Thread)
 	receipt, head, turn, err := r.submitInline(work, s)
 	if err != nil {
+		leave()
 		return receipt, err
 	}
 	f := follower{Runtime: r, key: s.Thread, run: receipt.RunID, dispatch: receipt.DispatchID, audience: r.newAudience(listener)}
@@ -47,6 +49,7 @@ func (r *Runtime) Stream(ctx context.Context, s mailbox.Submission, listener Lis
 	if turn != nil {
 		f.inline(work, head, turn)
 	}
+	leave() // who only follows works on no run
 	return receipt, f.follow(ctx)
 }
 
@@ -84,6 +87,8 @@ func (r *Runtime) submitInline(ctx context.Context, s mailbox.Submission) (recei
 // other deltas, and the reader is told so by step_restarted.
 func (f *follower) inline(ctx context.Context, head thread.Head, turn *turn) {
 	defer turn.leave()
+	ctx, leave := f.metered(ctx, f.key)
+	defer leave()
 	sink := f.audience.emit // one function value for all steps
 	for {
 		f.goOn(head) // before the step: should it fail, the follower begins where it began

@@ -95,6 +95,8 @@ func (r *Runtime) work(ctx context.Context, hint core.WakeUp, known *thread.Head
 	if err := hint.Check(); err != nil {
 		return err
 	}
+	ctx, leave := r.metered(ctx, hint.Key())
+	defer leave()
 	var head thread.Head
 	if known != nil {
 		head = *known

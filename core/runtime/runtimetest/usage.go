@@ -1,0 +1,372 @@
+package runtimetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/usage"
+)
+
+// Usage tests what a run is found to have used, whatever goes wrong on its way.
+func (o Options) Usage(t *testing.T) {
+	t.Run("two stretches", o.twoStretches)
+	t.Run("after crashes", o.usageAfterCrashes)
+	t.Run("an erased thread keeps it", o.usageOfAnErasedThread)
+	t.Run("a late record counts once", o.lateUsage)
+}
+
+// began is when the runs of these tests are submitted: five seconds to the hour.
+var began = time.Date(2026, 3, 1, 9, 59, 55, 0, time.UTC)
+
+// metered is a world whose programs record what runs use.
+type metered struct {
+	*world
+	faulty *storetest.Faulty
+}
+
+func newMetered(t *testing.T, o Options) *metered {
+	t.Helper()
+	w := newWorld(t, o)
+	w.clock = began
+	return &metered{w, &storetest.Faulty{Backend: w.store}}
+}
+
+// told is what the model says and what that costs.
+type told struct{ w *world }
+
+// Stream implements model.Model: a call of risky, and a text behind its result.
+func (m told) Stream(_ context.Context, r model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		m.w.advance(2 * time.Second)
+		if r.Messages[len(r.Messages)-1].Role == core.RoleTool {
+			_ = yield(model.Delta{Type: model.DeltaText, Text: "done"}, nil) &&
+				yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 200, Output: 20, Reasoning: 5}}, nil) &&
+				yield(model.Delta{Type: model.DeltaStop, Stop: core.StopEndTurn}, nil)
+			return
+		}
+		_ = yield(model.Delta{Type: model.DeltaToolStart, CallID: "c0", Name: "risky"}, nil) &&
+			yield(model.Delta{Type: model.DeltaToolArgument, Text: "{}"}, nil) &&
+			yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 100, Output: 10, CacheRead: 40, CacheWrite: 8}}, nil) &&
+			yield(model.Delta{Type: model.DeltaStop, Stop: core.StopToolUse}, nil)
+	}
+}
+
+// asksFirst is a plugin whose gate lets every call wait for a person.
+type asksFirst struct{}
+
+func (asksFirst) ID() string { return "asks" }
+
+func (asksFirst) Register(r *plugin.Registrar) error {
+	r.Gate(func(context.Context, plugin.GateCall) (plugin.Verdict, error) {
+		return plugin.Suspend(core.TicketRequest{Suspension: core.Suspension{Action: "tool:Permission"}}), nil
+	})
+	return nil
+}
+
+// build starts a process.
+func (w *metered) build() *runtime.Runtime {
+	w.t.Helper()
+	risky, err := tool.Typed(tool.Spec{Name: "risky"}, func(context.Context, tool.Call, struct{}) (tool.Result, error) {
+		w.advance(500 * time.Millisecond)
+		return tool.JSON("ok")
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	e := env.System()
+	e.Now = w.now
+	e.Deadline = func(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
+	e.Sleep = func(_ context.Context, d time.Duration) error { w.advance(d); return nil }
+	program, err := runtime.Build(runtime.Config{
+		Env: e, Store: w.faulty, Waker: &w.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &run.Metering{Memory: 512},
+		Agents: agent.Parts{
+			Models: map[string]agent.ModelBinding{"m": {Model: told{w.world}, Name: "gpt-test"}},
+			Tools:  []tool.Tool{risky}, Plugins: []plugin.Plugin{asksFirst{}},
+			Specs: []agent.Spec{{ID: "clerk", Model: "m", Plugins: []string{"asks"}}},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return program
+}
+
+// work handles hints, and sweeps where none comes, until the run waits or is over.
+func (w *metered) work(run core.ID) thread.Head {
+	w.t.Helper()
+	for range 60 {
+		head := w.head()
+		if head.Run.Status == thread.Waiting || head.Run.ID != run && len(head.Pending) == 0 {
+			return head
+		}
+		w.advance(10 * time.Millisecond)
+		program := w.build() // every delivery is another process
+		hint, ok := w.receive()
+		if !ok {
+			w.advance(time.Minute)
+			_, _ = program.Sweep(w.t.Context())
+			continue
+		}
+		_ = program.WorkBatch(w.t.Context(), []core.WakeUp{hint})[0]
+	}
+	w.t.Fatal("the run comes to no end")
+	return thread.Head{}
+}
+
+// play submits a run, lets it wait for an hour, and takes it to its end.
+func (w *metered) play() core.ID {
+	w.t.Helper()
+	ctx := w.t.Context()
+	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", AgentID: "clerk", Messages: []core.Message{core.UserMessage("", "go")}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if head := w.work(receipt.RunID); head.Run.Status != thread.Waiting {
+		w.t.Fatalf("the run is %d, want it to wait", head.Run.Status)
+	}
+	w.advance(began.Add(time.Hour).Sub(w.now()))
+	decision := mailbox.Deciding{Target: "c0", User: "ann", Decision: core.Decision{ID: "d", Action: core.DecisionResume}}
+	id := core.Identity{Tenant: theThread.Tenant, User: "ann"}
+	for range 8 {
+		if _, err = w.build().DecideThread(ctx, id, theThread.Thread, decision); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.work(receipt.RunID)
+	return receipt.RunID
+}
+
+// stretches are the stored records of an hour, without what a backend's units make of them.
+func (w *metered) stretches(hour time.Time) (all []usage.Record) {
+	w.t.Helper()
+	stored, err := w.store.UsageRecords(w.t.Context(), theThread.Tenant, store.HourOf(hour.UnixMilli()), "", 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range stored {
+		var r usage.Record
+		if err := (thread.Records{}).Decode("usage", s.Payload, &r); err != nil {
+			w.t.Fatal(err)
+		}
+		r.Spent = thread.Spent{Handler: r.Spent.Handler}
+		all = append(all, r)
+	}
+	return all
+}
+
+func (o Options) twoStretches(t *testing.T) {
+	w := newMetered(t, o)
+	id := w.play()
+	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
+	want := []usage.Record{
+		{User: "ann", Agent: "clerk", Run: id, Stretch: 0, Since: ms(10 * time.Millisecond), Until: ms(2010 * time.Millisecond), End: "waiting",
+			Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 100, Output: 10, CacheRead: 40, CacheWrite: 8}, Inferences: 1, Millis: 2000}},
+			Spent:  thread.Spent{Handler: 2000}, Memory: 512},
+		{User: "ann", Agent: "clerk", Run: id, Stretch: 1, Since: ms(time.Hour + 10*time.Millisecond), Until: ms(time.Hour + 2520*time.Millisecond), End: "natural_end",
+			Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: 200, Output: 20, Reasoning: 5}, Inferences: 1, Millis: 2000}},
+			Tools:  1, ToolTime: 500, Spent: thread.Spent{Handler: 2500}, Memory: 512},
+	}
+	if diff := cmp.Diff(want, slices.Concat(w.stretches(began), w.stretches(began.Add(time.Hour)))); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// usageAfterCrashes lets a process die before and after each write and read of the run,
+// one at a time. What the log says was used is what is reported, once.
+func (o Options) usageAfterCrashes(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for at, done := 1, false; !done; at++ {
+			t.Run(fmt.Sprintf("operation %d, after it %t", at, after), func(t *testing.T) {
+				w := newMetered(t, o)
+				n := 0
+				w.faulty.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
+					if submitted := op.Head.Version != 1; n == 0 && submitted {
+						return do(ctx)
+					}
+					if n++; n != at+1 || op.Method == "Overdue" {
+						return do(ctx)
+					}
+					if after {
+						_ = do(ctx)
+					}
+					return fmt.Errorf("the process has died: %w", errDied)
+				}
+				w.faulty.OnCommit = w.halves(func() bool { return n == at+1 && after })
+				w.play()
+				if done = n <= at; done {
+					return
+				}
+				w.faulty.Around, w.faulty.OnCommit = nil, nil
+				var got []usage.Sum
+				for _, r := range w.report(usage.By{}) {
+					r.Spent, r.Billed = thread.Spent{}, 0
+					got = append(got, r.Sum)
+				}
+				want := []usage.Sum{{
+					Runs: 1, Stretches: 2, Tokens: core.Usage{Input: 300, Output: 30, CacheRead: 40, CacheWrite: 8, Reasoning: 5},
+					Inferences: 2, ModelMillis: 4000, Tools: 1, ToolMillis: 500,
+				}}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("usage (-want +got):\n%s", diff)
+				}
+			})
+			if at > 400 {
+				t.Fatal("no end of operations")
+			}
+		}
+	}
+}
+
+var errDied = errors.New("died")
+
+// halves stores everything of a Commit but its head, as a backend without transactions
+// may, where that is possible and dies says so.
+func (w *metered) halves(dies func() bool) func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
+	usages, ok := w.store.(interface {
+		PutUsage(tenant string, usage *store.Usage) error
+	})
+	return func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if !ok || !dies() {
+			return w.store.Commit(ctx, key, c)
+		}
+		for _, r := range c.Records {
+			if err := w.store.Put(ctx, key, r); err != nil {
+				return store.Outcome{}, err
+			}
+		}
+		if c.Usage != nil {
+			return store.Outcome{}, usages.PutUsage(key.Tenant, c.Usage)
+		}
+		return store.Outcome{}, nil
+	}
+}
+
+// prices know the model of these tests.
+const prices = `{"models":[{"provider":"p","names":["gpt-test"],"prices":[{"from":"2026-01-01","input":1,"output":10,"source":"a test"}]}]}`
+
+func (w *metered) ledger() *usage.Ledger {
+	w.t.Helper()
+	models, err := (&catalog.Catalog{}).With([]byte(prices))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ledger, err := usage.New(usage.Options{Store: w.store, Now: w.now, Models: models})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ledger
+}
+
+func (w *metered) report(by usage.By) []usage.Row {
+	w.t.Helper()
+	rows, err := w.ledger().Report(w.t.Context(), usage.Query{Tenant: theThread.Tenant, From: began, To: began.Add(24 * time.Hour), By: by})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows
+}
+
+func (w *metered) sum() (summed int) {
+	w.t.Helper()
+	for shard := range store.Shards {
+		n, err := w.ledger().Sum(w.t.Context(), shard, w.now().Add(time.Minute))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		summed += n
+	}
+	return summed
+}
+
+func (o Options) usageOfAnErasedThread(t *testing.T) {
+	w := newMetered(t, o)
+	w.play()
+	before := w.report(usage.By{Day: true, User: true, Agent: true, Model: true})
+	program := w.build()
+	if err := program.DeleteThread(t.Context(), core.Identity{Tenant: theThread.Tenant, User: "ann"}, theThread.Thread, mailbox.ChildrenDetach); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if hint, ok := w.receive(); ok {
+			_ = program.WorkBatch(t.Context(), []core.WakeUp{hint})[0]
+		}
+	}
+	if records, err := w.store.Records(t.Context(), theThread, "", "", 10); err != nil || len(records) > 0 {
+		t.Fatalf("%d records of the thread are left, error %v", len(records), err)
+	}
+	if diff := cmp.Diff(before, w.report(usage.By{Day: true, User: true, Agent: true, Model: true})); diff != "" || len(before) != 2 {
+		t.Errorf("%d rows before, and then (-before +after):\n%s", len(before), diff)
+	}
+}
+
+// lateUsage puts a record into an hour that was summed, twice: the second put is that of
+// another claim, which has found more.
+func (o Options) lateUsage(t *testing.T) {
+	w := newMetered(t, o)
+	w.play()
+	if n := w.sum(); n != 1 {
+		t.Fatalf("%d hours are summed, want the first alone: the second has not passed", n)
+	}
+	w.advance(time.Date(2026, 3, 1, 11, 14, 59, 0, time.UTC).Sub(w.now()))
+	if n := w.sum(); n != 0 {
+		t.Fatalf("%d hours are summed before they have settled", n)
+	}
+	w.advance(time.Second)
+	if n := w.sum(); n != 1 {
+		t.Fatalf("%d hours are summed, want the second", n)
+	}
+	if n := w.sum(); n != 0 {
+		t.Fatalf("%d hours are summed again", n)
+	}
+	tokens := func() core.Usage { return w.report(usage.By{})[0].Tokens }
+	if got := tokens(); got.Input != 300 {
+		t.Errorf("%d tokens from the sums, want 300", got.Input)
+	}
+	key := core.ThreadKey{Tenant: theThread.Tenant, Thread: "late"}
+	for i, input := range []int{1000, 1001} {
+		r := usage.Record{Agent: "clerk", Run: core.ID{9}, Models: []thread.ModelUse{{Model: "gpt-test", Usage: core.Usage{Input: input}}}}
+		payload, err := (thread.Records{}).Encode("usage", &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := store.Commit{Head: thread.Head{Layout: 1, Version: uint64(i + 1), Fence: 3}, Usage: &store.Usage{Hour: store.HourOf(began.UnixMilli()), Record: store.Record{
+			Name: store.UsageName(core.ID{9}, 0), Fence: 3, Version: uint64(i + 1), Payload: payload,
+		}}}
+		if out, err := w.store.Commit(t.Context(), key, c); err != nil || !out.Written {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if got := tokens(); got.Input != 300+input {
+			t.Errorf("%d tokens while the hour is marked, want %d", got.Input, 300+input)
+		}
+		if n := w.sum(); n != 1 {
+			t.Errorf("%d hours are summed, want 1", n)
+		}
+		if got := tokens(); got.Input != 300+input {
+			t.Errorf("%d tokens from the sums, want %d", got.Input, 300+input)
+		}
+	}
+}
