@@ -25,3 +25,5 @@ func TestSupersededPage(t *testing.T) { suites.SupersededPage(t) }
 func TestFork(t *testing.T)           { suites.Fork(t) }
 func TestVisibleEarly(t *testing.T)   { suites.VisibleEarly(t) }
 func TestDecisions(t *testing.T)      { suites.Decisions(t) }
+
+func TestUsage(t *testing.T) { suites.Usage(t) }

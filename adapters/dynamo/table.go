@@ -30,6 +30,9 @@ func (t table) put(ctx context.Context, doing string, input *dynamodb.PutItemInp
 	}
 	var tries history
 	_, err := t.client.PutItem(ctx, input, tries.watch)
+	if err == nil {
+		wrote(ctx, input.Item)
+	}
 	return t.refusal(ctx, doing, err, &tries, input.Item)
 }
 
@@ -41,6 +44,9 @@ func (t table) delete(ctx context.Context, doing string, input *dynamodb.DeleteI
 	}
 	var tries history
 	_, err := t.client.DeleteItem(ctx, input, tries.watch)
+	if err == nil {
+		wrote(ctx, input.Key)
+	}
 	return t.refusal(ctx, doing, err, &tries, input.Key)
 }
 
@@ -53,6 +59,7 @@ func (t table) refusal(ctx context.Context, doing string, err error, tries *hist
 	if !errors.As(err, &failed) {
 		return nil, tries.outcome(doing, err)
 	}
+	wrote(ctx, key) // it costs what the write would have
 	met := &refusal{item: failed.Item, unanswered: tries.unanswered}
 	if len(met.item) > 0 {
 		return met, nil
@@ -73,6 +80,7 @@ func (t table) get(ctx context.Context, doing string, pk, sk types.AttributeValu
 	if err != nil {
 		return nil, tries.outcome(doing, err)
 	}
+	read(ctx, true, out.Item)
 	return out.Item, nil
 }
 
@@ -116,6 +124,7 @@ func (t table) pages(ctx context.Context, doing string, query *dynamodb.QueryInp
 				yield(nil, tries.outcome(doing, err))
 				return
 			}
+			read(ctx, aws.ToBool(input.ConsistentRead), out.Items...)
 			if !yield(out.Items, nil) {
 				return
 			}

@@ -96,7 +96,9 @@ func (w *metered) build() *runtime.Runtime {
 	}
 	e := env.System()
 	e.Now = w.now
-	e.Deadline = func(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
+	e.Deadline = func(ctx context.Context, _ time.Time) (context.Context, context.CancelFunc) {
+		return context.WithCancel(ctx)
+	}
 	e.Sleep = func(_ context.Context, d time.Duration) error { w.advance(d); return nil }
 	program, err := runtime.Build(runtime.Config{
 		Env: e, Store: w.faulty, Waker: &w.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &run.Metering{Memory: 512},

@@ -135,6 +135,14 @@ func (p *pieces) putRecords(ctx context.Context, key core.ThreadKey, c store.Com
 			return out, false, err
 		}
 	}
+	if c.Usage != nil {
+		if err := alive(ctx); err != nil {
+			return out, false, err
+		}
+		if err := p.Backend.(*memory.Store).PutUsage(key.Tenant, c.Usage); err != nil {
+			return out, false, err
+		}
+	}
 	return out, true, nil
 }
 
