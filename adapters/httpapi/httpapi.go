@@ -23,6 +23,8 @@ type Options struct {
 	// Mounts are the protocols' handlers by ServeMux pattern, such as
 	// "/v1/ai-sdk/". They find the identity in the context.
 	Mounts map[string]http.Handler
+	// Usage reads what tenants have used; nil: it is not recorded.
+	Usage Ledger
 	// Healthy returns why the process should be replaced, which /health tells
 	// everybody; nil: there is no reason, ever.
 	Healthy func() error

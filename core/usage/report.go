@@ -118,6 +118,12 @@ func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 	return rows.sorted(), nil
 }
 
+// Check returns what is wrong with the days.
+func (q Query) Check() error {
+	_, _, err := q.hours()
+	return err
+}
+
 func (q Query) hours() (from, to int64, err error) {
 	first, last := q.From.UTC().Truncate(24*time.Hour), q.To.UTC().Truncate(24*time.Hour)
 	days := int(last.Sub(first)/(24*time.Hour)) + 1
