@@ -141,6 +141,7 @@ func (e *exercise) succeed() {
 	e.work()
 	e.send(200, "GET", "/v1/threads/s1/runs/active", "", "run_id")
 	e.send(200, "GET", "/v1/approvals", "", "")
+	e.send(200, "GET", "/v1/usage?from=2000-01-01&to=2000-01-02&by=day,user,agent,model", "", "")
 	call := regexp.MustCompile(`"pending":\{"id":"([^"]*)"`).FindStringSubmatch(e.send(200, "GET", "/v1/runs/"+run, "", ""))[1]
 	decide := `{"tool_call_id":"` + call + `","action":"resume","payload":{"approved":true},"decision_id":"d1"}`
 	e.send(202, "POST", "/v1/runs/"+run+"/decision", decide, "")
@@ -226,6 +227,9 @@ func pathOf(r httpapi.Route, thread, run, input string) string {
 // byQuery are the routes that name a thread in a parameter of theirs.
 var byQuery = map[string]string{"getThreads": "?parent=", "getSummaries": "?parent=", "getRuns": "?thread="}
 
+// required are the parameters that a route cannot do without.
+var required = map[string]string{"getUsage": "?from=2026-01-01&to=2026-01-02"}
+
 // of is the path of a route that asks for a thread.
 func of(r httpapi.Route, thread, run string) string {
 	path := pathOf(r, thread, run, nobodys)
@@ -246,6 +250,10 @@ func (e *exercise) absent() {
 		switch r.Name {
 		case "postMessages", "postRun":
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
+		case "getUsage":
+			o := e.options
+			o.Usage = nil // where nobody records it
+			e.sendTo(httpapi.New(o), 404, r.Method, r.Path+required[r.Name], "", "")
 		case "postThread":
 			e.send(201, r.Method, r.Path, `{"threadId":"a2"}`, "", "User", "ann")
 			e.send(404, r.Method, r.Path, `{"threadId":"a2"}`, "")
@@ -383,7 +391,7 @@ func (e *exercise) common() {
 		if r.Open {
 			continue
 		}
-		path, body := pathOf(r, "o1", run, nobodys), wellFormed[r.Name]
+		path, body := pathOf(r, "o1", run, nobodys)+required[r.Name], wellFormed[r.Name]
 		if r.Name == "postRun" {
 			body = say("hi", `,"threadId":"o1"`)
 		}

@@ -17,11 +17,13 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/usage"
 )
 
 // real is the handler, with the AI SDK mounted, over the runtime on the memory
@@ -60,6 +62,13 @@ func (s *refusing) Pointer(ctx context.Context, tenant, name string) ([]byte, bo
 	return s.Backend.Pointer(ctx, tenant, name)
 }
 
+func (s *refusing) UsageMarks(ctx context.Context, shard int, tenant string, after *store.UsageMark, limit int) ([]store.UsageMark, error) {
+	if s.unread != nil {
+		return nil, s.unread
+	}
+	return s.Backend.UsageMarks(ctx, shard, tenant, after, limit)
+}
+
 func (s *refusing) Waiting(ctx context.Context, tenant string, after *store.Waiting, limit int) ([]store.Waiting, error) {
 	if s.unread != nil {
 		return nil, s.unread
@@ -96,7 +105,7 @@ func newReal(t *testing.T) *real {
 	}
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
+		Env: world, Store: made.store, Waker: made.queue, Logger: quiet, Metering: &run.Metering{},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{where, confirm, meanwhile},
@@ -106,9 +115,13 @@ func newReal(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ledger, err := usage.New(usage.Options{Store: made.store, Now: world.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	shared := protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet}
 	made.runtime, made.options = r, httpapi.Options{
-		Options: shared,
+		Options: shared, Usage: ledger,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			switch refused := r.Header.Get("Refuse"); refused {
 			case "":

@@ -18,14 +18,6 @@ type Ledger interface {
 	Report(ctx context.Context, q usage.Query) ([]usage.Row, error)
 }
 
-// ofUsage are the parameters of a report.
-type ofUsage struct {
-	From   string `json:"from" in:"query" doc:"the first day in UTC, YYYY-MM-DD"`
-	To     string `json:"to" in:"query" doc:"the last day, which is in the report; 100 days at most"`
-	By     string `json:"by" in:"query" doc:"any of day, user, agent, model, with commas between them; day if not given"`
-	Format string `json:"format" in:"query" doc:"json or csv; if not given, what Accept asks for"`
-}
-
 // usageReport is the body of a report.
 type usageReport struct {
 	From string     `json:"from"`

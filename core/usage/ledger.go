@@ -30,6 +30,9 @@ func New(o Options) (*Ledger, error) {
 	if o.Store == nil || o.Now == nil {
 		return nil, core.Errorf(core.CodeInvalid, "usage: Store and Now are required")
 	}
+	if o.Models == nil {
+		o.Models = &catalog.Catalog{}
+	}
 	return &Ledger{o}, nil
 }
 
