@@ -3,7 +3,9 @@ package bolt
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -19,22 +21,31 @@ import (
 //	<tenant> 0 #usage<hour> 0 <name>    a record
 //	<tenant> 0 #totals 0 <hour>         a total
 //	#marks<shard> 0 <tenant> 0 <hour>   a mark, whose fence is its revision
-//	#marked                             the newest revision
 
-var marksCount = []byte("#marked")
+// hourDigits is how many an hour has in a key.
+const hourDigits = 10
 
-func hourText(hour int64) string { return fmt.Sprintf("%010d", hour) }
+func appendHour(b []byte, hour int64) []byte {
+	const zeros = "0000000000"
+	var room [20]byte
+	digits := strconv.AppendInt(room[:0], max(hour, 0), 10)
+	return append(append(b, zeros[min(len(digits), hourDigits):]...), digits...)
+}
 
 func usageHourKey(tenant string, hour int64) []byte {
-	return []byte(tenant + separator + "#usage" + hourText(hour) + separator)
+	b := make([]byte, 0, len(tenant)+hourDigits+64) // a record's name comes behind it
+	return append(appendHour(append(append(append(b, tenant...), separator...), "#usage"...), hour), separator...)
 }
 
 func totalsKey(tenant string) []byte { return []byte(tenant + separator + "#totals" + separator) }
 
-func marksKey(shard int) []byte { return []byte(fmt.Sprintf("#marks%02d", shard) + separator) }
+func marksKey(shard int) []byte {
+	b := append(make([]byte, 0, 48), "#marks"...)
+	return append(append(b, byte('a'+shard)), separator...)
+}
 
 func markKey(tenant string, hour int64) []byte {
-	return append(marksKey(store.UsageShard(tenant)), tenant+separator+hourText(hour)...)
+	return appendHour(append(append(marksKey(store.UsageShard(tenant)), tenant...), separator...), hour)
 }
 
 // usageWrite is a usage record on its way into the file.
@@ -82,24 +93,20 @@ func (w *usageWrite) write(tx *writeTx) error {
 	if err := writeItem(tx, expiryOfRecord, w.at, w.value, w.old, w.Expires); err != nil {
 		return err
 	}
-	return setMark(tx, w.mark)
+	next := item{fence: w.revision()}
+	return tx.put(recordsBucket, w.mark, next.encode(w.mark))
 }
 
-// setMark sets a mark with the next revision of all marks, which is stored: one that
-// came again after its mark was removed would let an older sum remove the new mark.
-func setMark(tx *writeTx, at []byte) error {
-	last, err := readItem(tx.Bucket(recordsBucket), marksCount)
-	if err != nil {
-		return fmt.Errorf("count of marks of usage: %w", err)
-	}
-	next := item{fence: 1}
-	if last != nil {
-		next.fence = last.fence + 1
-	}
-	if err := tx.put(recordsBucket, marksCount, next.encode(marksCount)); err != nil {
-		return err
-	}
-	return tx.put(recordsBucket, at, next.encode(at))
+// revision is that of the mark which the record sets: no other record that was ever
+// written has the same, so that a sum never removes a mark that was set since.
+func (w *usageWrite) revision() uint64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(w.Name))
+	var numbers [16]byte
+	binary.BigEndian.PutUint64(numbers[:], w.Fence)
+	binary.BigEndian.PutUint64(numbers[8:], w.Version)
+	_, _ = hash.Write(numbers[:])
+	return hash.Sum64()
 }
 
 // UsageRecords implements [store.Usages].
@@ -158,7 +165,7 @@ func (s *Store) UsageMarks(ctx context.Context, shard int, tenant string, after 
 		prefix = append(prefix, own...)
 	}
 	if after != nil {
-		behind = strings.TrimPrefix(after.Tenant+separator+hourText(after.Hour), own)
+		behind = strings.TrimPrefix(string(appendHour([]byte(after.Tenant+separator), after.Hour)), own)
 	}
 	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
 		marks = nil
@@ -195,7 +202,7 @@ func (s *Store) SumUsage(ctx context.Context, mark store.UsageMark, total store.
 	if size := len(total.Payload); size > s.maxPayload {
 		return fmt.Errorf("%w: total of usage of %s has %d bytes, at most %d are allowed", store.ErrTooLarge, mark.Tenant, size, s.maxPayload)
 	}
-	at := append(totalsKey(mark.Tenant), hourText(total.Hour)...)
+	at := appendHour(totalsKey(mark.Tenant), total.Hour)
 	value := item{fence: total.Revision + 1, expires: total.Expires, payload: total.Payload}.encode(at)
 	err := s.update(ctx, besideThreads, func(tx *writeTx) (bool, error) {
 		old, err := readItem(tx.Bucket(recordsBucket), at)
@@ -232,7 +239,7 @@ func (s *Store) UsageTotals(ctx context.Context, tenant string, from, to int64, 
 	}
 	behind := ""
 	if from > 0 {
-		behind = hourText(from - 1)
+		behind = string(appendHour(nil, from-1))
 	}
 	err = s.view(ctx, nil, func(tx *bbolt.Tx) error {
 		totals = nil

@@ -7,6 +7,12 @@
 // the sparse index "due", those whose run waits for a person in "waiting", and records
 // that list threads and runs in "listed", with their payloads.
 //
+// What runs have used lies beside the threads, in partitions of its own: the record of a
+// stretch is the item U#<run>#<stretch> of U#<tenant>#<hour>, the sum of an hour the item
+// <hour> of V#<tenant>, and the mark of an hour that is to be summed the item
+// <tenant>#<hour> of W#<shard>. A process marks an hour once while it lasts, and behind
+// every record once it has passed.
+//
 // Profiles and configuration snapshots are in the other table: a profile is the
 // item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
 // G#<hash>. template.yaml deploys both tables.
@@ -24,7 +30,7 @@
 //	b, n    name and size of the object that is the payload, in place of p
 //	f       fence under which a record was written
 //	s       version of the head that a rewritable record goes with
-//	r       revision of a profile
+//	r       revision of a profile, of a sum of usage or of the mark of its hour
 //	x       unix seconds after which the item counts as gone (the table's TTL)
 //
 // # Writes
@@ -35,7 +41,8 @@
 // about the item that came back.
 //
 // A Commit is no transaction, which would cost twice the units: its pointers go
-// side by side, then its records, then the head, in at most three round trips.
+// side by side, then its records with the one of usage, then the head, in at most three
+// round trips, or four where the record's hour is to be marked.
 // Whatever ends it on the way leaves pointers and records that no head covers.
 //
 // The SDK tries a call up to three times (see awsenv.Config). A try that timed out

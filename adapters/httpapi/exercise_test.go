@@ -20,6 +20,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/reveille-run/reveille/adapters/httpapi"
+	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
 )
@@ -252,7 +253,7 @@ func (e *exercise) absent() {
 			e.send(404, r.Method, pathOf(r, "a1", nobodys, nobodys), say("hi", agent), "")
 		case "getUsage":
 			o := e.options
-			o.Usage = nil // where nobody records it
+			o.Runtime = struct{ protocol.Runtime }{e.runtime} // which records nothing
 			e.sendTo(httpapi.New(o), 404, r.Method, r.Path+required[r.Name], "", "")
 		case "postThread":
 			e.send(201, r.Method, r.Path, `{"threadId":"a2"}`, "", "User", "ann")

@@ -23,7 +23,7 @@ type Options struct {
 	// Mounts are the protocols' handlers by ServeMux pattern, such as
 	// "/v1/ai-sdk/". They find the identity in the context.
 	Mounts map[string]http.Handler
-	// Usage reads what tenants have used; nil: it is not recorded.
+	// Usage reads what tenants have used; nil: the Runtime does, if it is a Ledger.
 	Usage Ledger
 	// Healthy returns why the process should be replaced, which /health tells
 	// everybody; nil: there is no reason, ever.
@@ -47,6 +47,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Authenticate == nil {
 		o.Authenticate = nobody
+	}
+	if ledger, ok := o.Runtime.(Ledger); ok && o.Usage == nil {
+		o.Usage = ledger
 	}
 	a := &api{Options: o}
 	a.mux = a.route()

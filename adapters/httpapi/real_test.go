@@ -17,13 +17,11 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/usage"
 )
 
 // real is the handler, with the AI SDK mounted, over the runtime on the memory
@@ -105,7 +103,7 @@ func newReal(t *testing.T) *real {
 	}
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: made.store, Waker: made.queue, Logger: quiet, Metering: &run.Metering{},
+		Env: world, Store: made.store, Waker: made.queue, Logger: quiet, Metering: &runtime.Metering{},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{where, confirm, meanwhile},
@@ -115,13 +113,9 @@ func newReal(t *testing.T) *real {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ledger, err := usage.New(usage.Options{Store: made.store, Now: world.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
 	shared := protocol.Options{Runtime: r, Env: world, DefaultAgent: "demo", Log: quiet}
 	made.runtime, made.options = r, httpapi.Options{
-		Options: shared, Usage: ledger,
+		Options: shared,
 		Authenticate: func(r *http.Request) (core.Identity, error) {
 			switch refused := r.Header.Get("Refuse"); refused {
 			case "":

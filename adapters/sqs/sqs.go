@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
 )
 
 // MaxDelay is the longest that SQS holds a message back. Longer waits are the
@@ -59,8 +61,14 @@ func (q *Queue) Wake(ctx context.Context, w core.WakeUp, delay time.Duration) er
 	if err != nil {
 		return outcome(fmt.Sprintf("send wake-up of %s", w.Key()), err)
 	}
+	if m := store.MeterOf(ctx); m.Of(w.Key()) {
+		m.Add(thread.Spent{Queue: request})
+	}
 	return nil
 }
+
+// request is what a meter counts a request as.
+const request = 100
 
 // WakeBatch sends many hints, ten a request. What the queue refuses is sent once
 // more; what then is still not sent is a [*BatchError] with the positions in ws.

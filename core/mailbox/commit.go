@@ -58,8 +58,8 @@ type commit struct {
 	id     core.ID
 	holder bool
 	where  points
-	plan   plan  // what was sent last
-	meter  *bill // what is charged to the run; nil: not known yet, or nobody meters
+	plan   plan // what was sent last
+	bill   bill // what is charged to the run, where that is metered
 }
 
 // plan is a transition applied to one head. It is sent again as it is, so that
@@ -85,10 +85,9 @@ func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + "
 // is sent as it was: the try before may still be on its way to the store, and
 // two different ones must not meet there.
 func (c *commit) run(ctx context.Context, head thread.Head) (next thread.Head, result thread.Result, err error) {
-	if c.metering {
-		defer func() { c.settle(err) }()
-	}
-	return c.attempts(ctx, head)
+	next, result, err = c.attempts(ctx, head)
+	c.settle(err)
+	return next, result, err
 }
 
 func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
@@ -167,7 +166,7 @@ func (c *commit) apply(ctx context.Context, head thread.Head) error {
 	schemas := c.records.Schemas
 	schemas.Writes = max(schemas.Writes, c.covers)
 	t := thread.Transition{Now: c.env.Millis(), CommitID: c.id, Due: c.due, Schemas: schemas, Announce: c.announcing, Change: change}
-	if c.metering {
+	if c.keep > 0 {
 		t.Meter, t.Spent = true, c.spent(ctx, change)
 	}
 	next, result, err := thread.Apply(head, t)
@@ -209,7 +208,7 @@ func (c *commit) apply(ctx context.Context, head thread.Head) error {
 			return err
 		}
 	}
-	if c.metering {
+	if c.keep > 0 {
 		c.charge()
 	}
 	return nil
@@ -250,11 +249,17 @@ func (c *commit) stand(ctx context.Context, head thread.Head, refused *store.Ref
 		return stored, nil
 	case c.holder:
 		return stored, fmt.Errorf("%w: %w", store.ErrConflict, conflict)
-	case (store.Record{Name: refused.Name}).Kind() != store.KindRewrite || !errors.Is(refused, store.ErrConflict):
+	case !rewritable(refused.Name) || !errors.Is(refused, store.ErrConflict):
 		return stored, conflict
 	}
 	touched, _, err := c.Commit(ctx, c.key, stored, thread.Touch{}, nil)
 	return touched, err
+}
+
+// rewritable reports whether a record of a name is replaced by one of a later version.
+func rewritable(name string) bool {
+	r := store.Record{Name: name}
+	return r.Kind() == store.KindRewrite || r.IsUsage()
 }
 
 // pause counts a failure and waits before the next look, but not before the

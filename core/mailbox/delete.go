@@ -39,8 +39,7 @@ const (
 // thread.ErrNotFound: there never was such a thread. thread.ErrForbidden: it is
 // another user's.
 func (s *Service) Delete(ctx context.Context, key core.ThreadKey, user string) error {
-	_, _, err := s.Commit(ctx, key, thread.Head{}, thread.Delete{Owner: user}, nil)
-	if err != nil {
+	if err := s.delete(ctx, key, user); err != nil {
 		return err
 	}
 	// A sweep would come to it, later. As the sweep's a lost one is no harm.

@@ -11,6 +11,7 @@ import (
 // bill is what one commit charges to the thread's run. It is made once, for all heads
 // that the commit is tried on: what those tries cost is charged by the next one.
 type bill struct {
+	made      bool
 	meter     *store.Meter
 	spent     thread.Spent
 	estimated thread.Spent // of the newest plan
@@ -20,19 +21,19 @@ type bill struct {
 // done under a claim, or takes it, is charged: other writes of the same context are
 // about other threads.
 func (c *commit) spent(ctx context.Context, change thread.Change) thread.Spent {
-	if c.meter != nil {
-		return c.meter.spent
+	if c.bill.made {
+		return c.bill.spent
 	}
-	c.meter = &bill{}
+	c.bill.made = true
 	claims := thread.ByHolder(change)
 	switch change.(type) {
 	case thread.TakeClaim, thread.EnqueueAndClaim:
 		claims = true
 	}
 	if m := store.MeterOf(ctx); claims && m.Of(c.key) {
-		c.meter.meter, c.meter.spent = m, m.Take()
+		c.bill.meter, c.bill.spent = m, m.Take()
 	}
-	return c.meter.spent
+	return c.bill.spent
 }
 
 // charge takes the usage record out of the plan's records to where it belongs, and adds
@@ -45,13 +46,13 @@ func (c *commit) charge() {
 		}
 		batch.Records = slices.Delete(batch.Records, i, i+1)
 	}
-	if e, ok := c.store.(store.Estimator); ok && c.meter.meter != nil {
+	if e, ok := c.store.(store.Estimator); ok && c.bill.meter != nil {
 		more := e.EstimateCommit(*batch)
 		if c.plan.result.Hint != nil {
 			more.QueueMore += 100
 		}
 		batch.Head.Spend(more)
-		c.meter.estimated = more
+		c.bill.estimated = more
 	}
 }
 
@@ -59,10 +60,10 @@ func (c *commit) charge() {
 // with the next one.
 func (c *commit) settle(err error) {
 	switch {
-	case c.meter == nil || c.meter.meter == nil:
+	case c.bill.meter == nil:
 	case err != nil || c.plan.result.Unchanged:
-		c.meter.meter.Return(c.meter.spent)
+		c.bill.meter.Return(c.bill.spent)
 	default:
-		c.meter.meter.Owe(c.meter.estimated)
+		c.bill.meter.Owe(c.bill.estimated)
 	}
 }

@@ -50,9 +50,9 @@ type Options struct {
 	// Publisher is told what happens to runs, by [Service.Tell]. nil: nobody is, and
 	// what other processes want announced waits for one of them.
 	Publisher Publisher
-	// Meter makes heads keep where their run's stretch stands, see thread.Stretch, and
-	// what was spent on it.
-	Meter bool
+	// KeepUsage is how long what runs have used is kept, see package usage: heads keep
+	// where their run's stretch stands, and what was spent on it. 0: nothing is recorded.
+	KeepUsage time.Duration
 	// Announce makes writes leave announcements in the head for a publisher of another
 	// process. It is implied by Publisher.
 	Announce bool
@@ -79,7 +79,7 @@ type Service struct {
 
 	publisher  Publisher
 	announcing bool
-	metering   bool
+	keep       time.Duration // 0: nobody meters
 }
 
 // New returns a Service.
@@ -88,7 +88,7 @@ func New(o Options) (*Service, error) {
 		return nil, core.Errorf(core.CodeInvalid, "mailbox: Env, Store and Waker are required")
 	}
 	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, linger: o.Linger, fits: o.Fits, moved: o.Moved}
-	s.metering = o.Meter
+	s.keep = o.KeepUsage
 	s.publisher, s.announcing = o.Publisher, o.Announce || o.Publisher != nil
 	if s.log == nil {
 		s.log = slog.Default()

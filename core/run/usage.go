@@ -11,7 +11,7 @@ import (
 
 // Metering says that what runs use is recorded.
 type Metering struct {
-	// Keep is how long the records are kept; 0: [DefaultKeep].
+	// Keep is how long the records are kept.
 	Keep time.Duration
 	// Memory is that of the function which steps runs, in MB: with it the handler's time
 	// is money. 0: nobody bills it.
@@ -19,9 +19,6 @@ type Metering struct {
 	// Ended is told of each stretch behind the write that ends it. nil: nobody is.
 	Ended func(tenant string, record usage.Record)
 }
-
-// DefaultKeep is how long usage records are kept: 13 months.
-const DefaultKeep = 396 * 24 * time.Hour
 
 // use is what the turn's calls of the model came to in this delivery; nil is none.
 func (t *turnBuilder) use() (use thread.ModelUse, ok bool) {
@@ -74,35 +71,26 @@ func (d *draft) addUsage(records []store.Record, result thread.Result, r *thread
 		used = used.With(use)
 	}
 	base, known := r.Base(s.Number)
-	u := usage.Record{
-		User: d.head.Owner, Agent: r.AgentID, Run: d.id, Stretch: s.Number, Since: s.Since, Until: d.env.Millis(),
-		End: usage.EndWaiting, Spent: s.Spent, Memory: d.metering.Memory, Lost: !known,
-	}
-	if known {
-		own := used.Since(base)
-		u.Models, u.Tools, u.ToolTime = own.Models, own.Tools, own.ToolMillis
+	closing := usage.Closing{
+		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: usage.EndWaiting,
+		Used: used, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),
 	}
 	if r.Termination != nil {
-		u.End = string(r.Termination.Type)
-	}
-	if e, ok := d.store.(store.Estimator); ok {
-		u.Spent = u.Spent.Plus(e.EstimateCommit(store.Commit{Records: records, Usage: &store.Usage{}}))
+		closing.End = string(r.Termination.Type)
 	}
 	if r.Status == core.RunWaiting {
 		r.Bases = []thread.Base{{Stretch: s.Number, Used: base}, {Stretch: s.Number + 1, Used: used}}
 	}
-	payload, err := d.records.Encode("usage", &u)
+	u := closing.Record()
+	if e, ok := d.store.(store.Estimator); ok {
+		u.Spent = u.Spent.Plus(e.EstimateCommit(store.Commit{Records: records, Usage: &store.Usage{}}))
+	}
+	record, err := u.Encode(d.records, d.metering.Keep)
 	if err != nil {
 		return records, err
 	}
 	d.ended = &u
-	keep := d.metering.Keep
-	if keep == 0 {
-		keep = DefaultKeep
-	}
-	return append(records, store.Record{
-		Name: store.UsageName(d.id, s.Number), Payload: payload, Expires: (s.Since + keep.Milliseconds()) / 1000,
-	}), nil
+	return append(records, record), nil
 }
 
 // tellUsage tells of the stretch that the last write has ended.

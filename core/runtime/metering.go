@@ -1,12 +1,17 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/usage"
 )
 
 // handlers share the time of the process among what it works on: while n handlers are
@@ -55,9 +60,75 @@ func (h *handlers) move() {
 // metered returns a context under which what is spent on the thread is counted, if
 // anything is. leave ends the handler's part.
 func (r *Runtime) metered(ctx context.Context, key core.ThreadKey) (_ context.Context, leave func()) {
-	if !r.metering || store.MeterOf(ctx).Of(key) {
+	if r.ledger == nil || store.MeterOf(ctx).Of(key) {
 		return ctx, func() {}
 	}
 	share, leave := r.handlers.enter()
-	return store.WithMeter(ctx, key, share), leave
+	ctx = store.WithMeter(ctx, key, share)
+	if n, ok := ctx.Value(batchKey{}).(int); ok {
+		store.MeterOf(ctx).Add(thread.Spent{Queue: int64(2 * 100 / n)})
+	}
+	return ctx, leave
+}
+
+type batchKey struct{}
+
+// received returns a context for the messages of one delivery of the queue.
+func received(ctx context.Context, messages int) context.Context {
+	return context.WithValue(ctx, batchKey{}, max(messages, 1))
+}
+
+// Metering says that what runs use is recorded, and what it costs.
+type Metering struct {
+	Keep   time.Duration    // how long; 0: usage.DefaultKeep
+	Memory int              // of this process where it is a function, in MB: with it its time is money. 0: nobody bills it
+	Models *catalog.Catalog // what models cost; nil: nothing is known of it
+	Rates  usage.Rates      // what the cloud asks; zero: nothing is known of it
+	// Ended is told of each stretch of a run that this process has ended. nil: nobody is.
+	Ended func(tenant string, record usage.Record)
+}
+
+// run is what the stepper needs of it.
+func (m *Metering) run() *run.Metering {
+	if m == nil {
+		return nil
+	}
+	return &run.Metering{Keep: m.keep(), Memory: m.Memory, Ended: m.Ended}
+}
+
+// keep is how long records are kept; 0 where nothing is recorded.
+func (m *Metering) keep() time.Duration {
+	if m == nil {
+		return 0
+	}
+	return cmp.Or(m.Keep, usage.DefaultKeep)
+}
+
+// meter makes the ledger of a runtime that meters.
+func (r *Runtime) meter(c *Config) (err error) {
+	m := c.Metering
+	if m == nil {
+		return nil
+	}
+	r.handlers.now = c.Env.Now
+	r.billed = m.Memory > 0
+	r.ledger, err = usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Records: c.Records, Keep: m.keep(), Models: m.Models, Rates: m.Rates})
+	return err
+}
+
+// Report returns what a tenant has used, see [usage.Ledger.Report]. Where nothing is
+// recorded it is core.CodeNotFound.
+func (r *Runtime) Report(ctx context.Context, q usage.Query) ([]usage.Row, error) {
+	if r.ledger == nil {
+		return nil, core.Errorf(core.CodeNotFound, "usage is not recorded here")
+	}
+	return r.ledger.Report(ctx, q)
+}
+
+// SumUsage sums hours of usage that have passed, see [usage.Ledger.SumNext].
+func (r *Runtime) SumUsage(ctx context.Context, until time.Time) (summed int, err error) {
+	if r.ledger == nil {
+		return 0, nil
+	}
+	return r.ledger.SumNext(ctx, until)
 }

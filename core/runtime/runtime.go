@@ -16,6 +16,7 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
+	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -36,7 +37,7 @@ type Config struct {
 
 	// Metering records what runs use, see package usage; nil: nothing is recorded. All
 	// programs on one store should agree.
-	Metering *run.Metering
+	Metering *Metering
 	// Publisher is told what happens to runs, by the processes that work on wake-ups.
 	// Announce is for the others: their writes leave announcements for it. nil and
 	// false: nothing is announced.
@@ -82,8 +83,9 @@ type Config struct {
 type Runtime struct {
 	env      *env.Env
 	store    store.Backend
-	metering bool
+	ledger   *usage.Ledger // nil: nothing is metered
 	handlers handlers
+	billed   bool // its time is
 	mailbox  *mailbox.Service
 	stepper  *run.Stepper
 	agents   *agent.Registry
@@ -137,12 +139,14 @@ func Build(c Config) (*Runtime, error) {
 	r.chunkEvery = min(c.FollowInterval, chunkEvery)
 	r.watches = newWatches(c.Env, r.head, c.FollowInterval, r.log)
 	r.solo, _ = c.Waker.(*solo)
-	r.metering, r.handlers.now = c.Metering != nil, c.Env.Now
+	if err := r.meter(&c); err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
 	var err error
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: tool.CheckDecision, Moved: r.moved, Publisher: c.Publisher, Announce: c.Announce,
-		Meter: c.Metering != nil,
+		KeepUsage: c.Metering.keep(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
@@ -151,7 +155,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering,
+		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

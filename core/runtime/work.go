@@ -29,6 +29,9 @@ const aloneDelay = time.Second
 // are sent again.
 func (r *Runtime) WorkBatch(ctx context.Context, hints []core.WakeUp) []error {
 	errs := make([]error, len(hints))
+	if r.billed { // the batch was received with one request, and is deleted with another
+		ctx = received(ctx, len(hints))
+	}
 	if len(hints) == 1 {
 		errs[0] = r.WorkLocal(ctx, hints[0])
 		return errs

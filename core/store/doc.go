@@ -12,7 +12,8 @@
 //
 // Beside the threads lie [Profiles], values that several of them share, and
 // [Configs], snapshots of the configuration that runs are pinned to. Neither
-// takes part in a commit.
+// takes part in a commit. [Usages] are what runs have used: their records are put
+// with the commit that ends a stretch of a run.
 //
 // # What a store promises
 //
@@ -48,6 +49,10 @@
 //   - Lists ([Due], [Lists]) may be late, and lose nothing: who acts on them reads the
 //     head first (DueTimeMovesWithTheHead, WaitingGoesWithTheTicket,
 //     TestApprovalsAreConfirmedByTheirHeads).
+//   - What a run has used is recorded once for each stretch, in one hour, and outlives its
+//     thread. A sum that does not have all records of its hour has a mark beside it
+//     (UsageIsRewrittenByFenceAndVersion, UsageOfAPastHourMarksIt,
+//     AnOlderSumOfUsageIsRefused, UsageOutlivesItsThread).
 //   - Tenants and threads never meet (ThreadsNeverMeet, KeysThatFailCheckAreInvalid).
 //   - Damage is an error of what it touches, and never other content
 //     (TestDamageConcernsItsThreadAlone, TestADamagedFrameIsNotTakenForTheEnd).

@@ -2,8 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
+	"strconv"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
@@ -29,7 +28,14 @@ type Usage struct {
 const usagePrefix = "U#"
 
 // UsageName names the record of a run's stretch.
-func UsageName(run core.ID, stretch uint64) string { return fmt.Sprintf("U#%s#%06d", run, stretch) }
+func UsageName(run core.ID, stretch uint64) string {
+	const zeros = "000000"
+	var room [64]byte
+	var number [20]byte
+	digits := strconv.AppendUint(number[:0], stretch, 10)
+	b := append(run.AppendTo(append(room[:0], usagePrefix...)), '#')
+	return string(append(append(b, zeros[min(len(digits), len(zeros)):]...), digits...))
+}
 
 // IsUsage reports whether a record belongs in [Commit].Usage.
 func (r *Record) IsUsage() bool { return strings.HasPrefix(r.Name, usagePrefix) }
@@ -93,9 +99,12 @@ func CheckSumUsage(mark UsageMark, total UsageTotal) error {
 
 // UsageShard is the part of the marks that a tenant belongs to, one of [Shards].
 func UsageShard(tenant string) int {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(tenant))
-	return int(hash.Sum32() % Shards)
+	const offset, prime = 2166136261, 16777619 // FNV-1a, 32 bits
+	h := uint32(offset)
+	for i := range len(tenant) {
+		h = (h ^ uint32(tenant[i])) * prime
+	}
+	return int(h % Shards)
 }
 
 // CheckUsageMarks validates what is asked of UsageMarks.

@@ -3,6 +3,7 @@ package thread
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/reveille-run/reveille/core"
 )
@@ -191,14 +192,21 @@ func (w *writer) inbox(entries []InboxEntry) {
 	}
 }
 
+// uintSize is how many bytes uint writes.
+func uintSize(v uint64) int { return max(1, (bits.Len64(v)+6)/7) }
+
 func (w *writer) extensions(all []Extension) {
-	var inner writer
+	size := 0
 	for _, e := range all {
-		inner.id(e.Run)
-		inner.uint(e.Tag)
-		inner.text(string(e.Value))
+		size += len(e.Run) + uintSize(e.Tag) + uintSize(uint64(len(e.Value))) + len(e.Value)
 	}
-	w.text(string(inner.b))
+	w.uint(uint64(size))
+	for _, e := range all {
+		w.id(e.Run)
+		w.uint(e.Tag)
+		w.uint(uint64(len(e.Value)))
+		w.b = append(w.b, e.Value...)
+	}
 }
 
 func (w *writer) notify(n *Notify) {

@@ -85,7 +85,8 @@ func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
 	over := h.Run.ID != before.Run.ID || h.Run.Status == Waiting
 	switch {
 	case ok && over:
-		ended = &s
+		last := s // here, so that other writes allocate nothing
+		ended = &last
 		if h.Open() {
 			h.putStretch(Stretch{Number: s.Number, Since: s.Since, Over: true})
 		}

@@ -1,6 +1,8 @@
 package usage
 
 import (
+	"time"
+
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -23,6 +25,9 @@ type Record struct {
 	// stretch did: the record of the run is damaged.
 	Lost bool `json:"lost,omitempty"`
 }
+
+// DefaultKeep is how long records and sums are kept: 13 months.
+const DefaultKeep = 396 * 24 * time.Hour
 
 // EndWaiting is the end of a stretch behind which the run waits.
 const EndWaiting = "waiting"

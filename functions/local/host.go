@@ -115,12 +115,20 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 	if s.EventBus != "" {
 		return fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
 	}
+	metering, err := wiring.Metering(s)
+	if err != nil {
+		return err
+	}
+	if s.Metrics {
+		return fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
+	}
 	h.metrics = h.newMetrics(backend, tenant(s))
 	h.runtime, err = runtime.Build(runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		LeaveFor: -1, // it holds the file: no other build has what this one lacks
 		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
+		Metering: metering,
 	})
 	if err != nil {
 		return err
@@ -150,12 +158,15 @@ func (h *host) count(next http.Handler) http.Handler {
 // purgeLimit bounds how many expired records one sweep erases.
 const purgeLimit = 1000
 
-// repair wakes overdue threads and erases what has expired. A file that was
+// sumTime is how long one sweep may sum what was used.
+const sumTime = time.Second
+
+// repair wakes overdue threads, sums what was used and erases what has expired. A file that was
 // taken away or is damaged as a whole is the only error then.
 func (h *host) repair(ctx context.Context) error {
 	if h.file == nil {
 		_, err := h.runtime.Sweep(ctx)
-		return err
+		return errors.Join(err, h.sumUsage(ctx))
 	}
 	if err := h.file.Check(); err != nil {
 		return err
@@ -165,8 +176,14 @@ func (h *host) repair(ctx context.Context) error {
 		probeErr = h.file.Probe(ctx)
 	}
 	_, err := h.runtime.Sweep(ctx)
+	err = errors.Join(err, h.sumUsage(ctx))
 	_, purgeErr := h.file.Purge(ctx, purgeLimit)
 	return errors.Join(probeErr, err, purgeErr)
+}
+
+func (h *host) sumUsage(ctx context.Context) error {
+	_, err := h.runtime.SumUsage(ctx, time.Now().Add(sumTime))
+	return err
 }
 
 // sweep repairs until ctx is done, or until the file can be used no more. One

@@ -13,16 +13,20 @@ package serve
 
 import (
 	"log"
+	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/awsenv/prices"
 	"github.com/reveille-run/reveille/adapters/awslambda"
+	"github.com/reveille-run/reveille/adapters/emf"
 	"github.com/reveille-run/reveille/adapters/eventbridge"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/functions/announce"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
@@ -71,11 +75,38 @@ func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func
 
 // build makes the runtime that the function serves.
 func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtime.Runtime, error) {
+	metering, err := metering(c)
+	if err != nil {
+		return nil, err
+	}
 	return runtime.Build(runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		Publisher: to, Announce: c.Settings.Announces(),
+		Metering: metering,
 	})
+}
+
+// metering is what the settings say of recording what runs use. The units of the store,
+// the queue's requests and the function's time have prices here.
+func metering(c *cloud.Function) (*runtime.Metering, error) {
+	m, err := wiring.Metering(c.Settings)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	table, err := prices.Default()
+	if err != nil {
+		return nil, err
+	}
+	m.Memory = c.Settings.Memory
+	m.Rates = usage.Rates{
+		WriteUnits: table.Million.WriteUnits, ReadUnits: table.Million.ReadUnits,
+		QueueRequests: table.Million.QueueRequests, GBSeconds: table.Million.GBSeconds,
+	}
+	if c.Settings.Metrics {
+		m.Ended = emf.New(os.Stdout).Ended
+	}
+	return m, nil
 }
 
 // publisher makes what the settings ask for.

@@ -45,6 +45,10 @@ type Settings struct {
 	WebhookSecretName string        // REVEILLE_WEBHOOK_SECRET_NAME: the name of the secret that this is
 	EventBus          string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
 
+	UsageKeep time.Duration // REVEILLE_USAGE_DAYS: how long what runs have used is kept; 0: it is not recorded
+	Metrics   bool          // REVEILLE_METRICS: functions on AWS write metrics into their logs
+	Memory    int           // AWS_LAMBDA_FUNCTION_MEMORY_SIZE: of the function, in MB
+
 	// CacheSize is how many bytes of conversations a process keeps in memory: a
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
 	CacheSize int
@@ -75,7 +79,30 @@ type variable struct {
 	set     func(s *Settings, value string) error
 }
 
-func variables() []variable {
+func variables() []variable { return slices.Concat(ours(), usageVariables(), others()) }
+
+// usageVariables are those of what is recorded of what runs use.
+func usageVariables() []variable {
+	return []variable{
+		{"REVEILLE_USAGE_DAYS", "396", "0 (nothing is recorded) to 3660", func(s *Settings, v string) error {
+			days, err := strconv.ParseUint(v, 10, 32)
+			if err == nil && days > 3660 {
+				err = errForm
+			}
+			s.UsageKeep = time.Duration(days) * 24 * time.Hour
+			return err
+		}},
+		{"REVEILLE_METRICS", "off", "on, off", func(s *Settings, v string) error {
+			if s.Metrics = v == "on"; v != "on" && v != "off" {
+				return errForm
+			}
+			return nil
+		}},
+	}
+}
+
+// ours are the others with our prefix.
+func ours() []variable {
 	return []variable{
 		{"REVEILLE_ADDR", "127.0.0.1:3000", "host:port", text(func(s *Settings) *string { return &s.Addr })},
 		{"REVEILLE_HOSTS", "", "names or addresses without port, with commas between them", list(func(s *Settings) *[]string { return &s.Hosts }, hostName)},
@@ -130,8 +157,15 @@ func variables() []variable {
 			}
 			return nil
 		}},
+	}
+}
+
+// others are those whose names are the providers' or the platform's.
+func others() []variable {
+	return []variable{
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
 			megabytes, err := strconv.ParseUint(v, 10, 20)
+			s.Memory = int(megabytes)
 			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
 			return err
 		}},

@@ -56,6 +56,19 @@ type role struct {
 	Policies                 []struct{ PolicyDocument document }
 }
 
+// The sweep writes no more than sums of what was used.
+func TestTheSweepWritesInPartitionsOfUsageAlone(t *testing.T) {
+	const keys = `{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["U#*","V#*","W#*"]}}`
+	for _, s := range resources[role](t, read(t), "AWS::IAM::Role")["SweepRole"].Policies[0].PolicyDocument.Statement {
+		if !slices.Contains(s.Action, "dynamodb:PutItem") {
+			continue
+		}
+		if got, err := json.Marshal(s.Condition); err != nil || string(got) != keys {
+			t.Errorf("it may %v on the condition %s, want %s", s.Action, got, keys)
+		}
+	}
+}
+
 func TestWhatEachRoleMayDo(t *testing.T) {
 	got := map[string][]string{}
 	for id, r := range resources[role](t, read(t), "AWS::IAM::Role") {
@@ -114,7 +127,10 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 			"Allow sqs:SendMessage !GetAtt Queue.Arn",
 		},
 		"SweepRole": {
+			"Allow dynamodb:DeleteItem !GetAtt Threads.Arn",
 			"Allow dynamodb:GetItem !GetAtt Threads.Arn",
+			"Allow dynamodb:PutItem !GetAtt Threads.Arn",
+			"Allow dynamodb:Query !GetAtt Threads.Arn",
 			"Allow dynamodb:Query !Sub ${Threads.Arn}/index/due",
 			"Allow dynamodb:Scan !Sub ${Threads.Arn}/index/due",
 			"Allow logs:CreateLogStream !GetAtt SweepLogs.Arn",

@@ -19,7 +19,6 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/plugin"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
@@ -101,7 +100,7 @@ func (w *metered) build() *runtime.Runtime {
 	}
 	e.Sleep = func(_ context.Context, d time.Duration) error { w.advance(d); return nil }
 	program, err := runtime.Build(runtime.Config{
-		Env: e, Store: w.faulty, Waker: &w.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &run.Metering{Memory: 512},
+		Env: e, Store: w.faulty, Waker: &w.queue, Worker: "w", Logger: slog.New(slog.DiscardHandler), Metering: &runtime.Metering{Memory: 512},
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: told{w.world}, Name: "gpt-test"}},
 			Tools:  []tool.Tool{risky}, Plugins: []plugin.Plugin{asksFirst{}},

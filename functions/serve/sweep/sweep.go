@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
 
@@ -26,11 +27,15 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger})
+	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep})
 	if err != nil {
 		log.Fatal(err)
 	}
-	options := awslambda.SweepOptions{Sweeper: box, Unfinished: box, Env: c.Env, Logger: c.Logger}
+	ledger, err := usage.New(usage.Options{Store: c.Store, Now: c.Env.Now, Keep: c.Settings.UsageKeep})
+	if err != nil {
+		log.Fatal(err)
+	}
+	options := awslambda.SweepOptions{Sweeper: repair{box, ledger, c}, Unfinished: box, Env: c.Env, Logger: c.Logger}
 	if c.DeadLetters != nil {
 		options.DeadLetters = letters{c.DeadLetters}
 	}
@@ -59,4 +64,27 @@ func (l letters) Receive(ctx context.Context, most int, wait time.Duration) ([]e
 		messages[i] = events.SQSMessage{MessageId: m.ID, ReceiptHandle: m.Receipt, Body: m.Body, Attributes: m.Attributes}
 	}
 	return messages, nil
+}
+
+// repair is a sweep, and behind it a part of the sums of what was used.
+type repair struct {
+	*mailbox.Service
+	ledger *usage.Ledger
+	c      *cloud.Function
+}
+
+// sumTime is how long one sweep may sum: the next goes on.
+const sumTime = 15 * time.Second
+
+// Sweep implements awslambda.Sweeper. A sum that fails is no failure of the sweep: its
+// hour stays marked, and reports read its records.
+func (r repair) Sweep(ctx context.Context) (woken int, err error) {
+	if woken, err = r.Service.Sweep(ctx); err != nil || r.c.Settings.UsageKeep == 0 {
+		return woken, err
+	}
+	summed, failed := r.ledger.SumNext(ctx, r.c.Env.Now().Add(sumTime))
+	if failed != nil && ctx.Err() == nil {
+		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
+	}
+	return woken, nil
 }

@@ -1,0 +1,106 @@
+package emf
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/usage"
+)
+
+// Namespace is that of the metrics.
+const Namespace = "Reveille"
+
+// Values of the dimension Model of a stretch that called no model, or more than one.
+const (
+	ModelNone    = "none"
+	ModelSeveral = "several"
+)
+
+// Writer writes lines. It is safe for concurrent use.
+type Writer struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// New returns a Writer to a function's log.
+func New(to io.Writer) *Writer { return &Writer{to: to} }
+
+// line is one line: dimensions and metrics side by side, and what says which is which.
+type line struct {
+	AWS     metadata `json:"_aws"`
+	Agent   string   `json:"Agent"`
+	Model   string   `json:"Model"`
+	Outcome string   `json:"Outcome"` // usage.EndWaiting, or the type of the termination
+
+	InputTokens  int   `json:"InputTokens"`
+	OutputTokens int   `json:"OutputTokens"`
+	Inferences   int   `json:"Inferences"`
+	Runs         int   `json:"Runs"`     // 1 where the run is over
+	Errors       int   `json:"Errors"`   // 1 where it ended with an error
+	Duration     int64 `json:"Duration"` // of the stretch
+}
+
+type metadata struct {
+	Timestamp         int64       `json:"Timestamp"`
+	CloudWatchMetrics []directive `json:"CloudWatchMetrics"`
+}
+
+type directive struct {
+	Namespace  string     `json:"Namespace"`
+	Dimensions [][]string `json:"Dimensions"`
+	Metrics    []metric   `json:"Metrics"`
+}
+
+type metric struct {
+	Name string `json:"Name"`
+	Unit string `json:"Unit"`
+}
+
+// directives are the same in every line.
+var directives = []directive{{
+	Namespace:  Namespace,
+	Dimensions: [][]string{{"Agent"}, {"Agent", "Model", "Outcome"}},
+	Metrics: []metric{
+		{"InputTokens", "Count"}, {"OutputTokens", "Count"}, {"Inferences", "Count"}, {"Runs", "Count"}, {"Errors", "Count"}, {"Duration", "Milliseconds"},
+	},
+}}
+
+// Ended writes the line of a stretch. The tenant stays out of it. A line that cannot be
+// written is lost.
+func (w *Writer) Ended(_ string, r usage.Record) {
+	l := line{
+		AWS: metadata{Timestamp: r.Until, CloudWatchMetrics: directives}, Agent: named(r.Agent), Model: ModelNone, Outcome: r.End,
+		Duration: max(r.Until-r.Since, 0),
+	}
+	for i, m := range r.Models {
+		l.InputTokens, l.OutputTokens, l.Inferences = l.InputTokens+m.Usage.Input, l.OutputTokens+m.Usage.Output, l.Inferences+m.Inferences
+		if l.Model = named(m.Model); i > 0 {
+			l.Model = ModelSeveral
+		}
+	}
+	if r.End != usage.EndWaiting {
+		l.Runs = 1
+	}
+	if r.End == string(core.TerminationError) {
+		l.Errors = 1
+	}
+	b, err := json.Marshal(&l)
+	if err != nil { // it is made of texts and numbers
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _ = w.to.Write(append(b, '\n')) // in one write, so that no other line comes between
+}
+
+// longest is how long the value of a dimension may be; an empty one is not allowed.
+const longest = 250
+
+func named(name string) string {
+	if name == "" {
+		return "unknown"
+	}
+	return name[:min(len(name), longest)]
+}
