@@ -76,10 +76,10 @@ func (p *step) stamped(build builds) func(thread.Head, thread.Result) ([]store.R
 	return func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := build(next, result)
 		for i := range records {
-			switch records[i].Kind() {
-			case store.KindLog:
+			switch kind := records[i].Kind(); {
+			case kind == store.KindLog:
 				records[i].Fence = p.fence()
-			case store.KindRewrite, store.KindLatest:
+			case kind == store.KindRewrite, kind == store.KindLatest, records[i].IsUsage():
 				records[i].Fence, records[i].Version = p.fence(), next.Version
 			}
 		}

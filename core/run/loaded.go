@@ -125,6 +125,11 @@ func (l *loaded) known(c *conversation) bool {
 	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
 		return false
 	}
+	if s, metered := l.head.Stretch(); metered && l.metering != nil {
+		if _, known := c.record.Base(s.Number); !known { // another step has waited since, and noted what was used until then
+			return false
+		}
+	}
 	l.record, l.recorded = c.record, true
 	return true
 }

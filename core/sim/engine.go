@@ -24,6 +24,9 @@ func newEngine(h *host) (engine, error) {
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
 	}
+	if h.world.metered() {
+		config.Metering = &runtime.Metering{}
+	}
 	if h.world.Children {
 		if config.Announce = true; h.role == roleStep || h.role == roleLocal {
 			config.Publisher = publisher{h}

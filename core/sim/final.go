@@ -40,6 +40,7 @@ func (w *World) final() {
 	}
 	w.checkCounts()
 	w.checkFamily()
+	w.checkUsage()
 	for _, p := range w.partitions {
 		th, h := p.state, &p.head
 		if h.Deleted {

@@ -104,12 +104,22 @@ func plain(e thread.Entry) thread.Entry {
 		failed.Calls = 0
 		e.Failed = &failed
 	}
+	if e.Totals != nil {
+		totals := unmetered(*e.Totals)
+		e.Totals = &totals
+	}
 	return e
+}
+
+// unmetered are totals without what they say for whoever pays: a replay costs nothing.
+func unmetered(t thread.Totals) thread.Totals {
+	t.Metered = nil
+	return t
 }
 
 // runOf is what is compared of a run's record.
 func runOf(r thread.RunRecord) thread.RunRecord {
-	r.Ending, r.Unknown = nil, nil
+	r.Ending, r.Unknown, r.Bases = nil, nil, nil
 	return r
 }
 
@@ -175,6 +185,7 @@ func (d *director) nameOwner(x *Difference) {
 func (d *director) compareRounds(s *recordedStep, recorded, present thread.RoundRecord) *Difference {
 	recorded.Waits, present.Waits = nil, nil // which were decided by then is not known
 	recorded.After, present.After = 0, 0
+	recorded.Totals, present.Totals = unmetered(recorded.Totals), unmetered(present.Totals)
 	x := diff(recorded, present)
 	if x == nil {
 		return nil
