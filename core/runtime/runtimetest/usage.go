@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -29,7 +30,10 @@ import (
 
 // Usage tests what a run is found to have used, whatever goes wrong on its way.
 func (o Options) Usage(t *testing.T) {
-	t.Run("two stretches", o.twoStretches)
+	t.Run("two stretches", func(t *testing.T) { o.twoStretches(t, 0) })
+	t.Run("two stretches, by one process", func(t *testing.T) { o.twoStretches(t, 1) })
+	t.Run("two stretches, by two processes in turn", func(t *testing.T) { o.twoStretches(t, 2) })
+	t.Run("a run whose thread is deleted", o.usageOfADeletedRun)
 	t.Run("after crashes", o.usageAfterCrashes)
 	t.Run("an erased thread keeps it", o.usageOfAnErasedThread)
 	t.Run("a late record counts once", o.lateUsage)
@@ -42,13 +46,15 @@ var began = time.Date(2026, 3, 1, 9, 59, 55, 0, time.UTC)
 type metered struct {
 	*world
 	faulty *storetest.Faulty
+	warm   []*runtime.Runtime // the processes that work in turn; none: each delivery is another's
+	turn   int
 }
 
 func newMetered(t *testing.T, o Options) *metered {
 	t.Helper()
 	w := newWorld(t, o)
 	w.clock = began
-	return &metered{w, &storetest.Faulty{Backend: w.store}}
+	return &metered{world: w, faulty: &storetest.Faulty{Backend: w.store}}
 }
 
 // told is what the model says and what that costs.
@@ -113,6 +119,15 @@ func (w *metered) build() *runtime.Runtime {
 	return program
 }
 
+// next is the process that works next.
+func (w *metered) next() *runtime.Runtime {
+	if len(w.warm) == 0 {
+		return w.build()
+	}
+	w.turn++
+	return w.warm[w.turn%len(w.warm)]
+}
+
 // work handles hints, and sweeps where none comes, until the run waits or is over.
 func (w *metered) work(run core.ID) thread.Head {
 	w.t.Helper()
@@ -122,7 +137,7 @@ func (w *metered) work(run core.ID) thread.Head {
 			return head
 		}
 		w.advance(10 * time.Millisecond)
-		program := w.build() // every delivery is another process
+		program := w.next()
 		hint, ok := w.receive()
 		if !ok {
 			w.advance(time.Minute)
@@ -137,6 +152,14 @@ func (w *metered) work(run core.ID) thread.Head {
 
 // play submits a run, lets it wait for an hour, and takes it to its end.
 func (w *metered) play() core.ID {
+	w.t.Helper()
+	id := w.decided()
+	w.work(id)
+	return id
+}
+
+// decided submits a run, lets it wait for an hour, and decides.
+func (w *metered) decided() core.ID {
 	w.t.Helper()
 	ctx := w.t.Context()
 	receipt, err := w.build().Submit(ctx, mailbox.Submission{Thread: theThread, User: "ann", AgentID: "clerk", Messages: []core.Message{core.UserMessage("", "go")}})
@@ -157,7 +180,6 @@ func (w *metered) play() core.ID {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.work(receipt.RunID)
 	return receipt.RunID
 }
 
@@ -179,8 +201,11 @@ func (w *metered) stretches(hour time.Time) (all []usage.Record) {
 	return all
 }
 
-func (o Options) twoStretches(t *testing.T) {
+func (o Options) twoStretches(t *testing.T, processes int) {
 	w := newMetered(t, o)
+	for range processes {
+		w.warm = append(w.warm, w.build())
+	}
 	id := w.play()
 	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
 	want := []usage.Record{
@@ -192,6 +217,33 @@ func (o Options) twoStretches(t *testing.T) {
 			Tools:  1, ToolTime: 500, Spent: thread.Spent{Handler: 2500}, Memory: 512},
 	}
 	if diff := cmp.Diff(want, slices.Concat(w.stretches(began), w.stretches(began.Add(time.Hour)))); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// usageOfADeletedRun deletes the thread when the tool has run and the model is to be asked
+// again: nobody comes to the end of the stretch.
+func (o Options) usageOfADeletedRun(t *testing.T) {
+	w := newMetered(t, o)
+	id := w.decided()
+	w.advance(10 * time.Millisecond)
+	program := w.build()
+	hint, ok := w.receive()
+	if !ok {
+		t.Fatal("no hint follows the decision")
+	}
+	if err := program.WorkBatch(t.Context(), []core.WakeUp{hint})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if err := program.DeleteThread(t.Context(), core.Identity{Tenant: theThread.Tenant, User: "ann"}, theThread.Thread, mailbox.ChildrenDetach); err != nil {
+		t.Fatal(err)
+	}
+	ms := func(offset time.Duration) int64 { return began.Add(offset).UnixMilli() }
+	want := []usage.Record{{
+		User: "ann", Agent: "clerk", Run: id, Stretch: 1, Since: ms(time.Hour + 10*time.Millisecond), Until: ms(time.Hour + 510*time.Millisecond), End: "deleted",
+		Models: []thread.ModelUse{}, Tools: 1, ToolTime: 500, Spent: thread.Spent{Handler: 500},
+	}}
+	if diff := cmp.Diff(want, w.stretches(began.Add(time.Hour)), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 }
