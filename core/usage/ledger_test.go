@@ -1,0 +1,218 @@
+package usage_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/memory"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/usage"
+)
+
+// book is a ledger over a memory store, at a time that the test says.
+type book struct {
+	t     *testing.T
+	store *memory.Store
+	now   time.Time
+	*usage.Ledger
+}
+
+// The price of gpt-x doubles on the second of March, and local has none.
+const prices = `{"models":[{"provider":"p","names":["gpt-x"],"prices":[
+	{"from":"2026-01-01","input":1,"output":10,"source":"a test"},{"from":"2026-03-02","input":2,"output":20,"source":"a test"}]}]}`
+
+func newBook(t *testing.T) *book {
+	t.Helper()
+	models, err := (&catalog.Catalog{}).With([]byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &book{t: t, store: memory.New(), now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)}
+	b.Ledger, err = usage.New(usage.Options{
+		Store: b.store, Now: func() time.Time { return b.now }, Models: models, Keep: 24 * time.Hour,
+		Rates: usage.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// put stores the record of a run's first stretch that began at a time.
+func (b *book) put(at time.Time, run byte, r usage.Record) {
+	b.t.Helper()
+	r.Run, r.Since = core.ID{run}, at.UnixMilli()
+	record, err := r.Encode(thread.Records{}, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	record.Fence, record.Version = 1, 1
+	if err := b.store.PutUsage("acme", &store.Usage{Hour: store.HourOf(r.Since), Record: record}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func calls(model string, input, output int) []thread.ModelUse {
+	return []thread.ModelUse{{Provider: "p", Model: model, Usage: core.Usage{Input: input, Output: output}, Inferences: 1, Millis: 10}}
+}
+
+func day(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC) }
+
+func (b *book) report(q usage.Query) (lines []string) {
+	b.t.Helper()
+	q.Tenant = "acme"
+	rows, err := b.Report(b.t.Context(), q)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, r := range rows {
+		cost := "unknown"
+		if r.ModelCost != nil {
+			cost = r.ModelCost.String()
+		}
+		lines = append(lines, fmt.Sprintf("%s|%s|%s|%s runs %d in %d out %d: %s %v", r.Day, r.User, r.Agent, r.Model, r.Runs, r.Tokens.Input, r.Tokens.Output, cost, r.Unpriced))
+	}
+	return lines
+}
+
+func TestReportsGoByWhatIsAsked(t *testing.T) {
+	b := newBook(t)
+	b.put(day(1).Add(23*time.Hour+59*time.Minute), 1, usage.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
+	b.put(day(2), 2, usage.Record{User: "ann", Agent: "clerk", Models: calls("gpt-x", 1_000_000, 100_000)})
+	b.put(day(2).Add(time.Hour), 3, usage.Record{User: "bob", Agent: "scout", Models: calls("local", 5, 6)})
+	b.put(day(3), 4, usage.Record{User: "ann", Agent: "scout", Models: calls("gpt-x", 10, 0)})
+	for _, tt := range []struct {
+		name string
+		q    usage.Query
+		want []string
+	}{
+		{"nothing: one sum, whose cost is not known", usage.Query{From: day(1), To: day(3)}, []string{"||| runs 4 in 2000015 out 200006: unknown [local]"}},
+		{"days, at the prices of each", usage.Query{From: day(1), To: day(3), By: usage.By{Day: true}}, []string{
+			"2026-03-01||| runs 1 in 1000000 out 100000: 2 []",
+			"2026-03-02||| runs 2 in 1000005 out 100006: unknown [local]",
+			"2026-03-03||| runs 1 in 10 out 0: 0.00002 []"}},
+		{"the first day alone", usage.Query{From: day(1), To: day(1), By: usage.By{Agent: true}}, []string{"||clerk| runs 1 in 1000000 out 100000: 2 []"}},
+		{"users and models", usage.Query{From: day(2), To: day(3), By: usage.By{User: true, Model: true}}, []string{
+			"|ann|| runs 2 in 0 out 0: 0 []", "|ann||gpt-x runs 0 in 1000010 out 100000: 4.00002 []",
+			"|bob|| runs 1 in 0 out 0: 0 []", "|bob||local runs 0 in 5 out 6: unknown [local]"}},
+		{"one user", usage.Query{From: day(1), To: day(3), OnlyUser: true, User: "bob"}, []string{"||| runs 1 in 5 out 6: unknown [local]"}},
+		{"threads of nobody", usage.Query{From: day(1), To: day(3), OnlyUser: true}, nil},
+		{"days of which nothing is known", usage.Query{From: day(4), To: day(5), By: usage.By{Day: true}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, state := range []string{"from records", "from sums"} {
+				if diff := cmp.Diff(tt.want, b.report(tt.q)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", state, diff)
+				}
+				if _, err := b.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	if marks, err := b.store.UsageMarks(t.Context(), store.UsageShard("acme"), "acme", nil, 9); err != nil || len(marks) > 0 {
+		t.Errorf("%+v are marked when all is summed, %v", marks, err)
+	}
+}
+
+// A unit is counted in hundredths, the function's time in MB and milliseconds.
+func TestWhatTheCloudCosts(t *testing.T) {
+	b := newBook(t)
+	b.put(day(1), 1, usage.Record{Memory: 512, Spent: thread.Spent{Handler: 2_000_000, Write: 100_000_000, WriteMore: 100_000_000, Read: 100_000_000, Queue: 50_000_000, QueueMore: 50_000_000}})
+	rows, err := b.Report(t.Context(), usage.Query{Tenant: "acme", From: day(1), To: day(1)})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	// 2 million write units 1.25, a million read units 0.125, a million requests 0.4, 1,000 GB-s 0.0133334.
+	if got := rows[0].CloudCost.String(); got != "1.7883334" {
+		t.Errorf("the cloud costs %s, want 1.7883334", got)
+	}
+}
+
+func TestHoursAreSummedWhenTheyHaveSettled(t *testing.T) {
+	b := newBook(t)
+	b.put(day(3).Add(10*time.Hour), 1, usage.Record{Models: calls("gpt-x", 1, 1)})
+	b.put(day(3).Add(11*time.Hour), 2, usage.Record{Models: calls("gpt-x", 1, 1)})
+	shard := store.UsageShard("acme")
+	for _, tt := range []struct {
+		at    time.Duration
+		until time.Duration
+		want  int
+	}{
+		{10 * time.Hour, time.Minute, 0},
+		{11*time.Hour + 15*time.Minute - 1, time.Minute, 0},
+		{11*time.Hour + 15*time.Minute, 0, 0}, // no time is left
+		{11*time.Hour + 15*time.Minute, time.Minute, 1},
+		{12 * time.Hour, time.Minute, 0},
+		{20 * time.Hour, time.Minute, 1},
+	} {
+		b.now = day(3).Add(tt.at)
+		if got, err := b.Sum(t.Context(), shard, b.now.Add(tt.until)); err != nil || got != tt.want {
+			t.Errorf("at %s, with %s left: %d hours, %v, want %d", tt.at, tt.until, got, err, tt.want)
+		}
+	}
+	totals, err := b.store.UsageTotals(t.Context(), "acme", 0, 1<<40, 9)
+	if err != nil || len(totals) != 2 || totals[0].Expires != day(4).Add(10*time.Hour).Unix() {
+		t.Errorf("%+v, %v: want two that expire a day behind their hour", totals, err)
+	}
+}
+
+// Each shard has its minute, so that a quarter of an hour and a minute see all of them.
+func TestEveryShardHasItsMinute(t *testing.T) {
+	b := newBook(t)
+	b.put(day(1), 1, usage.Record{})
+	summed := 0
+	for range store.Shards {
+		n, err := b.SumNext(t.Context(), b.now.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		summed += n
+		b.now = b.now.Add(time.Minute)
+	}
+	if summed != 1 {
+		t.Errorf("%d hours were summed in %d minutes, want 1", summed, store.Shards)
+	}
+}
+
+// What was summed before is read before the records, so that whoever sums an hour at the
+// same time and finds less does not win.
+func TestASumThatIsOlderIsLeftOut(t *testing.T) {
+	b := newBook(t)
+	b.put(day(1), 1, usage.Record{Models: calls("gpt-x", 100, 0)})
+	slow := &slow{Store: b.store}
+	other, err := usage.New(usage.Options{Store: slow, Now: func() time.Time { return b.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow.meanwhile = func() { // between the records that it has read and its sum
+		b.put(day(1), 2, usage.Record{Models: calls("gpt-x", 7, 0)})
+		if n, err := b.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if n, err := other.Sum(t.Context(), store.UsageShard("acme"), b.now.Add(time.Minute)); n != 0 || err != nil {
+		t.Errorf("the slow one sums %d hours, %v, want none", n, err)
+	}
+	if diff := cmp.Diff([]string{"||| runs 2 in 107 out 0: 0.000107 []"}, b.report(usage.Query{From: day(1), To: day(1)})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// slow has something happen before it stores a sum.
+type slow struct {
+	*memory.Store
+	meanwhile func()
+}
+
+func (s *slow) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
+	s.meanwhile()
+	return s.Store.SumUsage(ctx, mark, total)
+}
