@@ -81,26 +81,6 @@ type variable struct {
 
 func variables() []variable { return slices.Concat(ours(), usageVariables(), others()) }
 
-// usageVariables are those of what is recorded of what runs use.
-func usageVariables() []variable {
-	return []variable{
-		{"REVEILLE_USAGE_DAYS", "396", "0 (nothing is recorded) to 3660", func(s *Settings, v string) error {
-			days, err := strconv.ParseUint(v, 10, 32)
-			if err == nil && days > 3660 {
-				err = errForm
-			}
-			s.UsageKeep = time.Duration(days) * 24 * time.Hour
-			return err
-		}},
-		{"REVEILLE_METRICS", "off", "on, off", func(s *Settings, v string) error {
-			if s.Metrics = v == "on"; v != "on" && v != "off" {
-				return errForm
-			}
-			return nil
-		}},
-	}
-}
-
 // ours are the others with our prefix.
 func ours() []variable {
 	return []variable{
@@ -153,6 +133,26 @@ func ours() []variable {
 		}},
 		{"REVEILLE_EVENT_BUS", "", "the name or ARN of an event bus", func(s *Settings, v string) error {
 			if s.EventBus = v; v != "" && !isBus(v) {
+				return errForm
+			}
+			return nil
+		}},
+	}
+}
+
+// usageVariables are those of what is recorded of what runs use.
+func usageVariables() []variable {
+	return []variable{
+		{"REVEILLE_USAGE_DAYS", "396", "0 (nothing is recorded) to 3660", func(s *Settings, v string) error {
+			days, err := strconv.ParseUint(v, 10, 32)
+			if err == nil && days > 3660 {
+				err = errForm
+			}
+			s.UsageKeep = time.Duration(days) * 24 * time.Hour
+			return err
+		}},
+		{"REVEILLE_METRICS", "off", "on, off", func(s *Settings, v string) error {
+			if s.Metrics = v == "on"; v != "on" && v != "off" {
 				return errForm
 			}
 			return nil

@@ -94,7 +94,7 @@ func (m *Meter) Rounds() int {
 
 // Units returns what was counted since the last Reset by kind of item: head,
 // log, summary, input, decision, audit, run, about, listing, snapshot, suspension, event,
-// pointer, profile, config (a snapshot of it), index; "other" is what the meter cannot price.
+// pointer, profile, config (a snapshot of it), usage, index; "other" is what the meter cannot price.
 func (m *Meter) Units() map[string]Units {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,11 +195,11 @@ func (m *Meter) count(operation string, request []byte, status int, content []by
 	case "DeleteItem":
 		m.deleteItem(in.Key, failed, out.Item)
 	case "GetItem":
-		m.add(kindOf(in.Key.text("sk")), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
+		m.add(kindOf(in.Key.text("pk"), in.Key.text("sk")), Units{Read: readUnits(out.Item.size(), in.ConsistentRead), Calls: 1})
 	case "Query", "Scan": // of Scan, what the index due has
 		kind := "index"
 		if in.IndexName == "" {
-			kind = kindOf(in.Values.text(":from"))
+			kind = kindOf(in.Values.text(":pk"), in.Values.text(":from"))
 		}
 		size := 0
 		for _, it := range out.Items {
@@ -217,7 +217,7 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 		m.items[key] = stands.seen()
 	}
 	before, after := m.items[key], it.seen()
-	m.add(kindOf(key.sk), Units{Write: writeUnits(max(before.size, after.size)), Calls: 1})
+	m.add(kindOf(key.pk, key.sk), Units{Write: writeUnits(max(before.size, after.size)), Calls: 1})
 	if failed {
 		return
 	}
@@ -253,7 +253,7 @@ func (m *Meter) deleteItem(it wireItem, failed bool, stands wireItem) {
 	if stands != nil {
 		m.items[key] = stands.seen()
 	}
-	m.add(kindOf(key.sk), Units{Write: writeUnits(m.items[key].size), Calls: 1})
+	m.add(kindOf(key.pk, key.sk), Units{Write: writeUnits(m.items[key].size), Calls: 1})
 	if !failed {
 		delete(m.items, key)
 	}
@@ -275,8 +275,12 @@ func readUnits(size int, strong bool) float64 {
 	return units
 }
 
-// kindOf names the kind of item that a sort key belongs to.
-func kindOf(sk string) string {
+// kindOf names the kind of item that a key belongs to.
+func kindOf(pk, sk string) string {
+	switch first, _, _ := strings.Cut(pk, "#"); first {
+	case "U", "V", "W": // records, sums and marks
+		return "usage"
+	}
 	prefix, _, _ := strings.Cut(sk, "#")
 	if kind, ok := kinds[prefix]; ok {
 		return kind
