@@ -195,6 +195,9 @@ func (w *metered) stretches(hour time.Time) (all []usage.Record) {
 		if err := (thread.Records{}).Decode("usage", s.Payload, &r); err != nil {
 			w.t.Fatal(err)
 		}
+		if head := w.head(); s.Fence == 0 || s.Fence > head.Fence || s.Version == 0 || s.Version > head.Version {
+			w.t.Errorf("%s goes with fence %d and version %d, the head has %d and %d", s.Name, s.Fence, s.Version, head.Fence, head.Version)
+		}
 		r.Spent = thread.Spent{Handler: r.Spent.Handler}
 		all = append(all, r)
 	}
