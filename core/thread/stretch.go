@@ -1,13 +1,6 @@
 package thread
 
-import (
-	"encoding/binary"
-	"slices"
-)
-
-// tagStretch holds the open run's [Stretch], as varints: number, since, over, and the
-// figures of [Spent] in their order.
-const tagStretch = 2
+import "encoding/binary"
 
 // Stretch is a part of a run between two waits: from the claim that begins or resumes
 // it to the write that waits or ends. What it has used is recorded once, under its
@@ -47,7 +40,7 @@ func (s *Spent) figures() [6]*int64 {
 // Stretch returns the open run's; false when it has none: no run is open, or nobody
 // has claimed it who meters.
 func (h *Head) Stretch() (s Stretch, ok bool) {
-	i := h.stretch()
+	i := h.extension(tagStretch)
 	if i < 0 {
 		return Stretch{}, false
 	}
@@ -57,10 +50,6 @@ func (h *Head) Stretch() (s Stretch, ok bool) {
 		*f = r.time()
 	}
 	return s, !r.bad
-}
-
-func (h *Head) stretch() int {
-	return slices.IndexFunc(h.Extensions, func(e Extension) bool { return e.Tag == tagStretch && e.Run == h.Run.ID })
 }
 
 // Spend adds to the open run's stretch what is known only when the records of a write
@@ -114,7 +103,7 @@ func (h *Head) putStretch(s Stretch) {
 		b = binary.AppendUvarint(b, uint64(max(*f, 0)))
 	}
 	e := Extension{Run: h.Run.ID, Tag: tagStretch, Value: b}
-	if i := h.stretch(); i >= 0 {
+	if i := h.extension(tagStretch); i >= 0 {
 		h.Extensions[i] = e
 	} else {
 		h.Extensions = append(h.Extensions, e)

@@ -8,8 +8,9 @@ import (
 
 // Tags of the extensions that this program writes. A number is never used again.
 const (
-	tagWaits = 1 // unix milliseconds since when the run waits for a person, as a varint
-	tagLacks = 3 // unix milliseconds since when the run is left to another build, as a varint
+	tagWaits   = 1 // unix milliseconds since when the run waits for a person, as a varint
+	tagStretch = 2 // the run's [Stretch], as varints: number, since, over, and the figures of [Spent] in their order
+	tagLacks   = 3 // unix milliseconds since when the run is left to another build, as a varint
 )
 
 // WaitsSince is since when the open run has had a ticket that a person may decide
