@@ -66,6 +66,7 @@ type World struct {
 	byKey      map[core.ThreadKey]*partition
 	pointers   map[string][]byte
 	profiles   map[string]*state.MemoryProfiles // by tenant
+	tallies    map[string]*store.Tally          // by tenant
 	configs    map[string][]byte                // by hash
 	checks     thread.Records                   // reads whatever is written
 	queue      queue
@@ -97,7 +98,7 @@ func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
 		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{},
-		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},

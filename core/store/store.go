@@ -172,4 +172,5 @@ type Backend interface {
 	Eraser
 	Profiles
 	Configs
+	Admissions
 }
