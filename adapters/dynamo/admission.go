@@ -59,7 +59,19 @@ func parseRunText(s string) (run core.ID, err error) {
 }
 
 // slotText is what a slot says but for its numbers.
-func slotText(s store.Slot) string { return strconv.FormatInt(s.Since, 10) + " " + s.Thread }
+func slotText(s store.Slot) string {
+	return strconv.FormatInt(s.Since, 10) + " " + s.Thread + " " + s.Key
+}
+
+// parseSlotText is the inverse.
+func parseSlotText(text string) (s store.Slot, ok bool) {
+	parts := strings.Split(text, " ")
+	if len(parts) != 3 {
+		return s, false
+	}
+	since, err := strconv.ParseInt(parts[0], 10, 64)
+	return store.Slot{Since: since, Thread: parts[1], Key: parts[2]}, err == nil
+}
 
 // signed is number for what may be below zero.
 func signed(it item, name string) (int64, error) {
@@ -97,12 +109,10 @@ func decodeAdmission(it item, day int64) (a store.Admission, err error) {
 		if err != nil {
 			return a, err
 		}
-		since, thread, ok := strings.Cut(textOf(slots, name), " ")
-		slot := store.Slot{Thread: thread}
-		slot.Since, err1 = strconv.ParseInt(since, 10, 64)
-		slot.Tokens, err2 = signed(tokensIn, name)
-		spend, err3 := signed(spendIn, name)
-		if slot.Spend = core.USD(spend); !ok || errors.Join(err1, err2, err3) != nil {
+		slot, ok := parseSlotText(textOf(slots, name))
+		slot.Tokens, err1 = signed(tokensIn, name)
+		spend, err2 := signed(spendIn, name)
+		if slot.Spend = core.USD(spend); !ok || errors.Join(err1, err2) != nil {
 			return a, fmt.Errorf("%w: slot of run %s cannot be read", store.ErrCorrupt, run)
 		}
 		if a.Slots == nil {

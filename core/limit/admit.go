@@ -12,6 +12,7 @@ import (
 type Run struct {
 	Key core.ThreadKey
 	ID  core.ID
+	Tag string // see [store.Slot.Key]
 	// Replaces is how many runs that have slots end with the write that enqueues it.
 	Replaces int
 	// Child says that another run waits for it: it asks for no slot, and gets one.
@@ -29,7 +30,7 @@ func (g *Gate) Admit(ctx context.Context, r Run) (store.Slot, error) {
 		slots = 0
 	}
 	a := store.Admitting{
-		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis()},
+		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis(), Key: r.Tag},
 		Bounds: store.Bounds{Runs: l.RunsADay, Tokens: l.TokensADay, Spend: l.SpendADay, Slots: slots},
 	}
 	var after store.Admission

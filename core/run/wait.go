@@ -113,6 +113,9 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.record = record
+	if result.Outcome == thread.Wait {
+		m.leave(ctx, m.totals)
+	}
 	r.announceTickets()
 	if result.Outcome == thread.Wait {
 		m.report(ctx, m.record.Run)

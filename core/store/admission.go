@@ -20,13 +20,16 @@ type Admission struct {
 
 // Slot is the place of a run that is queued to run or running.
 type Slot struct {
-	Thread string
-	Since  int64 // when it was taken, unix milliseconds
+	Thread string `json:"thread"`
+	Since  int64  `json:"since"` // when it was taken, unix milliseconds
+	// Key tells which submission took it, so that another try of that finds it: what
+	// [core.CheckName] allows; empty: it has no key.
+	Key string `json:"key,omitempty"`
 	// Tokens and Spend are what the run's totals say as soon as everything is in its log
 	// that was charged: what they say less, when the slot is given back, was charged for
 	// turns that a crash has lost.
-	Tokens int64
-	Spend  core.USD
+	Tokens int64    `json:"tokens,omitempty"`
+	Spend  core.USD `json:"spend,omitempty"`
 }
 
 // MaxSlots bounds a tenant's slots. Runs beyond it are charged and have none.

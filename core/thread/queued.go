@@ -48,9 +48,12 @@ type RunRecord struct {
 	// Frontend is the one that came with the run's input, but for its state, which the
 	// thread has.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
-	Skipped  bool           `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
-	InRound  bool           `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
-	Unknown  core.Unknown   `json:"-"`                         // fields of a newer program, kept when the record is rewritten
+	// Spend is what the run's tokens have cost, of a tenant whose money is limited; see
+	// [Totals.Spend].
+	Spend   core.USD     `json:"spend_usd,omitempty"`
+	Skipped bool         `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	InRound bool         `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
+	Unknown core.Unknown `json:"-"`                         // fields of a newer program, kept when the record is rewritten
 }
 
 // Ending says how a run came to its end, and by which write.
