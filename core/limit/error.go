@@ -8,15 +8,15 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// Name is the name of a limit, as clients are told it.
-type Name string
+// Kind says which limit it is, as clients are told it.
+type Kind string
 
 // The limits.
 const (
-	RunsADay       Name = "runs_a_day"
-	TokensADay     Name = "tokens_a_day"
-	SpendADay      Name = "spend_a_day_usd"
-	ConcurrentRuns Name = "concurrent_runs"
+	RunsADay       Kind = "runs_a_day"
+	TokensADay     Kind = "tokens_a_day"
+	SpendADay      Kind = "spend_a_day_usd"
+	ConcurrentRuns Kind = "concurrent_runs"
 )
 
 // ErrReached is what a [ReachedError] of each limit but that of money wraps, and ErrSpent
@@ -28,7 +28,7 @@ var (
 
 // ReachedError is a limit that a tenant has reached.
 type ReachedError struct {
-	Limit   Name
+	Limit   Kind
 	Allowed string // as in the limits: a number, of SpendADay dollars
 	Used    string
 	Ends    int64 // unix milliseconds: the limit of a day ends with the day; 0: as soon as a run waits or ends

@@ -116,13 +116,16 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 		return fmt.Errorf("environment variable REVEILLE_EVENT_BUS has no meaning on the local host, which links nothing of AWS: use REVEILLE_WEBHOOK_URL")
 	}
 	h.metrics = h.newMetrics(backend, tenant(s))
-	h.runtime, err = runtime.Build(runtime.Config{
+	config := runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		LeaveFor: -1, // it holds the file: no other build has what this one lacks
 		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
-	})
-	if err != nil {
+	}
+	if err := wiring.Limit(&config, s); err != nil {
+		return err
+	}
+	if h.runtime, err = runtime.Build(config); err != nil {
 		return err
 	}
 	h.kinds = kinds(parts)

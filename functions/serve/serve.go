@@ -71,11 +71,15 @@ func StartWith(agents func(*cloud.Function) (agent.Parts, error), publisher func
 
 // build makes the runtime that the function serves.
 func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtime.Runtime, error) {
-	return runtime.Build(runtime.Config{
+	config := runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		Publisher: to, Announce: c.Settings.Announces(),
-	})
+	}
+	if err := wiring.Limit(&config, c.Settings); err != nil {
+		return nil, err
+	}
+	return runtime.Build(config)
 }
 
 // publisher makes what the settings ask for.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
@@ -26,7 +27,15 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger})
+	limits, err := c.Settings.TenantLimits()
+	if err != nil {
+		log.Fatal(err)
+	}
+	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: limits})
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, Limits: gate})
 	if err != nil {
 		log.Fatal(err)
 	}
