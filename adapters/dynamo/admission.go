@@ -23,8 +23,8 @@ import (
 // It is in the index of lists from its first run on until Occupied finds that it has no
 // slot; no update between these two touches the index.
 const (
-	admissionName = "L"
-	occupiedList  = "L#"
+	admissionName = "B"
+	occupiedList  = "B#"
 
 	attrSlots      = "ss"
 	attrSlotTokens = "st"
@@ -43,7 +43,7 @@ func admissionItem(tenant string) (item, error) {
 	if err := core.CheckName("tenant", tenant); err != nil {
 		return nil, err
 	}
-	return item{attrPK: text("L#" + tenant), attrSK: text(admissionName)}, nil
+	return item{attrPK: text("B#" + tenant), attrSK: text(admissionName)}, nil
 }
 
 func counter(of string, day int64) string { return of + strconv.FormatInt(day, 10) }
@@ -192,9 +192,9 @@ func (s *Store) found(ctx context.Context, doing, tenant string) error {
 // removed with each update.
 func dayNames(day int64, run core.ID) map[string]string {
 	return map[string]string{
-		"#r": counter(runsOf, day), "#t": counter(tokensOf, day), "#u": counter(spendOf, day),
-		"#R": counter(runsOf, day-2), "#T": counter(tokensOf, day-2), "#U": counter(spendOf, day-2),
-		"#run": runText(run),
+		"#cr": counter(runsOf, day), "#ct": counter(tokensOf, day), "#cu": counter(spendOf, day),
+		"#or": counter(runsOf, day-2), "#ot": counter(tokensOf, day-2), "#ou": counter(spendOf, day-2),
+		"#id": runText(run),
 	}
 }
 
@@ -203,8 +203,8 @@ func dayNames(day int64, run core.ID) map[string]string {
 func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (store.Admission, bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("admit run %s of tenant %s", a.Run, tenant), tenant: tenant, day: a.Day,
-		update: "SET ss.#run = :slot, st.#run = :st, sp.#run = :sp, l = :l, m = :m ADD #r :one REMOVE #R, #T, #U",
-		where:  "attribute_exists(ss) AND attribute_not_exists(ss.#run)",
+		update: "SET ss.#id = :slot, st.#id = :st, sp.#id = :sp, l = :l, m = :m ADD #cr :one REMOVE #or, #ot, #ou",
+		where:  "attribute_exists(ss) AND attribute_not_exists(ss.#id)",
 		names:  dayNames(a.Day, a.Run),
 		values: item{
 			":slot": text(slotText(a.Slot)), ":st": number(a.Slot.Tokens), ":sp": number(int64(a.Slot.Spend)), ":one": number(1),
@@ -217,9 +217,9 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (st
 			u.values[value] = number(most)
 		}
 	}
-	bound(":runs", a.Bounds.Runs, "(attribute_not_exists(#r) OR #r < :runs)")
-	bound(":tokens", a.Bounds.Tokens, "(attribute_not_exists(#t) OR #t < :tokens)")
-	bound(":spend", int64(a.Bounds.Spend), "(attribute_not_exists(#u) OR #u < :spend)")
+	bound(":runs", a.Bounds.Runs, "(attribute_not_exists(#cr) OR #cr < :runs)")
+	bound(":tokens", a.Bounds.Tokens, "(attribute_not_exists(#ct) OR #ct < :tokens)")
+	bound(":spend", int64(a.Bounds.Spend), "(attribute_not_exists(#cu) OR #cu < :spend)")
 	bound(":slots", int64(a.Bounds.Slots), "size(ss) < :slots")
 	u.trimNames()
 	for range maxTries {
@@ -256,8 +256,8 @@ func (u *admissionUpdate) trimNames() {
 func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (store.Admission, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("charge run %s of tenant %s", c.Run, tenant), tenant: tenant, day: c.Day,
-		update: "SET ss.#run = if_not_exists(ss.#run, :slot), st.#run = if_not_exists(st.#run, :st) + :n, sp.#run = if_not_exists(sp.#run, :sp) + :usd, l = :l, m = :m ADD #t :n, #u :usd REMOVE #R, #T, #U",
-		where:  "attribute_exists(ss.#run) OR size(ss) < :most",
+		update: "SET ss.#id = if_not_exists(ss.#id, :slot), st.#id = if_not_exists(st.#id, :st) + :n, sp.#id = if_not_exists(sp.#id, :sp) + :usd, l = :l, m = :m ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou",
+		where:  "attribute_exists(ss) AND (attribute_exists(ss.#id) OR size(ss) < :most)",
 		names:  dayNames(c.Day, c.Run),
 		values: item{
 			":slot": text(slotText(c.Slot)), ":st": number(c.Slot.Tokens), ":sp": number(int64(c.Slot.Spend)),
@@ -280,7 +280,7 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (st
 		if len(after.Slots) < store.MaxSlots {
 			continue
 		}
-		u.update, u.where = "ADD #t :n, #u :usd REMOVE #R, #T, #U", "attribute_exists(ss)"
+		u.update, u.where = "ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou", "attribute_exists(ss)"
 		u.values = item{":n": number(c.Tokens), ":usd": number(int64(c.Spend))}
 		u.trimNames()
 	}
@@ -291,8 +291,8 @@ func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (st
 func (s *Store) Release(ctx context.Context, tenant string, r store.Releasing) (bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("release run %s of tenant %s", r.Run, tenant), tenant: tenant, day: r.Day,
-		update: "REMOVE ss.#run, st.#run, sp.#run",
-		where:  "ss.#run = :slot AND st.#run = :st AND sp.#run = :sp",
+		update: "REMOVE ss.#id, st.#id, sp.#id",
+		where:  "ss.#id = :slot AND st.#id = :st AND sp.#id = :sp",
 		names:  dayNames(r.Day, r.Run),
 		values: item{":slot": text(slotText(r.Seen)), ":st": number(r.Seen.Tokens), ":sp": number(int64(r.Seen.Spend))},
 	}
@@ -303,9 +303,9 @@ func (s *Store) Release(ctx context.Context, tenant string, r store.Releasing) (
 			u.values[value] = number(-n)
 		}
 	}
-	less("#r", ":runs", r.Runs)
-	less("#t", ":tokens", r.Tokens)
-	less("#u", ":usd", int64(r.Spend))
+	less("#cr", ":runs", r.Runs)
+	less("#ct", ":tokens", r.Tokens)
+	less("#cu", ":usd", int64(r.Spend))
 	if add != "" {
 		u.update += " ADD" + strings.TrimPrefix(add, ",")
 	}

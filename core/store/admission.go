@@ -33,7 +33,7 @@ type Slot struct {
 }
 
 // MaxSlots bounds a tenant's slots. Runs beyond it are charged and have none.
-const MaxSlots = 256
+const MaxSlots = 128
 
 // millisOfDay is how long a day is that is counted.
 const millisOfDay = 24 * 60 * 60 * 1000
