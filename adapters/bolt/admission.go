@@ -91,13 +91,13 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 }
 
 // Charge implements [store.Admissions].
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, err error) {
+func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
 	err = s.changeTally(ctx, "charge a run", tenant, func(t *store.Tally) bool {
-		t.Charge(c)
+		charged = t.Charge(c)
 		after = t.On(c.Day)
-		return true
+		return charged
 	})
-	return after, err
+	return after, charged && err == nil, err
 }
 
 // Release implements [store.Admissions].

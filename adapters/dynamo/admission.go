@@ -203,13 +203,17 @@ func dayNames(day int64, run core.ID) map[string]string {
 func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (store.Admission, bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("admit run %s of tenant %s", a.Run, tenant), tenant: tenant, day: a.Day,
-		update: "SET ss.#id = :slot, st.#id = :st, sp.#id = :sp, l = :l, m = :m ADD #cr :one REMOVE #or, #ot, #ou",
+		update: "SET ss.#id = :slot, st.#id = :st, sp.#id = :sp, l = :l, m = :m REMOVE #or, #ot, #ou",
 		where:  "attribute_exists(ss) AND attribute_not_exists(ss.#id)",
 		names:  dayNames(a.Day, a.Run),
 		values: item{
-			":slot": text(slotText(a.Slot)), ":st": number(a.Slot.Tokens), ":sp": number(int64(a.Slot.Spend)), ":one": number(1),
+			":slot": text(slotText(a.Slot)), ":st": number(a.Slot.Tokens), ":sp": number(int64(a.Slot.Spend)),
 			":l": text(occupiedList), ":m": text(tenant),
 		},
+	}
+	if !a.Again {
+		u.update += " ADD #cr :one"
+		u.values[":one"] = number(1)
 	}
 	bound := func(value string, most int64, condition string) {
 		if most > 0 {
@@ -227,7 +231,7 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (st
 		if err != nil || met == nil {
 			return after, err == nil, err
 		}
-		if mapOf(met.item, attrSlots) == nil && met.item[attrSlots] == nil {
+		if met.item[attrSlots] == nil {
 			if err := s.found(ctx, u.doing, tenant); err != nil {
 				return store.Admission{}, false, err
 			}
@@ -253,38 +257,31 @@ func (u *admissionUpdate) trimNames() {
 }
 
 // Charge implements [store.Admissions] with one UpdateItem.
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (store.Admission, error) {
+func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
 	u := admissionUpdate{
 		doing: fmt.Sprintf("charge run %s of tenant %s", c.Run, tenant), tenant: tenant, day: c.Day,
-		update: "SET ss.#id = if_not_exists(ss.#id, :slot), st.#id = if_not_exists(st.#id, :st) + :n, sp.#id = if_not_exists(sp.#id, :sp) + :usd, l = :l, m = :m ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou",
-		where:  "attribute_exists(ss) AND (attribute_exists(ss.#id) OR size(ss) < :most)",
-		names:  dayNames(c.Day, c.Run),
-		values: item{
-			":slot": text(slotText(c.Slot)), ":st": number(c.Slot.Tokens), ":sp": number(int64(c.Slot.Spend)),
-			":n": number(c.Tokens), ":usd": number(int64(c.Spend)), ":most": number(store.MaxSlots),
-			":l": text(occupiedList), ":m": text(tenant),
-		},
+		update: "ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou", where: "attribute_exists(ss)",
+		names: dayNames(c.Day, c.Run), values: item{":n": number(c.Tokens), ":usd": number(int64(c.Spend))},
+	}
+	if c.Slot != (store.Slot{}) {
+		u.update = "SET st.#id = st.#id + :n, sp.#id = sp.#id + :usd " + u.update
+		u.where = "ss.#id = :slot"
+		u.values[":slot"] = text(slotText(c.Slot))
 	}
 	u.trimNames()
 	for range maxTries {
 		after, met, err := s.send(ctx, u)
 		if err != nil || met == nil {
-			return after, err
+			return after, err == nil, err
 		}
-		if met.item[attrSlots] == nil {
-			if err := s.found(ctx, u.doing, tenant); err != nil {
-				return store.Admission{}, err
-			}
-			continue
+		if c.Slot != (store.Slot{}) {
+			return after, false, nil
 		}
-		if len(after.Slots) < store.MaxSlots {
-			continue
+		if err := s.found(ctx, u.doing, tenant); err != nil {
+			return store.Admission{}, false, err
 		}
-		u.update, u.where = "ADD #ct :n, #cu :usd REMOVE #or, #ot, #ou", "attribute_exists(ss)"
-		u.values = item{":n": number(c.Tokens), ":usd": number(int64(c.Spend))}
-		u.trimNames()
 	}
-	return store.Admission{}, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", u.doing)
+	return store.Admission{}, false, core.Errorf(core.CodeUnavailable, "%s: the stored item changes under the write", u.doing)
 }
 
 // Release implements [store.Admissions] with one UpdateItem.

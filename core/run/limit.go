@@ -56,7 +56,7 @@ func (d *draft) look(ctx context.Context) (err error) {
 	}
 	standing, err := d.limits.Look(ctx, d.Key.Tenant, d.id)
 	if err == nil && !standing.Has {
-		standing, err = d.limits.Charge(ctx, d.turn(d.totals, core.Usage{}, 0))
+		standing, err = d.limits.Enter(ctx, d.turn(d.totals, core.Usage{}, 0))
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *draft) charge(ctx context.Context, model string, used *core.Usage) erro
 	}
 	cost := d.limits.Cost(d.Key.Tenant, model, *used)
 	before := thread.Totals{Usage: d.totals.Usage, Spend: d.totals.Spend}
-	standing, err := d.limits.Charge(ctx, d.turn(before, *used, cost))
+	standing, err := d.limits.Charge(ctx, d.allowance.now.Slot, d.turn(before, *used, cost))
 	if err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)
 	}

@@ -309,8 +309,11 @@ func TestTheSweepGivesBackWhatACrashHasLeft(t *testing.T) {
 		r.settle(process, key)
 		// As if the process had died before it gave the slot back, and once before a commit.
 		day := store.DayOf(time.Now().UnixMilli())
-		lost := store.Charging{Day: day, Run: receipt.RunID, Tokens: 30, Slot: store.Slot{Thread: "t1", Since: time.Now().UnixMilli(), Tokens: 220}}
-		if _, err := r.store.Charge(t.Context(), local.Tenant, lost); err != nil {
+		slot := store.Slot{Thread: "t1", Since: time.Now().UnixMilli(), Tokens: 220}
+		if _, _, err := r.store.Admit(t.Context(), local.Tenant, store.Admitting{Day: day, Run: receipt.RunID, Slot: slot, Again: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.store.Charge(t.Context(), local.Tenant, store.Charging{Day: day, Run: receipt.RunID, Slot: slot, Tokens: 30}); err != nil {
 			t.Fatal(err)
 		}
 		r.wantCounters(process, "crashed", "1 runs, 250 tokens, 0 USD, 1 slots")

@@ -41,16 +41,16 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 }
 
 // Charge implements [store.Admissions].
-func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, err error) {
+func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
 	err = b.one(ctx, SiteRewrite, "charge "+tenant, func() {
 		t := b.host.world.tallyOf(tenant)
-		t.Charge(c)
+		charged = t.Charge(c)
 		after = t.On(c.Day)
 	})
 	if err != nil {
-		return store.Admission{}, err
+		return store.Admission{}, false, err
 	}
-	return after, nil
+	return after, charged, nil
 }
 
 // Release implements [store.Admissions].

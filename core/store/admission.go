@@ -32,7 +32,10 @@ type Slot struct {
 	Spend  core.USD `json:"spend,omitempty"`
 }
 
-// MaxSlots bounds a tenant's slots. Runs beyond it are charged and have none.
+// Same reports whether two are one slot, whatever was charged to it.
+func (s Slot) Same(o Slot) bool { return s.Thread == o.Thread && s.Since == o.Since && s.Key == o.Key }
+
+// MaxSlots bounds a tenant's slots: a run beyond it goes on without one.
 const MaxSlots = 128
 
 // millisOfDay is how long a day is that is counted.
@@ -65,13 +68,14 @@ type Admitting struct {
 	Run    core.ID
 	Slot   Slot
 	Bounds Bounds
+	Again  bool // it has been admitted before, and is not counted again
 }
 
-// Charging counts what a run has used. A run without a slot takes this one, unasked.
+// Charging counts what a run has used.
 type Charging struct {
 	Day    int64
 	Run    core.ID
-	Slot   Slot // with what its totals have said before
+	Slot   Slot // of the run; what was charged to it since it was taken is not looked at. Zero: it has none
 	Tokens int64
 	Spend  core.USD
 }
@@ -104,10 +108,11 @@ type Admissions interface {
 	// returns the record. A run that has a slot is admitted, and nothing is written: so a
 	// call that got no answer is made again. false: there is no room; nothing is written.
 	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
-	// Charge adds what a run has used to the day and to its slot, and returns the record.
-	// A call that got no answer may have counted: who makes it again counts twice, in both
-	// places. Where [MaxSlots] are taken the day alone is charged.
-	Charge(ctx context.Context, tenant string, c Charging) (Admission, error)
+	// Charge adds what a run has used to the day and to its slot, and returns the record;
+	// false: the slot is another now, or gone, and nothing is written. So one that is late
+	// counts nothing that nobody could take off again. A call that got no answer may have
+	// counted: who makes it again counts twice, in both places.
+	Charge(ctx context.Context, tenant string, c Charging) (after Admission, charged bool, err error)
 	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
 	Release(ctx context.Context, tenant string, r Releasing) (released bool, err error)
 	// Occupied lists tenants that have slots, in the order of their names behind after, at
@@ -143,23 +148,28 @@ func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
 	if !a.Bounds.Room(t.On(a.Day)) {
 		return false, false
 	}
-	t.count(a.Day, Counted{Runs: 1})
-	t.take(a.Run, a.Slot)
+	if !a.Again {
+		t.count(a.Day, Counted{Runs: 1})
+	}
+	if t.Slots == nil {
+		t.Slots = map[core.ID]Slot{}
+	}
+	t.Slots[a.Run] = a.Slot
 	return true, true
 }
 
 // Charge is [Admissions] Charge.
-func (t *Tally) Charge(c Charging) {
-	t.count(c.Day, Counted{Tokens: c.Tokens, Spend: c.Spend})
-	slot, ok := t.Slots[c.Run]
-	if !ok {
-		if len(t.Slots) >= MaxSlots {
-			return
+func (t *Tally) Charge(c Charging) (charged bool) {
+	if c.Slot != (Slot{}) {
+		slot, ok := t.Slots[c.Run]
+		if !ok || !slot.Same(c.Slot) {
+			return false
 		}
-		slot = c.Slot
+		slot.Tokens, slot.Spend = slot.Tokens+c.Tokens, slot.Spend+c.Spend
+		t.Slots[c.Run] = slot
 	}
-	slot.Tokens, slot.Spend = slot.Tokens+c.Tokens, slot.Spend+c.Spend
-	t.take(c.Run, slot)
+	t.count(c.Day, Counted{Tokens: c.Tokens, Spend: c.Spend})
+	return true
 }
 
 // Release is [Admissions] Release.
@@ -170,13 +180,6 @@ func (t *Tally) Release(r Releasing) (released bool) {
 	delete(t.Slots, r.Run)
 	t.count(r.Day, Counted{Runs: -r.Runs, Tokens: -r.Tokens, Spend: -r.Spend})
 	return true
-}
-
-func (t *Tally) take(run core.ID, slot Slot) {
-	if t.Slots == nil {
-		t.Slots = map[core.ID]Slot{}
-	}
-	t.Slots[run] = slot
 }
 
 // count adds to a day, and forgets those that lie two days before it.

@@ -40,12 +40,12 @@ func (s *Store) Admit(ctx context.Context, tenant string, a store.Admitting) (af
 }
 
 // Charge implements [store.Admissions].
-func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, err error) {
+func (s *Store) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
 	err = s.tally(ctx, tenant, func(t *store.Tally) {
-		t.Charge(c)
+		charged = t.Charge(c)
 		after = t.On(c.Day)
 	})
-	return after, err
+	return after, charged, err
 }
 
 // Release implements [store.Admissions].

@@ -20,7 +20,6 @@ var admissionClauses = []clause{
 	{"ChargeAddsToDayAndSlot", chargeAddsToDayAndSlot},
 	{"NoChargeIsLost", noChargeIsLost},
 	{"ReleaseComparesTheSlot", releaseComparesTheSlot},
-	{"BeyondTheMostSlotsTheDayAloneIsCharged", beyondTheMostSlotsTheDayAloneIsCharged},
 	{"OccupiedListsTenantsWithSlots", occupiedListsTenantsWithSlots},
 	{"AdmissionsNeverMeet", admissionsNeverMeet},
 }
@@ -45,9 +44,9 @@ func (p *probe) admit(a store.Admitting) (store.Admission, bool) {
 
 func (p *probe) charge(c store.Charging) store.Admission {
 	p.t.Helper()
-	after, err := p.b.Charge(p.ctx, p.tenant, c)
-	if err != nil {
-		p.t.Fatalf("Charge(%+v): %v", c, err)
+	after, ok, err := p.b.Charge(p.ctx, p.tenant, c)
+	if err != nil || !ok {
+		p.t.Fatalf("Charge(%+v): %t, %v", c, ok, err)
 	}
 	return after
 }
@@ -159,27 +158,43 @@ func aNewDayCountsAnewAndKeepsSlots(p *probe) {
 
 func chargeAddsToDayAndSlot(p *probe) {
 	run, slot := runNumber(1), slotOf("t1")
-	slot.Tokens, slot.Spend = 50, 5 // of before it waited: it comes without being asked
-	c := store.Charging{Day: someDay, Run: run, Slot: slot, Tokens: 0, Spend: 0}
+	slot.Tokens, slot.Spend = 50, 5 // of before it waited: it comes without being counted
 	want := store.Admission{Day: someDay, Slots: map[core.ID]store.Slot{run: slot}}
-	if after := p.charge(c); !cmp.Equal(want, after) {
-		p.t.Errorf("a charge of nothing takes a slot: %+v, want %+v", after, want)
+	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slot, Again: true}); !ok || !cmp.Equal(want, after) {
+		p.t.Errorf("Admit of a run that comes again returns %t, %+v, want %+v", ok, after, want)
 	}
-	c.Tokens, c.Spend, c.Slot = 20, 2, store.Slot{Thread: "other", Since: 1, Tokens: 9}
+	c := store.Charging{Day: someDay, Run: run, Slot: slotOf("t1"), Tokens: 20, Spend: 2}
 	for range 2 {
 		p.charge(c)
 	}
 	slot.Tokens, slot.Spend = 90, 9
-	p.wantAdmission("after two charges", store.Admission{Day: someDay, Tokens: 40, Spend: 4, Slots: map[core.ID]store.Slot{run: slot}})
+	want = store.Admission{Day: someDay, Tokens: 40, Spend: 4, Slots: map[core.ID]store.Slot{run: slot}}
+	p.wantAdmission("after two charges", want)
+	late := c
+	late.Slot.Since--
+	gone := c
+	gone.Run = runNumber(2)
+	for _, c := range []store.Charging{late, gone} {
+		if after, ok, err := p.b.Charge(p.ctx, p.tenant, c); ok || err != nil || !cmp.Equal(want, after) {
+			p.t.Errorf("Charge to a slot that is not there returns %+v, %t, %v", after, ok, err)
+		}
+	}
+	p.charge(store.Charging{Day: someDay, Run: runNumber(3), Tokens: 1})
+	want.Tokens++
+	p.wantAdmission("after a charge without a slot", want)
 }
 
 func noChargeIsLost(p *probe) {
+	for n := range 4 {
+		p.admit(store.Admitting{Day: someDay, Run: runNumber(n), Slot: slotOf("t")})
+	}
 	var wait sync.WaitGroup
 	for n := range 16 {
 		wait.Go(func() {
 			for range 4 {
-				if _, err := p.b.Charge(p.ctx, p.tenant, store.Charging{Day: someDay, Run: runNumber(n % 4), Slot: slotOf("t"), Tokens: 3, Spend: 2}); err != nil {
-					p.t.Errorf("Charge: %v", err)
+				_, ok, err := p.b.Charge(p.ctx, p.tenant, store.Charging{Day: someDay, Run: runNumber(n % 4), Slot: slotOf("t"), Tokens: 3, Spend: 2})
+				if err != nil || !ok {
+					p.t.Errorf("Charge: %t, %v", ok, err)
 				}
 			}
 		})
@@ -212,19 +227,6 @@ func releaseComparesTheSlot(p *probe) {
 	p.wantAdmission("after the release", store.Admission{Day: someDay, Tokens: 25, Spend: 2})
 	if after, ok := p.admit(store.Admitting{Day: someDay, Run: run, Slot: slotOf("t1"), Bounds: store.Bounds{Slots: 1}}); !ok || after.Slots[run].Tokens != 0 {
 		p.t.Errorf("a run that has given its slot back is admitted anew: %t, %+v", ok, after)
-	}
-}
-
-func beyondTheMostSlotsTheDayAloneIsCharged(p *probe) {
-	for n := range store.MaxSlots {
-		p.charge(store.Charging{Day: someDay, Run: runNumber(n), Slot: slotOf("t")})
-	}
-	after := p.charge(store.Charging{Day: someDay, Run: runNumber(store.MaxSlots), Slot: slotOf("t"), Tokens: 4})
-	if _, ok := after.Slots[runNumber(store.MaxSlots)]; ok || len(after.Slots) != store.MaxSlots || after.Tokens != 4 {
-		p.t.Errorf("one run more has a slot: %t; there are %d slots, %d tokens", ok, len(after.Slots), after.Tokens)
-	}
-	if after = p.charge(store.Charging{Day: someDay, Run: runNumber(0), Slot: slotOf("t"), Tokens: 4}); after.Slots[runNumber(0)].Tokens != 4 {
-		p.t.Errorf("a run that has a slot is charged there: %+v", after.Slots[runNumber(0)])
 	}
 }
 
@@ -299,7 +301,7 @@ func admissionsNeverMeet(p *probe) {
 	for _, tenant := range []string{"", "a#b", "."} {
 		_, err := p.b.Admission(p.ctx, tenant, someDay)
 		_, _, admit := p.b.Admit(p.ctx, tenant, store.Admitting{Day: someDay, Run: runNumber(1)})
-		_, charge := p.b.Charge(p.ctx, tenant, store.Charging{Day: someDay, Run: runNumber(1)})
+		_, _, charge := p.b.Charge(p.ctx, tenant, store.Charging{Day: someDay, Run: runNumber(1)})
 		_, release := p.b.Release(p.ctx, tenant, store.Releasing{Day: someDay, Run: runNumber(1)})
 		for _, err := range []error{err, admit, charge, release} {
 			if core.CodeOf(err) != core.CodeInvalid {

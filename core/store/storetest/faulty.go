@@ -57,7 +57,7 @@ type Faulty struct {
 
 	OnAdmission func(ctx context.Context, tenant string, day int64) (store.Admission, error)
 	OnAdmit     func(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error)
-	OnCharge    func(ctx context.Context, tenant string, c store.Charging) (store.Admission, error)
+	OnCharge    func(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error)
 	OnRelease   func(ctx context.Context, tenant string, r store.Releasing) (released bool, err error)
 	OnOccupied  func(ctx context.Context, after string, limit int) ([]store.Occupied, error)
 }

@@ -44,19 +44,19 @@ func (f *Faulty) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 }
 
 // Charge implements [store.Admissions].
-func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, err error) {
+func (f *Faulty) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
 	method := f.OnCharge
 	if method == nil {
 		method = f.Backend.Charge
 	}
 	err = f.around(ctx, onTenant("Charge", tenant), func(ctx context.Context) (err error) {
-		after, err = method(ctx, tenant, c)
+		after, charged, err = method(ctx, tenant, c)
 		return err
 	})
 	if err != nil {
-		return store.Admission{}, err
+		return store.Admission{}, false, err
 	}
-	return after, nil
+	return after, charged, nil
 }
 
 // Release implements [store.Admissions].
