@@ -48,50 +48,39 @@ func (g *Gate) Look(ctx context.Context, tenant string, run core.ID) (Standing, 
 }
 
 // Enter takes a slot for a run that has been admitted before, unasked: it has waited, or
-// the sweep has given its slot back too early.
-func (g *Gate) Enter(ctx context.Context, t Turn) (Standing, error) {
+// the sweep has given its slot back too early. made says that it is this call's; else the
+// run had one. What Before and Spent say counts only if the caller has the run's claim
+// afterwards: else it gives the slot back by Leave, with what these say.
+func (g *Gate) Enter(ctx context.Context, t Turn) (s Standing, made bool, err error) {
 	a := store.Admitting{
 		Day: g.day(), Run: t.Run, Again: true, Bounds: store.Bounds{Slots: store.MaxSlots},
 		Slot: store.Slot{Thread: t.Key.Thread, Since: g.env.Millis(), Tokens: t.Before, Spend: t.Spent},
 	}
 	var after store.Admission
-	err := g.persist(ctx, func() (err error) {
+	err = g.persist(ctx, func() (err error) {
 		after, _, err = g.store.Admit(ctx, t.Key.Tenant, a)
 		return err
 	})
 	if err != nil {
-		return Standing{}, fmt.Errorf("take a slot for run %s: %w", t.Run, err)
+		return Standing{}, false, fmt.Errorf("take a slot for run %s: %w", t.Run, err)
 	}
-	return g.Of(t.Key.Tenant).standing(after, t.Run), nil
+	s = g.Of(t.Key.Tenant).standing(after, t.Run)
+	return s, s.Slot == a.Slot, nil
 }
 
-// maxEntries bounds how often a charge finds that its slot is another's by then.
-const maxEntries = 4
-
 // Charge counts a turn before the commit that holds it, and returns how the tenant stands
-// then.
-func (g *Gate) Charge(ctx context.Context, slot store.Slot, t Turn) (Standing, error) {
-	for range maxEntries {
-		c := store.Charging{Day: g.day(), Run: t.Run, Slot: slot, Tokens: t.Tokens, Spend: t.Cost}
-		var after store.Admission
-		charged := false
-		err := g.persist(ctx, func() (err error) {
-			after, charged, err = g.store.Charge(ctx, t.Key.Tenant, c)
-			return err
-		})
-		if err != nil {
-			return Standing{}, fmt.Errorf("charge run %s: %w", t.Run, err)
-		}
-		if charged {
-			return g.Of(t.Key.Tenant).standing(after, t.Run), nil
-		}
-		entered, err := g.Enter(ctx, t)
-		if err != nil {
-			return Standing{}, err
-		}
-		slot = entered.Slot
+// then; false: the slot is not the run's any more, and nothing is counted.
+func (g *Gate) Charge(ctx context.Context, slot store.Slot, t Turn) (s Standing, charged bool, err error) {
+	c := store.Charging{Day: g.day(), Run: t.Run, Slot: slot, Tokens: t.Tokens, Spend: t.Cost}
+	var after store.Admission
+	err = g.persist(ctx, func() (err error) {
+		after, charged, err = g.store.Charge(ctx, t.Key.Tenant, c)
+		return err
+	})
+	if err != nil {
+		return Standing{}, false, fmt.Errorf("charge run %s: %w", t.Run, err)
 	}
-	return Standing{}, core.Errorf(core.CodeUnavailable, "charge run %s: its slot changes under the write", t.Run)
+	return g.Of(t.Key.Tenant).standing(after, t.Run), charged, nil
 }
 
 // Cost is what a model's tokens cost a tenant whose money is limited; 0 for any other, and

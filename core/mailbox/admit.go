@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"strings"
 
@@ -32,7 +33,13 @@ func (u *submission) limited() bool { return !u.limits.Of(u.Thread.Tenant).IsZer
 // admit admits the run, if the head that was read makes a run of the input. With a Key
 // the run may get the id of an earlier try, which died before it could store its own.
 func (u *submission) admit(ctx context.Context, head thread.Head) error {
-	if !u.limited() || u.admitted == u.run || !opens(u.change(head)) {
+	if !u.limited() || u.admitted == u.run {
+		return nil
+	}
+	if u.Key != "" && !u.known {
+		u.dispatch = dispatchOf(u.run) // another try that finds the run by its slot comes to the same
+	}
+	if !opens(u.change(head)) {
 		return nil
 	}
 	if u.Key != "" && !u.known && u.admitted.IsZero() {
@@ -62,11 +69,20 @@ func (u *submission) earlier(ctx context.Context) (found bool, err error) {
 	tag := u.tag()
 	for run, slot := range used.Slots {
 		if slot.Key == tag && u.env.Millis()-slot.Since < u.enqueueTime().Milliseconds()/2 {
-			u.run, u.admitted, u.slot, u.found = run, run, slot, true
+			u.run, u.dispatch, u.admitted, u.slot, u.found = run, dispatchOf(run), run, slot, true
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// dispatchOf is the dispatch of a run whose id is all that is known of an earlier try. It
+// has the run's time.
+func dispatchOf(run core.ID) core.ID {
+	sum := sha256.Sum256(append([]byte("dispatch "), run[:]...))
+	id := core.DerivedID(sum[:])
+	copy(id[:6], run[:6])
+	return id
 }
 
 // ask admits the run. What was admitted under other ids before is given back first.

@@ -158,7 +158,7 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err := u.admit(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
-	receipt.RunID = u.run
+	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
 	in := thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
 		Frontend: u.Frontend,

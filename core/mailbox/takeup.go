@@ -69,7 +69,7 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 	if err := u.admit(ctx, head); err != nil {
 		return Receipt{}, err
 	}
-	receipt.RunID = u.run
+	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
 	input, err := u.inputRecord(thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Frontend: record.Frontend, Resolution: record.Resolution, TakesUp: run,
 	}, 0)

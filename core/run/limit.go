@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/reveille-run/reveille/core"
@@ -55,13 +56,43 @@ func (d *draft) look(ctx context.Context) (err error) {
 		return nil
 	}
 	standing, err := d.limits.Look(ctx, d.Key.Tenant, d.id)
-	if err == nil && !standing.Has {
-		standing, err = d.limits.Enter(ctx, d.turn(d.totals, core.Usage{}, 0))
-	}
 	if err != nil {
 		return err
 	}
 	d.allowance.now, d.allowance.known = standing, true
+	behind := standing.Slot.Tokens < limit.Tokens(d.totals.Usage) || standing.Slot.Spend < d.totals.Spend
+	if standing.Has && behind { // it was taken by a request that came late
+		slot := standing.Slot
+		if err := d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, slot.Tokens, slot.Spend); err != nil {
+			return err
+		}
+	}
+	if !standing.Has || behind {
+		return d.enterSlot(ctx)
+	}
+	return nil
+}
+
+// enterSlot takes a slot for the run. That the claim still stands afterwards says that
+// what the slot begins with is all that the run has used: nobody else has committed since
+// the step has read it. A worker that was paused until its claim was lost gives it back.
+func (d *draft) enterSlot(ctx context.Context) error {
+	standing, made, err := d.limits.Enter(ctx, d.turn(d.totals, core.Usage{}, 0))
+	if err != nil {
+		return err
+	}
+	head, err := d.committer.Head(ctx, d.Key)
+	if err != nil {
+		return err
+	}
+	if head.Claim.Fence != d.fence() {
+		if made {
+			slot := standing.Slot
+			err = d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, slot.Tokens, slot.Spend)
+		}
+		return errors.Join(thread.ErrFenced, err)
+	}
+	d.allowance.now = standing
 	return nil
 }
 
@@ -96,14 +127,25 @@ func (d *draft) charge(ctx context.Context, model string, used *core.Usage) erro
 	}
 	cost := d.limits.Cost(d.Key.Tenant, model, *used)
 	before := thread.Totals{Usage: d.totals.Usage, Spend: d.totals.Spend}
-	standing, err := d.limits.Charge(ctx, d.allowance.now.Slot, d.turn(before, *used, cost))
-	if err != nil {
-		return fmt.Errorf("charge the tenant: %w", err)
+	for range maxSlots {
+		standing, charged, err := d.limits.Charge(ctx, d.allowance.now.Slot, d.turn(before, *used, cost))
+		if err != nil {
+			return fmt.Errorf("charge the tenant: %w", err)
+		}
+		if charged {
+			d.totals.Spend += cost
+			d.allowance.now, d.allowance.known = standing, true
+			return nil
+		}
+		if err := d.enterSlot(ctx); err != nil {
+			return err
+		}
 	}
-	d.totals.Spend += cost
-	d.allowance.now, d.allowance.known = standing, true
-	return nil
+	return core.Errorf(core.CodeUnavailable, "charge the tenant: the slot of run %s is given back again and again", d.id)
 }
+
+// maxSlots bounds how many slots a charge may find given back.
+const maxSlots = 4
 
 // priced refuses a model whose price is not known where the tenant's money is limited.
 func (d *draft) priced(model string) error {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -29,7 +30,7 @@ func (b backend) Admission(ctx context.Context, tenant string, day int64) (a sto
 
 // Admit implements [store.Admissions].
 func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
-	err = b.one(ctx, SiteRewrite, "admit "+tenant, func() {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
 		t := b.host.world.tallyOf(tenant)
 		admitted, _ = t.Admit(a)
 		after = t.On(a.Day)
@@ -42,7 +43,7 @@ func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (a
 
 // Charge implements [store.Admissions].
 func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
-	err = b.one(ctx, SiteRewrite, "charge "+tenant, func() {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("charge %s since=%d", c.Run, c.Slot.Since), func() {
 		t := b.host.world.tallyOf(tenant)
 		charged = t.Charge(c)
 		after = t.On(c.Day)
@@ -55,7 +56,7 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 
 // Release implements [store.Admissions].
 func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
-	err = b.one(ctx, SiteRewrite, "release "+tenant, func() { released = b.host.world.tallyOf(tenant).Release(r) })
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() { released = b.host.world.tallyOf(tenant).Release(r) })
 	return released && err == nil, err
 }
 

@@ -40,6 +40,7 @@ type Config struct {
 	Forgetful bool          // with Asks: some tickets are never decided
 	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
 	Deletes   bool          // somebody deletes the first thread
+	Limited   bool          // the tenant has limits
 	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
@@ -80,6 +81,7 @@ type World struct {
 	working    int              // hints that the local host works on
 	planned    int              // decisions that people are about to take
 	family     children
+	admissions admissions
 }
 
 // Times of a world.
@@ -173,7 +175,7 @@ func (w *World) Run() string {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
-		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" {
+		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" && len(w.admission().Slots) == 0 {
 			break
 		}
 	}
