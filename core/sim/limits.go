@@ -84,7 +84,11 @@ func (w *World) checkCounters() {
 	if len(a.Slots) > 0 {
 		w.violate("at rest there are slots: %+v", a.Slots)
 	}
-	tokens, erased := int64(0), false
+	tokens, counted, erased := int64(0), int64(0), false
+	for _, day := range w.tallyOf(tenant).Days {
+		counted += day.Tokens
+	}
+	over := len(w.tallyOf(tenant).Days) > 1 // a clock that was slow saw the day before: of its slots nothing is taken off
 	for _, th := range w.threads {
 		erased = erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
@@ -97,8 +101,8 @@ func (w *World) checkCounters() {
 			tokens += limit.Tokens(t.Usage)
 		}
 	}
-	if a.Tokens < tokens || a.Tokens > tokens && !erased {
-		w.violate("%d tokens are counted, the logs say %d", a.Tokens, tokens)
+	if counted < tokens || counted > tokens && !erased && !over {
+		w.violate("%d tokens are counted, the logs say %d", counted, tokens)
 	}
 	w.Stats.Limited++
 }
