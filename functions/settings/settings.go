@@ -28,7 +28,7 @@ type Settings struct {
 	Identity  Identity      // who they are taken for
 	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Triggers  string        // REVEILLE_TRIGGERS: a file of triggers, or its JSON itself
-	Limits    string        // REVEILLE_LIMITS: what tenants may use, a file or its JSON itself; see [Settings.TenantLimits]
+	Limits    string        // REVEILLE_LIMITS: what tenants may use, a file or its JSON itself; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
 	Sweep     time.Duration // REVEILLE_SWEEP_INTERVAL: of the local host

@@ -6,18 +6,19 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // Limit gives a runtime the limits of tenants that the settings name, and the prices of
 // models where money is among them: the built-in ones.
 func Limit(c *runtime.Config, s settings.Settings) error {
-	limits, err := s.TenantLimits()
+	read, err := limits.Read(s)
 	if err != nil {
 		return err
 	}
-	c.Limits = limits
-	if !limits.Spends() {
+	c.Limits = read
+	if !read.Spends() {
 		return nil
 	}
 	c.Prices, err = prices()

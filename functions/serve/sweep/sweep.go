@@ -15,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
 
@@ -27,11 +28,11 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limits, err := c.Settings.TenantLimits()
+	tenants, err := limits.Read(c.Settings)
 	if err != nil {
 		log.Fatal(err)
 	}
-	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: limits})
+	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: tenants})
 	if err != nil {
 		log.Fatal(err)
 	}
