@@ -7,6 +7,10 @@
 // the sparse index "due", those whose run waits for a person in "waiting", and records
 // that list threads and runs in "listed", with their payloads.
 //
+// What is counted of a tenant that has limits is the item B of B#<tenant>, which alone is
+// changed by updates: counters of a day, which has its place in their names, and maps of
+// the tenant's slots. It is in "listed" while it has slots.
+//
 // Profiles and configuration snapshots are in the other table: a profile is the
 // item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
 // G#<hash>. template.yaml deploys both tables.
