@@ -17,7 +17,9 @@ import (
 	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
@@ -359,6 +361,32 @@ func TestAModelWithoutAPriceFailsBuild(t *testing.T) {
 	if _, err := runtime.Build(config); err != nil {
 		t.Errorf("with a price: %v", err)
 	}
+}
+
+// elsewhere is a plugin that asks for another model of the provider.
+type elsewhere struct{}
+
+func (elsewhere) ID() string { return "elsewhere" }
+
+func (elsewhere) Register(r *plugin.Registrar) error {
+	r.OnBeforeInference(func(context.Context, plugin.BeforeInference) (state.Command, error) {
+		return plugin.SetInferenceOverride.Schedule(model.Override{UpstreamModel: "dear"}), nil
+	})
+	return nil
+}
+
+func TestAnotherModelWithoutAPriceIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, limited(limit.Limits{SpendADay: core.Dollar}), func(c *runtime.Config) {
+			c.Agents.Plugins, c.Agents.Specs[0].Plugins = []plugin.Plugin{elsewhere{}}, []string{"elsewhere"}
+		})
+		receipt := r.submits(process, "t1", "hello")
+		r.settle(process, submission("t1", "").Thread)
+		if end := r.ended(process, receipt.RunID).Termination; end.Type != core.TerminationError || end.Code != "unpriced_model" || r.inferences != 0 {
+			t.Errorf("the run ends %+v after %d inferences", end, r.inferences)
+		}
+	})
 }
 
 func TestWithoutLimitsNothingIsRead(t *testing.T) {
