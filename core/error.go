@@ -24,6 +24,8 @@ const (
 	CodeTooLarge      Code = "too_large"          // a body, a record or a thread head is over its limit
 	CodeUnsupported   Code = "unsupported"        // understood, but not offered here
 	CodeNotAcceptable Code = "not_acceptable"     // the transport cannot respond in the asked form
+	CodeTenantLimit   Code = "tenant_limit"       // the tenant has reached a limit of runs or tokens; it says when that ends
+	CodeTenantSpend   Code = "tenant_spend_limit" // the tenant has spent what it may spend in a day
 	CodeThrottled     Code = "throttled"          // the store or a provider refuses for now; try later
 	CodeFenced        Code = "fenced"             // the claim was lost to a later one; the worker must stop
 	CodeSuperseded    Code = "superseded"         // an interrupt ended the work that the claim was for

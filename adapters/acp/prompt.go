@@ -129,7 +129,7 @@ func (t *talk) passOn(done <-chan struct{}) {
 // again: it is accepted, and another process goes on with it.
 var errGoesOn = &sdk.RequestError{
 	Code: codeInternal, Message: "the run goes on without this connection: load the session to see what comes of it",
-	Data: details{string(core.CodeUnavailable)},
+	Data: details{Code: string(core.CodeUnavailable)},
 }
 
 // run streams until the run is over, or waits for nobody who could be asked here.

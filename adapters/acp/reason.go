@@ -59,6 +59,6 @@ func stopReason(t *core.Termination) (sdk.StopReason, error) {
 	}
 	code := cmp.Or(t.Code, "error")
 	return "", &sdk.RequestError{
-		Code: codeInternal, Message: cmp.Or(t.Detail, "the run ended with the error "+code), Data: details{code},
+		Code: codeInternal, Message: cmp.Or(t.Detail, "the run ended with the error "+code), Data: details{Code: code},
 	}
 }

@@ -31,11 +31,17 @@ var codes = map[core.Code]int{
 	core.CodeBusy:        codeInvalidRequest,
 	core.CodeConflict:    codeInvalidRequest,
 	core.CodeFull:        codeInvalidRequest,
+
+	core.CodeTenantLimit: codeInvalidRequest,
+	core.CodeTenantSpend: codeInvalidRequest,
 }
 
-// details is the data of an error: its code as every protocol here has it.
+// details is the data of an error: its code as every protocol here has it, and of a limit
+// of the tenant which it is and when it ends.
 type details struct {
-	Code string `json:"code"`
+	Code   string `json:"code"`
+	Limit  string `json:"limit,omitempty"`
+	EndsAt string `json:"ends_at,omitempty"`
 }
 
 // refusal is what the client reads of an error. What it may not read goes to the log.
@@ -50,5 +56,5 @@ func refusal(log *slog.Logger, err error) *sdk.RequestError {
 	if !ok {
 		code = codeInternal
 	}
-	return &sdk.RequestError{Code: code, Message: p.Error, Data: details{string(p.Code)}}
+	return &sdk.RequestError{Code: code, Message: p.Error, Data: details{string(p.Code), string(p.Limit), p.EndsAt}}
 }

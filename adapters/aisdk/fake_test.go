@@ -24,6 +24,7 @@ type fake struct {
 	protocol.Retaker
 	protocol.Lister
 	protocol.Viewer
+	protocol.Limiter
 	protocol.Catalog
 
 	mu          sync.Mutex

@@ -33,9 +33,10 @@ var (
 	// What is written seldom stands beside the journal: see writeTx.beside. A file
 	// of this schema may lack these buckets, and a program that does not know them
 	// leaves them alone.
-	profilesBucket = []byte("profiles")
-	configsBucket  = []byte("configs")
-	waitingBucket  = []byte("waiting")
+	profilesBucket   = []byte("profiles")
+	configsBucket    = []byte("configs")
+	waitingBucket    = []byte("waiting")
+	admissionsBucket = []byte("admissions")
 
 	schemaKey = []byte("schema")
 	framesKey = []byte("frames")

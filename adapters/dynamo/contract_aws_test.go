@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,8 +100,11 @@ func stop(ctx context.Context, writes int) context.Context {
 	return context.WithValue(ctx, writesLeft{}, left)
 }
 
-// stopping is a transport that obeys stop.
+// stopping is a transport that obeys stop. Updates go one after the other: moto reads and
+// writes an item in two steps, which DynamoDB does in one.
 type stopping struct{ http.RoundTripper }
+
+var updates sync.Mutex
 
 var errStopped = errors.New("the process is gone")
 
@@ -108,6 +112,10 @@ func (s stopping) RoundTrip(r *http.Request) (*http.Response, error) {
 	left, ok := r.Context().Value(writesLeft{}).(*atomic.Int64)
 	if ok && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".PutItem") && left.Add(-1) < 0 {
 		return nil, errStopped
+	}
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		updates.Lock()
+		defer updates.Unlock()
 	}
 	return s.RoundTripper.RoundTrip(r)
 }

@@ -13,6 +13,10 @@
 // <tenant>#<hour> of W#<shard>. A process marks an hour once while it lasts, and behind
 // every record once it has passed.
 //
+// What is counted of a tenant that has limits is the item B of B#<tenant>, which alone is
+// changed by updates: counters of a day, which has its place in their names, and maps of
+// the tenant's slots. It is in "listed" while it has slots.
+//
 // Profiles and configuration snapshots are in the other table: a profile is the
 // item K#<key> of the partition P#<tenant>#<namespace>, a snapshot the item G of
 // G#<hash>. template.yaml deploys both tables.

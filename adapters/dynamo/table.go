@@ -50,6 +50,19 @@ func (t table) delete(ctx context.Context, doing string, input *dynamodb.DeleteI
 	return t.refusal(ctx, doing, err, &tries, input.Key)
 }
 
+// update changes an item under a condition, and returns what it is afterwards.
+func (t table) update(ctx context.Context, doing string, input *dynamodb.UpdateItemInput) (after item, met *refusal, err error) {
+	input.TableName = t.name
+	input.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	var tries history
+	out, err := t.client.UpdateItem(ctx, input, tries.watch)
+	if err == nil {
+		return out.Attributes, nil, nil
+	}
+	met, err = t.refusal(ctx, doing, err, &tries, input.Key)
+	return nil, met, err
+}
+
 // refusal finds out what a write to the item with a key met, from its error.
 func (t table) refusal(ctx context.Context, doing string, err error, tries *history, key item) (*refusal, error) {
 	if err == nil {

@@ -14,11 +14,16 @@ import (
 // dies claims thread t1 and is gone, five times: the run takes its process down.
 func (r *real) dies() {
 	r.t.Helper()
+	r.diesAs("secret-tenant", "t1")
+}
+
+func (r *real) diesAs(tenant, name string) {
+	r.t.Helper()
 	box, err := mailbox.New(mailbox.Options{Env: env.System(), Store: r.store, Waker: r.queue, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	key := core.ThreadKey{Tenant: "secret-tenant", Thread: "t1"}
+	key := core.ThreadKey{Tenant: tenant, Thread: name}
 	for i := range 5 {
 		if _, claimed, err := box.Claim(r.t.Context(), core.WakeUp{Tenant: key.Tenant, Thread: key.Thread}, true); !claimed || err != nil {
 			r.t.Fatalf("claim %d: %v, %v", i+1, claimed, err)

@@ -121,6 +121,7 @@ func everythingHappens(t *testing.T) {
 	e.unsupported()
 	e.takeBack()
 	e.fill()
+	e.limited()
 	e.common()
 	all := e.d.documented()
 	for _, what := range all {
@@ -379,6 +380,31 @@ func (e *exercise) fill() {
 	e.send(429, "POST", "/v1/runs/"+dead+"/retry", "", "")
 }
 
+// limited asks for runs of tenants that may have no more of them, or have no money left.
+func (e *exercise) limited() {
+	for tenant, want := range map[string]int{"few": 429, "poor": 402} {
+		as := []string{"Tenant", tenant}
+		failed := e.send(202, "POST", "/v1/threads/l1/messages", say("fail"), "run_id", as...)
+		e.work()
+		dead := e.send(202, "POST", "/v1/threads/l2/messages", say("hello"), "run_id", as...)
+		e.diesAs(tenant, "l2")
+		e.work()
+		e.send(202, "POST", "/v1/threads/l3/messages", say("hello"), "", as...)
+		e.work()
+		for path, body := range map[string]string{
+			"/v1/threads/l4/messages": say("hi"), "/v1/threads/l4/mailbox": `{"payload":1}`, "/v1/threads/l4/interrupt": say("hi"),
+			"/v1/runs": say("hi"), "/v1/runs/" + dead + "/inputs": say("hi"), "/v1/runs/" + dead + "/retry": "", "/v1/runs/" + failed + "/continue": "",
+		} {
+			got := e.send(want, "POST", path, body, "", as...)
+			if !strings.Contains(got, `"ends_at":"2000-01-02T00:00:00Z"`) {
+				e.t.Errorf("%s: %s does not say when the limit ends", path, got)
+			}
+		}
+		e.send(200, "GET", "/v1/limits", "", "ends_at", as...)
+	}
+	e.send(200, "GET", "/v1/limits", "", "")
+}
+
 // slow is a body that does not arrive in time.
 type slow struct{}
 
@@ -397,6 +423,7 @@ func (e *exercise) common() {
 			body = say("hi", `,"threadId":"o1"`)
 		}
 		stored := slices.Contains(r.Refuses, core.CodeThrottled)
+		as := map[string][]string{"getLimits": {"Tenant", "few"}} // of others nothing is read
 		for status, header := range map[int]string{401: "unauthorized", 403: "denied", 500: "panic", 503: "unavailable"} {
 			if status < 500 || !stored { // the store's come below
 				e.send(status, r.Method, path, body, "", "Refuse", header)
@@ -414,7 +441,7 @@ func (e *exercise) common() {
 		}
 		for _, failing := range []error{errors.New("the disk is gone"), store.ErrThrottled, context.DeadlineExceeded} {
 			e.store.unread = failing
-			e.send(map[bool]int{true: 500, false: 503}[failing.Error() == "the disk is gone"], r.Method, path, body, "")
+			e.send(map[bool]int{true: 500, false: 503}[failing.Error() == "the disk is gone"], r.Method, path, body, "", as[r.Name]...)
 			e.store.unread = nil
 		}
 	}

@@ -24,6 +24,7 @@ import (
 type fake struct {
 	protocol.Lister
 	protocol.Viewer
+	protocol.Limiter
 	protocol.Catalog
 	calls       []string
 	submissions []mailbox.Submission

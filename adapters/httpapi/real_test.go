@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/aisdk"
 	"github.com/reveille-run/reveille/adapters/httpapi"
@@ -14,6 +15,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/mailbox/mailboxtest"
 	"github.com/reveille-run/reveille/core/model/scripted"
@@ -74,6 +76,13 @@ func (s *refusing) Waiting(ctx context.Context, tenant string, after *store.Wait
 	return s.Backend.Waiting(ctx, tenant, after, limit)
 }
 
+func (s *refusing) Admission(ctx context.Context, tenant string, day int64) (store.Admission, error) {
+	if s.unread != nil {
+		return store.Admission{}, s.unread
+	}
+	return s.Backend.Admission(ctx, tenant, day)
+}
+
 func (s *refusing) Commit(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
 	if s.refuse != nil {
 		return store.Outcome{}, s.refuse
@@ -103,7 +112,10 @@ func newReal(t *testing.T) *real {
 	}
 	world, quiet := env.System(), slog.New(slog.DiscardHandler)
 	r, err := runtime.Build(runtime.Config{
-		Env: world, Store: made.store, Waker: made.queue, Logger: quiet, Metering: &runtime.Metering{},
+		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
+		Metering: &runtime.Metering{},
+		Limits:   limit.Tenants{Tenants: map[string]limit.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
+		Prices:   func(string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{where, confirm, meanwhile},

@@ -18,6 +18,8 @@ func Routes() []Route {
 var (
 	absent  = []core.Code{core.CodeNotFound, core.CodeDeleted, core.CodeThrottled}
 	refused = append(slices.Clone(absent), core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeSuperseded, core.CodeFull)
+	// Of what makes a run.
+	limits = []core.Code{core.CodeTenantLimit, core.CodeTenantSpend}
 )
 
 // queued are the successes of a route that queues a run.
@@ -135,7 +137,7 @@ func threadRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/messages", Name: "postMessages", serve: (*api).postMessages,
 			Text:  "queues input; mode `queue`, `interrupt`, `steer`, `reject`; `request` is any JSON up to 16 KB for the run's hooks and tools; of what is queued, priority 0 opens first, 255 last (128 without), and nothing before its `available_at` (unix milliseconds) or delay, at most a year ahead",
-			Takes: []any{ofThread{}, keyed{}}, Body: submission{}, Answers: queued, Refuses: refused,
+			Takes: []any{ofThread{}, keyed{}}, Body: submission{}, Answers: queued, Refuses: slices.Concat(refused, limits),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/cancel", Name: "cancelThread", serve: (*api).cancelThread,
@@ -146,7 +148,7 @@ func threadRoutes() []Route {
 			Method: "POST", Path: "/v1/threads/{thread}/interrupt", Name: "interruptThread", serve: (*api).interruptThread,
 			Text:  "ends the open run and all that is queued, and puts the input, if there is any, in their place; 404 without input when there is nothing to end",
 			Takes: []any{ofThread{}, keyed{}}, Body: interruption{}, Empty: true,
-			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
+			Answers: []Answer{{Status: 202, Body: interrupted{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeSuperseded}),
 		},
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/decision", Name: "decideThread", serve: (*api).decideThread,
@@ -176,7 +178,7 @@ func inboxRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/threads/{thread}/mailbox", Name: "postMailbox", serve: (*api).postMailbox,
 			Text:  "queues any JSON as input, for programs; of an object its `text`, if it has one",
-			Takes: []any{ofThread{}, keyed{}}, Body: payload{}, Answers: []Answer{{Status: 201, Body: pushed{}}}, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeFull}),
+			Takes: []any{ofThread{}, keyed{}}, Body: payload{}, Answers: []Answer{{Status: 201, Body: pushed{}}}, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeFull}),
 		},
 		{
 			Method: "PATCH", Path: "/v1/threads/{thread}/mailbox/{input}", Name: "patchInput", serve: (*api).patchInput,
@@ -196,7 +198,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs", Name: "postRun", serve: (*api).postRun,
 			Text:  "starts a run, as for messages, and streams its events; behind a door that cannot stream it queues the run",
-			Takes: []any{keyed{}}, Body: newRun{}, Refuses: slices.Concat(refused, []core.Code{core.CodeNotAcceptable}),
+			Takes: []any{keyed{}}, Body: newRun{}, Refuses: slices.Concat(refused, limits, []core.Code{core.CodeNotAcceptable}),
 			Answers: []Answer{{Status: 200, Body: core.Event{}, Stream: true}, {Status: 202, Text: "behind a door that cannot stream", Body: protocol.Accepted{}}},
 		},
 		{
@@ -218,7 +220,7 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/inputs", Name: "postInputs", serve: (*api).postInputs,
 			Text:  "gives it more to read, as for messages: at its next step, also when it waits (its tickets are void then); of a run that is not open it becomes a run of its own, which `run_id` names",
-			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
+			Takes: []any{ofRun{}, keyed{}}, Body: furtherInput{}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeUnsupported, core.CodeConflict, core.CodeBusy, core.CodeFull}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/decision", Name: "decideRun", serve: (*api).decideRun,
@@ -228,12 +230,12 @@ func runRoutes() []Route {
 		{
 			Method: "POST", Path: "/v1/runs/{run}/continue", Name: "continueRun", serve: (*api).continueRun,
 			Text:  "a run that ended with an error goes on at its last commit, as a run of its own; 409 when it ended otherwise or the thread has gone on",
-			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeBusy}),
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeBusy}),
 		},
 		{
 			Method: "POST", Path: "/v1/runs/{run}/retry", Name: "retryRun", serve: (*api).retryRun,
 			Text:  "the input of a run that ended as a dead letter is submitted again, once however often it is asked; 409 for any other run",
-			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, []core.Code{core.CodeConflict, core.CodeFull}),
+			Takes: []any{ofRun{}}, Answers: queued, Refuses: slices.Concat(absent, limits, []core.Code{core.CodeConflict, core.CodeFull}),
 		},
 	}
 }
@@ -252,6 +254,11 @@ func hostRoutes() []Route {
 			Text:  "what the caller has used, or, for a caller without a user, everybody of the tenant: tokens, inferences, tool calls, times, units of the store and money, by day, user, agent and model, up to the newest stretch of a run that has ended or waits; money is `null` where a price is not known",
 			Takes: []any{ofUsage{}}, Refuses: []core.Code{core.CodeNotFound, core.CodeThrottled},
 			Answers: []Answer{{Status: 200, Text: "with `format=csv` or `Accept: text/csv` a table", Body: usageReport{}}},
+		},
+		{
+			Method: "GET", Path: "/v1/limits", Name: "getLimits", serve: (*api).getLimits,
+			Text:    "the limits of the caller's tenant, what it has used of them today (UTC), and when the day ends; `{}` without limits",
+			Answers: []Answer{{Status: 200, Body: limitsOf{}}}, Refuses: []core.Code{core.CodeThrottled},
 		},
 		{
 			Method: "GET", Path: "/openapi.json", Name: "getDocument", serve: (*api).openapi,

@@ -240,6 +240,17 @@ func TestWhatFailsIsAnErrorThatQuotesNothing(t *testing.T) {
 	})
 }
 
+func TestALimitOfTheTenantIsNamed(t *testing.T) {
+	eras(t, func(t *testing.T, w *world, url, era string) {
+		c := w.client(url, "few", era, nil)
+		w.call(c, "demo", map[string]any{"message": "hello"})
+		got := w.call(c, "demo", map[string]any{"message": "hello"})
+		if !got.IsError || got.Status != "refused" || got.Content["code"] != "tenant_limit" || got.Content["limit"] != "runs_a_day" || got.Content["ends_at"] == nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 func TestAToolByItselfReturnsItsData(t *testing.T) {
 	eras(t, func(t *testing.T, w *world, url, era string) {
 		got := w.call(w.client(url, "acme", era, nil), "echo", map[string]any{"text": "hello"})

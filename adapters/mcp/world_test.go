@@ -22,6 +22,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/plugins/permission"
@@ -109,7 +110,8 @@ func newWorld(tb testing.TB) *world {
 func (w *world) runtime() *runtime.Runtime {
 	w.tb.Helper()
 	e := env.System()
-	r, err := runtime.Build(runtime.Config{Env: e, Store: w.store, Waker: w, Agents: parts(e, &w.ran), Logger: quiet, FollowInterval: 5 * time.Millisecond})
+	r, err := runtime.Build(runtime.Config{
+		Limits: limit.Tenants{Tenants: map[string]limit.Limits{"few": {RunsADay: 1}}}, Env: e, Store: w.store, Waker: w, Agents: parts(e, &w.ran), Logger: quiet, FollowInterval: 5 * time.Millisecond})
 	if err != nil {
 		w.tb.Fatal(err)
 	}

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 )
 
 // Problem is the body of every refusal. The code is for programs and never changes
@@ -16,6 +20,14 @@ import (
 type Problem struct {
 	Error string    `json:"error"`
 	Code  core.Code `json:"code"`
+	// Of a limit of the tenant: which it is, what it allows, what is used, and when it ends,
+	// RFC 3339; no time: as soon as a run waits or ends.
+	Limit   limit.Kind `json:"limit,omitempty"`
+	Allowed string     `json:"allowed,omitempty"`
+	Used    string     `json:"used,omitempty"`
+	EndsAt  string     `json:"ends_at,omitempty"`
+
+	ends time.Time // EndsAt
 }
 
 // statuses maps codes to HTTP statuses; a code that is absent is a 500.
@@ -37,6 +49,8 @@ var statuses = map[core.Code]int{
 	core.CodeDeleted:       http.StatusGone,
 	core.CodeTooLarge:      http.StatusRequestEntityTooLarge,
 	core.CodeFull:          http.StatusTooManyRequests,
+	core.CodeTenantLimit:   http.StatusTooManyRequests,
+	core.CodeTenantSpend:   http.StatusPaymentRequired,
 	core.CodeThrottled:     http.StatusServiceUnavailable,
 	core.CodeUnavailable:   http.StatusServiceUnavailable,
 }
@@ -72,7 +86,32 @@ func Public(err error) Problem {
 	case http.StatusInternalServerError:
 		return Problem{Error: "internal error", Code: core.CodeInternal}
 	}
-	return Problem{Error: err.Error(), Code: code}
+	p := Problem{Error: err.Error(), Code: code}
+	if reached, ok := limit.Reached(err); ok {
+		p.Limit, p.Allowed, p.Used = reached.Limit, reached.Allowed, reached.Used
+		if reached.Ends != 0 {
+			p.ends = time.UnixMilli(reached.Ends).UTC()
+			p.EndsAt = p.ends.Format(time.RFC3339)
+		}
+	}
+	return p
+}
+
+// placePause is after how many seconds a client should ask again that came when too many
+// runs were under way.
+const placePause = 5
+
+// retryAfter is after how many seconds to ask again what was refused; 0: not said.
+func (p Problem) retryAfter(now time.Time) int {
+	switch {
+	case Status(p.Code) == http.StatusServiceUnavailable:
+		return 1
+	case p.Limit == "":
+		return 0
+	case p.ends.IsZero():
+		return placePause
+	}
+	return max(1, int(math.Ceil(p.ends.Sub(now).Seconds())))
 }
 
 // Refuse writes err as a JSON [Problem]; what the client may not read goes to
@@ -80,8 +119,8 @@ func Public(err error) Problem {
 func Refuse(w http.ResponseWriter, log *slog.Logger, err error) {
 	p := Public(err)
 	status := Status(p.Code)
-	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+	if seconds := p.retryAfter(time.Now()); seconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
 	Log(log, err)
 	JSON(w, status, p)

@@ -9,12 +9,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reveille-run/reveille/adapters/protocol"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 )
 
 func TestRefusalsHaveAStatusAndAText(t *testing.T) {
@@ -69,6 +72,35 @@ func TestRefusalsHaveAStatusAndAText(t *testing.T) {
 			}
 			if got := rec.Header().Get("Retry-After"); (got == "1") != (test.status == 503) {
 				t.Errorf("Retry-After %q with status %d", got, test.status)
+			}
+		})
+	}
+}
+
+func TestALimitSaysWhichItIsAndWhenItEnds(t *testing.T) {
+	ends := time.Date(2126, 11, 23, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		err    *limit.ReachedError
+		status int
+		body   string
+		after  time.Time // about; zero: 5 s
+	}{
+		{&limit.ReachedError{Limit: limit.TokensADay, Allowed: "10", Used: "12", Ends: ends.UnixMilli()}, 429,
+			`{"error":"submit: limit tokens_a_day of the tenant is reached: 12 of 10, until 2126-11-23T00:00:00Z","code":"tenant_limit","limit":"tokens_a_day","allowed":"10","used":"12","ends_at":"2126-11-23T00:00:00Z"}`, ends},
+		{&limit.ReachedError{Limit: limit.SpendADay, Allowed: "0.5", Used: "0.51", Ends: ends.UnixMilli()}, 402,
+			`{"error":"submit: limit spend_a_day_usd of the tenant is reached: 0.51 of 0.5, until 2126-11-23T00:00:00Z","code":"tenant_spend_limit","limit":"spend_a_day_usd","allowed":"0.5","used":"0.51","ends_at":"2126-11-23T00:00:00Z"}`, ends},
+		{&limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "2", Used: "2"}, 429,
+			`{"error":"submit: limit concurrent_runs of the tenant is reached: 2 of 2, until a run waits or ends","code":"tenant_limit","limit":"concurrent_runs","allowed":"2","used":"2"}`, time.Time{}},
+	} {
+		t.Run(string(tt.err.Limit), func(t *testing.T) {
+			rec := httptest.NewRecorder()
+			protocol.Refuse(rec, slog.New(slog.DiscardHandler), fmt.Errorf("submit: %w", tt.err))
+			if rec.Code != tt.status || strings.TrimSpace(rec.Body.String()) != tt.body {
+				t.Errorf("response %d %s, want %d %s", rec.Code, rec.Body, tt.status, tt.body)
+			}
+			seconds, err := strconv.Atoi(rec.Header().Get("Retry-After"))
+			if off := time.Until(tt.after) - time.Duration(seconds)*time.Second; err != nil || tt.after.IsZero() && seconds != 5 || !tt.after.IsZero() && off.Abs() > time.Minute {
+				t.Errorf("Retry-After %q", rec.Header().Get("Retry-After"))
 			}
 		})
 	}

@@ -94,6 +94,11 @@ type Viewer interface {
 	Committed(ctx context.Context, id core.Identity, run core.ID, q runtime.EventQuery) (runtime.EventPage, error)
 }
 
+// Limiter says how tenants stand with their limits.
+type Limiter interface {
+	Limits(ctx context.Context, tenant string) (runtime.LimitsOf, error)
+}
+
 // Catalog says what the program is made of.
 type Catalog interface {
 	Agents() []runtime.AgentInfo
@@ -123,5 +128,6 @@ type Runtime interface {
 	Inbox
 	Lister
 	Viewer
+	Limiter
 	Catalog
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reveille-run/reveille/adapters/trigger"
 	"github.com/reveille-run/reveille/adapters/trigger/incoming"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 )
 
@@ -353,4 +354,21 @@ func FuzzFire(f *testing.F) {
 			t.Errorf("%d receipts of %d submissions", len(receipts), len(a.submitted))
 		}
 	})
+}
+
+// A refused trigger is an error that goes away: the source sends the event again.
+func TestATriggerThatALimitRefusesFailsAndIsTriedAgain(t *testing.T) {
+	a := &agents{refused: map[string]error{"t1": &limit.ReachedError{Limit: limit.ConcurrentRuns, Allowed: "1", Used: "1"}}}
+	s, err := set(a, `{"name":"a","source":"sqs","agent":"demo","tenant":"acme","thread":"t1","prompt":"go"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := incoming.Event{ID: "1", Source: incoming.SQS, Data: []byte(`{}`)}
+	if _, err := s.Fire(t.Context(), event); core.CodeOf(err) != core.CodeTenantLimit {
+		t.Errorf("the event comes to %v, want code tenant_limit", err)
+	}
+	a.refused = nil
+	if got, err := s.Fire(t.Context(), event); err != nil || len(got) != 1 {
+		t.Errorf("again it comes to %+v, %v", got, err)
+	}
 }

@@ -29,6 +29,19 @@ func (r *Resolved) ModelOf(key core.ThreadKey, run core.ID) *BoundModel {
 	return r.pool.home(key, run)
 }
 
+// CallableModels are the models that the agent's runs may call: of a pool all that can be a
+// home. A hook's override may name another of the same provider.
+func (r *Resolved) CallableModels() []*BoundModel {
+	if r.pool == nil {
+		return []*BoundModel{r.bound}
+	}
+	all := make([]*BoundModel, len(r.pool.members))
+	for i, m := range r.pool.members {
+		all[i] = m.bound
+	}
+	return all
+}
+
 // Pooled reports whether the agent's model is a pool.
 func (r *Resolved) Pooled() bool { return r.pool != nil }
 

@@ -58,8 +58,9 @@ type commit struct {
 	id     core.ID
 	holder bool
 	where  points
-	plan   plan // what was sent last
-	bill   bill // what is charged to the run, where that is metered
+	plan   plan      // what was sent last
+	bill   bill      // what is charged to the run, where that is metered
+	gone   []core.ID // runs that the plan takes out of the queue, where the tenant has limits
 }
 
 // plan is a transition applied to one head. It is sent again as it is, so that
@@ -179,6 +180,9 @@ func (c *commit) apply(ctx context.Context, head thread.Head) error {
 	if result.Unchanged {
 		return nil
 	}
+	if c.limits != nil && len(head.Pending) > 0 && !c.limits.Of(c.key.Tenant).IsZero() {
+		c.gone = dropped(&head, &next)
+	}
 	c.plan.batch.Pointers = c.pointers
 	if !result.Opened.IsZero() {
 		opened := runPointer(result.Opened, pointer{Thread: c.key.Thread, Run: result.Opened, Dispatch: result.Opened})
@@ -224,6 +228,7 @@ func (c *commit) applied(ctx context.Context, head thread.Head) (thread.Head, th
 	if c.moved != nil && !c.plan.result.Unchanged {
 		c.moved(c.key, head)
 	}
+	c.leave(ctx, c.key, c.gone)
 	if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {
 		wait := *hint
 		if c.later > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
@@ -56,6 +57,9 @@ type Options struct {
 	// Announce makes writes leave announcements in the head for a publisher of another
 	// process. It is implied by Publisher.
 	Announce bool
+	// Limits admits runs before they are enqueued, and its slots are swept; nil: nothing is
+	// limited.
+	Limits *limit.Gate
 }
 
 // DefaultLease is how long a claim holds without renewal.
@@ -80,6 +84,7 @@ type Service struct {
 	publisher  Publisher
 	announcing bool
 	keep       time.Duration // 0: nobody meters
+	limits     *limit.Gate
 }
 
 // New returns a Service.
@@ -90,6 +95,7 @@ func New(o Options) (*Service, error) {
 	s := &Service{env: o.Env, store: o.Store, waker: o.Waker, log: o.Logger, due: o.Store.DuePolicy(), records: o.Records, worker: o.Worker, lease: o.Lease, linger: o.Linger, fits: o.Fits, moved: o.Moved}
 	s.keep = o.KeepUsage
 	s.publisher, s.announcing = o.Publisher, o.Announce || o.Publisher != nil
+	s.limits = o.Limits
 	if s.log == nil {
 		s.log = slog.Default()
 	}

@@ -41,9 +41,10 @@ type submission struct {
 	known         bool       // an earlier try has stored the Key with these ids
 	asked         Submission // as it was given; what it takes back may complete it
 	taken         *taken     // what it takes back, when it was looked up
+	admission                // what it has of its tenant's limits
 }
 
-func (s *Service) submit(ctx context.Context, u submission) (Receipt, thread.Head, error) {
+func (s *Service) submit(ctx context.Context, u submission) (receipt Receipt, head thread.Head, err error) {
 	sub := &u.Submission
 	if sub.Retake != nil && sub.Mode == "" {
 		sub.Mode = ModeInterrupt
@@ -51,20 +52,19 @@ func (s *Service) submit(ctx context.Context, u submission) (Receipt, thread.Hea
 	if err := sub.Check(); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
-	at, err := sub.from(s.env.Millis())
-	if err != nil {
+	var at int64
+	if at, err = sub.from(s.env.Millis()); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
 	u.Service, u.run, u.dispatch, u.at, u.asked = s, s.env.NewID(), s.env.NewID(), at, *sub
 	if err := u.keyed(ctx); err != nil {
 		return Receipt{}, thread.Head{}, s.outward(ctx, sub.Thread, "input", err)
 	}
-	head, err := u.look(ctx)
-	if err != nil {
+	if head, err = u.look(ctx); err != nil {
 		return Receipt{}, thread.Head{}, err
 	}
 	// A second time at most: once the ids are the stored ones, the pointers agree.
-	receipt, head, err := u.try(ctx, head)
+	receipt, head, err = u.try(ctx, head)
 	if taken, ok := errors.AsType[*takenError](err); ok { // another try with the same Key came first: go on under its ids
 		if err := u.adopt(taken.pointers[0].Value); err != nil {
 			return Receipt{}, head, err
@@ -74,6 +74,7 @@ func (s *Service) submit(ctx context.Context, u submission) (Receipt, thread.Hea
 		}
 		receipt, head, err = u.try(ctx, head)
 	}
+	u.settle(ctx, receipt.RunID, err)
 	return receipt, head, s.outward(ctx, sub.Thread, "input", err)
 }
 
@@ -154,6 +155,10 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 	if err := u.checkSupersede(ctx, head); err != nil {
 		return Receipt{}, head, err
 	}
+	if err := u.admit(ctx, head); err != nil {
+		return Receipt{}, head, err
+	}
+	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
 	in := thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: u.AgentID, Origin: u.Origin, Messages: u.Messages, Supersede: u.Supersede, Request: u.Request,
 		Frontend: u.Frontend,
@@ -166,12 +171,10 @@ func (u *submission) try(ctx context.Context, head thread.Head) (Receipt, thread
 		return Receipt{}, head, err
 	}
 	pointers := u.pointers()
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: pointers, read: true,
-		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			listings, err := u.listings(next)
-			return append([]store.Record{record}, listings...), err
-		}}
-	head, result, err := c.run(ctx, head)
+	head, result, err := u.enqueue(ctx, head, pointers, func(next thread.Head) ([]store.Record, error) {
+		listings, err := u.listings(next)
+		return append([]store.Record{record}, listings...), err
+	})
 	if u.Key != "" && errors.Is(err, store.ErrConflict) { // another try has stored its words, under the same ids
 		head, result, err = u.overStored(ctx, head, record.Name, pointers)
 	}

@@ -20,14 +20,15 @@ const sweepPage = 100
 // until its time is over, and begins at another shard each time, so that
 // threads which nobody can claim hold up no others; or through none, where the store
 // says that nothing is due. It returns how many it woke, and of each shard the first
-// thing that went wrong.
+// thing that went wrong. Where tenants have limits it then gives back slots that nobody
+// runs in: see package limit.
 func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 	var random [8]byte // two sweeps at once, or one that runs out of time, do not neglect the same shards
 	s.env.Random(random[:])
 	first := int(binary.BigEndian.Uint64(random[:]) % store.Shards)
 	quiet, err := s.nothingDue(ctx)
 	if quiet {
-		return 0, nil
+		return 0, s.sweepSlots(ctx)
 	}
 	until := s.env.Millis() // fixed, or threads that fall due meanwhile would keep it going
 	for i := range store.Shards {
@@ -37,6 +38,7 @@ func (s *Service) Sweep(ctx context.Context) (woken int, err error) {
 		n, failed := s.sweepShard(ctx, (first+i)%store.Shards, until)
 		woken, err = woken+n, errors.Join(err, failed)
 	}
+	err = errors.Join(err, s.sweepSlots(ctx))
 	return woken, errors.Join(err, ctx.Err()) // in the last shard, time may have been over before the end
 }
 

@@ -39,6 +39,7 @@ func (s *Service) TakeUp(ctx context.Context, key core.ThreadKey, user string, r
 		return Receipt{}, err
 	}
 	receipt, err := u.takeUp(ctx, head, run)
+	defer func() { u.settle(ctx, receipt.RunID, err) }()
 	if taken, ok := errors.AsType[*takenError](err); ok { // the same came at the same time
 		if err := u.adopt(taken.pointers[0].Value); err != nil {
 			return Receipt{}, err
@@ -65,21 +66,23 @@ func (u *submission) takeUp(ctx context.Context, head thread.Head, run core.ID) 
 	if err != nil {
 		return Receipt{}, err
 	}
+	if err := u.admit(ctx, head); err != nil {
+		return Receipt{}, err
+	}
+	receipt.RunID, receipt.DispatchID = u.run, u.dispatch
 	input, err := u.inputRecord(thread.Queued{
 		Run: u.run, Dispatch: u.dispatch, AgentID: record.AgentID, Origin: record.Origin, Request: record.Request, Frontend: record.Frontend, Resolution: record.Resolution, TakesUp: run,
 	}, 0)
 	if err != nil {
 		return Receipt{}, err
 	}
-	c := commit{Service: u.Service, key: u.Thread, choose: u.change, pointers: u.pointers(), read: true,
-		build: func(next thread.Head, _ thread.Result) ([]store.Record, error) {
-			if next.Seq != head.Seq {
-				return nil, ErrGoneOn
-			}
-			listings, err := u.listings(next)
-			return append([]store.Record{input}, listings...), err
-		}}
-	_, result, err := c.run(ctx, head)
+	_, result, err := u.enqueue(ctx, head, u.pointers(), func(next thread.Head) ([]store.Record, error) {
+		if next.Seq != head.Seq {
+			return nil, ErrGoneOn
+		}
+		listings, err := u.listings(next)
+		return append([]store.Record{input}, listings...), err
+	})
 	receipt.Duplicate = result.Duplicate
 	return receipt, err
 }

@@ -28,6 +28,7 @@ type conversation struct {
 	turns       int                      // since that snapshot
 	size        int                      // about, in bytes
 	short       bool                     // older messages belong to the window, which were not read
+	charge      *charge                  // of the newest turn, by this process; nil: the tenant has no limits
 }
 
 // builder folds log entries into a conversation: those that a step has read, and

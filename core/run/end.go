@@ -130,7 +130,9 @@ func (r *round) end() *core.Termination {
 // the failure was. The head advances over the round only when it is whole; with
 // an open call this becomes a close.
 func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (Stepped, error) {
-	m.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
+	if t.Type == core.TerminationError {
+		m.warn(ctx, "run ends with an error", append([]any{"code", t.Code, "detail", t.Detail}, failure(cause)...)...)
+	}
 	if err := m.round.storeResults(ctx); err != nil {
 		return Stepped{}, err
 	}
@@ -177,6 +179,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	if result.Outcome == thread.Close {
 		return m.closeRun(ctx)
 	}
+	m.leave(ctx, m.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil
@@ -347,7 +350,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
 	d.addClose()
 	record := m.record
-	record.Steps, record.Usage, record.Skipped = d.totals.Steps, d.totals.Usage, skipped
+	record.Steps, record.Usage, record.Spend, record.Skipped = d.totals.Steps, d.totals.Usage, d.totals.Spend, skipped
 	record.InRound = record.InRound || calls > 0
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
@@ -374,6 +377,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 		m.remember()
 		m.storeSnapshot(ctx)
 	}
+	m.leave(ctx, d.totals)
 	m.announceEnd()
 	m.report(ctx, m.record.Run)
 	return Stepped{Outcome: result.Outcome, Head: m.head}, nil

@@ -23,12 +23,19 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
+	spent := sum(m.unsaid.spent, m.unsaid.usage)
+	if err := m.charge(ctx, m.unsaid.asked.Model, spent); err != nil {
+		return Stepped{}, err
+	}
 	m.meterTurn(m.unsaid)
-	m.addFailure(failed, sum(m.unsaid.spent, m.unsaid.usage))
+	m.addFailure(failed, spent)
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())
 	if err != nil {
 		return Stepped{}, err
+	}
+	if verdict == nil {
+		verdict = m.stopped()
 	}
 	m.events.inferenceFailed(m.unsaid.id, failed)
 	return m.finishStep(ctx, ending{termination: verdict})

@@ -56,6 +56,9 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 		if t.asked, err = t.request(ctx); err != nil {
 			return nil, err
 		}
+		if err := t.draft.priced(t.asked.Model); err != nil {
+			return nil, err
+		}
 		err = t.callModel(ctx)
 		// Looked at first: a stream that ends early because its context has looks like
 		// a whole turn to some adapters, and like a failure to others.

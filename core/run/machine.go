@@ -58,8 +58,14 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.begin()
+	if err := m.look(ctx); err != nil {
+		return Stepped{}, err
+	}
 	if m.head.Run.Cursor == thread.CursorTools {
 		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
+	}
+	if err := m.stop(); err != nil {
+		return Stepped{}, err
 	}
 	number := int(m.head.Run.Step) + 1
 	m.enter(number)
@@ -100,6 +106,9 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.meterTurn(m.unsaid)
+	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {
+		return Stepped{}, err
+	}
 	m.addTurn(turn, m.unsaid.failures(), m.unsaid.took)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
@@ -204,6 +213,9 @@ func (m *machine) runRound(ctx context.Context) (Stepped, error) {
 			return Stepped{}, err
 		}
 	}
+	if end == nil {
+		end = m.stopped()
+	}
 	return m.finishStep(ctx, ending{termination: end})
 }
 
@@ -302,6 +314,9 @@ func (m *machine) stepped(ctx context.Context, result thread.Result) (Stepped, e
 	}
 	m.announceChanges()
 	m.announceState()
+	if result.Outcome == thread.Done {
+		m.leave(ctx, m.totals)
+	}
 	m.events.emit(core.Event{Type: core.EventStepEnd, Time: core.Millis(m.at)})
 	m.stepOver(m.record.AgentID)
 	if result.Outcome == thread.Done {

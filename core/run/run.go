@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
@@ -90,6 +91,8 @@ type Options struct {
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
+	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
+	Limits *limit.Gate
 }
 
 const defaultCacheSize = 64 << 20
@@ -114,6 +117,7 @@ type Stepper struct {
 	metering  *Metering
 	chunked   bool // Options.Chunks
 	leaveFor  time.Duration
+	limits    *limit.Gate
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -131,7 +135,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, window: o.Window, profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		chunked: o.Chunks, leaveFor: o.LeaveFor,
+		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor

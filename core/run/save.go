@@ -58,7 +58,7 @@ func (d *draft) runRecord(r *thread.RunRecord) (store.Record, error) {
 // behind names a version that never did, and is not believed.
 func (d *draft) recordFor(next thread.Head, result thread.Result, t *core.Termination) thread.RunRecord {
 	r := d.record
-	r.Steps, r.Usage = d.totals.Steps, d.totals.Usage
+	r.Steps, r.Usage, r.Spend = d.totals.Steps, d.totals.Usage, d.totals.Spend
 	r.Status = core.RunRunning
 	switch result.Outcome {
 	case thread.Wait:
@@ -110,6 +110,7 @@ func (d *draft) remember() {
 	}
 	d.conversation = b.done(d.window)
 	d.conversation.record = d.record
+	d.conversation.charge = d.charged()
 	d.cache.put(d.Key, d.conversation)
 }
 

@@ -48,6 +48,8 @@ type step struct {
 	// thread.Entry.At: nothing of a step asks for the time again.
 	at       int64
 	profiles state.Profiles // of the run's tenant; nil: the host has none
+
+	allowance allowance
 }
 
 // clock is a recorded time as hooks and tools are shown it, the same on every machine.

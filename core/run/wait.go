@@ -118,6 +118,9 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 	}
 	m.record = record
 	m.tellUsage()
+	if result.Outcome == thread.Wait {
+		m.leave(ctx, m.totals)
+	}
 	r.announceTickets()
 	if result.Outcome == thread.Wait {
 		m.report(ctx, m.record.Run)

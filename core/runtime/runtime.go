@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
@@ -43,6 +44,12 @@ type Config struct {
 	// false: nothing is announced.
 	Publisher mailbox.Publisher
 	Announce  bool
+
+	// Limits bounds what tenants may use; zero: nothing is limited, at no cost. Prices says
+	// what models cost, for tenants whose money is limited: a model whose price it does not
+	// know fails Build then. nil: it knows none.
+	Limits limit.Tenants
+	Prices func(model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 
 	Records thread.Records // the schemas that the program reads and writes; zero: 1
 	Worker  string         // this process's name in claims
@@ -98,6 +105,7 @@ type Runtime struct {
 	patience time.Duration // Config.FollowFor
 	// chunkEvery is how often a follower looks for what a model says in another process.
 	chunkEvery time.Duration
+	limits     *limit.Gate
 	solo       *solo // of New: whoever waits does the work; nil: workers do
 }
 
@@ -143,10 +151,16 @@ func Build(c Config) (*Runtime, error) {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
 	var err error
+	if r.limits, err = limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: c.Limits, Cost: c.Prices}); err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
+	if err := checkPrices(agents, c); err != nil {
+		return nil, fmt.Errorf("build runtime: %w", err)
+	}
 	r.mailbox, err = mailbox.New(mailbox.Options{
 		Env: c.Env, Store: c.Store, Waker: c.Waker, Logger: c.Logger, Records: c.Records, Worker: c.Worker, Lease: c.Lease,
 		Fits: tool.CheckDecision, Moved: r.moved, Publisher: c.Publisher, Announce: c.Announce,
-		KeepUsage: c.Metering.keep(),
+		KeepUsage: c.Metering.keep(), Limits: r.limits,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
@@ -155,7 +169,7 @@ func Build(c Config) (*Runtime, error) {
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: window.Newest(c.Window), CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(),
+		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -104,6 +104,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		}
 		defer h.atWork(th)()
 		th.checkShown(h, before, s)
+		th.checkWithin(h, s)
 		w.poison(h, th, s.name, 'm')
 		began := w.now
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))

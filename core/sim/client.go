@@ -221,7 +221,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if err == nil && inline && w.Unswept && !th.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end
 		}
-		return err == nil || refused(err)
+		return err == nil || refused(err) || forever(err)
 	})
 }
 

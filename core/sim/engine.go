@@ -23,6 +23,7 @@ func newEngine(h *host) (engine, error) {
 	config := runtime.Config{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
+		Limits: h.world.limits(),
 	}
 	if h.world.metered() {
 		config.Metering = &runtime.Metering{}

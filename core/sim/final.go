@@ -39,6 +39,7 @@ func (w *World) final() {
 		w.violate("not settled: %s", what)
 	}
 	w.checkCounts()
+	w.checkCounters()
 	w.checkFamily()
 	w.checkUsage()
 	for _, p := range w.partitions {

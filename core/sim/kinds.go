@@ -82,6 +82,12 @@ func Kind(n int) Config {
 	c.Lacks = c.Mixed && !c.Old && turn%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
+	switch n % Kinds {
+	case 0, 7, 9, 12, 17, 19, 21, 22:
+		if c.Limited = turn%3 == 1 && !c.Unswept; c.Limited {
+			c.Replayed = false // a limit is no part of a record
+		}
+	}
 	return c
 }
 

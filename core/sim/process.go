@@ -250,6 +250,7 @@ func (w *World) attempt(h *host, what string, f func() error) (again bool) {
 func (w *World) sweep() {
 	w.lookForForgotten()
 	w.lookForStranded()
+	w.lookForSlots()
 	w.push(sweepEvery, w.sweep, true)
 	if w.Unswept {
 		return

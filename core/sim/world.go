@@ -41,6 +41,7 @@ type Config struct {
 	Forgetful bool          // with Asks: some tickets are never decided
 	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
 	Deletes   bool          // somebody deletes the first thread
+	Limited   bool          // the tenant has limits
 	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.
@@ -68,6 +69,7 @@ type World struct {
 	pointers   map[string][]byte
 	usage      *memory.Store                    // nothing else is in it
 	profiles   map[string]*state.MemoryProfiles // by tenant
+	tallies    map[string]*store.Tally          // by tenant
 	configs    map[string][]byte                // by hash
 	checks     thread.Records                   // reads whatever is written
 	queue      queue
@@ -81,6 +83,7 @@ type World struct {
 	working    int              // hints that the local host works on
 	planned    int              // decisions that people are about to take
 	family     children
+	admissions admissions
 }
 
 // Times of a world.
@@ -99,7 +102,7 @@ func New(c Config) *World {
 	w := &World{
 		Config: c, random: random{mix(c.Seed)}, stop: faultsLast,
 		byKey: map[core.ThreadKey]*partition{}, pointers: map[string][]byte{}, usage: memory.New(),
-		profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+		profiles: map[string]*state.MemoryProfiles{}, tallies: map[string]*store.Tally{}, configs: map[string][]byte{},
 		checks: thread.Records{Schemas: thread.Schemas{Reads: 2, Writes: 2}, Extra: extra},
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
@@ -174,7 +177,7 @@ func (w *World) Run() string {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
-		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" {
+		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" && len(w.admission().Slots) == 0 {
 			break
 		}
 	}

@@ -174,4 +174,5 @@ type Backend interface {
 	Profiles
 	Configs
 	Usages
+	Admissions
 }

@@ -48,8 +48,11 @@ type RunRecord struct {
 	// Frontend is the one that came with the run's input, but for its state, which the
 	// thread has.
 	Frontend *core.Frontend `json:"frontend,omitempty"`
-	Skipped  bool           `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
-	InRound  bool           `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
+	// Spend is what the run's tokens have cost, of a tenant whose money is limited; see
+	// [Totals.Spend].
+	Spend   core.USD `json:"spend_usd,omitempty"`
+	Skipped bool     `json:"run_end_skipped,omitempty"` // its RunEnd hooks were not run: too many claims of the closing run were lost
+	InRound bool     `json:"ended_in_round,omitempty"`  // it ended while the round of its last turn was open
 	// Bases are what the run had used when its stretches began, of the newest two that
 	// a write of the record knew: the head says which of them is the run's. An orphan of
 	// a refused wait has the one that stands, too.

@@ -10,9 +10,12 @@ import (
 // policy has to read the whole run. A copy shares the rings: they are replaced and
 // never changed.
 type Totals struct {
-	Usage    core.Usage `json:"usage,omitzero"`
-	Steps    int        `json:"steps"`
-	Failures int        `json:"failures,omitempty"` // results that are errors
+	Usage core.Usage `json:"usage,omitzero"`
+	// Spend is what Usage has cost, by the prices of the time. It is counted only of
+	// tenants whose money is limited; else 0.
+	Spend    core.USD `json:"spend_usd,omitempty"`
+	Steps    int      `json:"steps"`
+	Failures int      `json:"failures,omitempty"` // results that are errors
 	// ErrorSteps is how many steps in a row have failed: see [Totals.EndStep]. In a
 	// turn's record its own step is not among them yet, unless it has no calls.
 	ErrorSteps int `json:"error_steps,omitempty"`

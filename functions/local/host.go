@@ -123,14 +123,17 @@ func (h *host) build(e *env.Env, s settings.Settings, backend store.Backend, log
 		return fmt.Errorf("environment variable REVEILLE_METRICS has no meaning on the local host, which shows its metrics at /metrics")
 	}
 	h.metrics = h.newMetrics(backend, tenant(s))
-	h.runtime, err = runtime.Build(runtime.Config{
+	config := runtime.Config{
 		Env: e, Store: backend, Waker: h.queue, Agents: parts, Logger: log,
 		LeaveFor: -1, // it holds the file: no other build has what this one lacks
 		Worker:   "dev", Lease: s.Lease, Steps: s.Steps, CacheSize: s.CacheSize,
 		FollowInterval: followInterval, Publisher: hook, Observer: h.metrics,
 		Metering: metering,
-	})
-	if err != nil {
+	}
+	if err := wiring.Limit(&config, s); err != nil {
+		return err
+	}
+	if h.runtime, err = runtime.Build(config); err != nil {
 		return err
 	}
 	h.kinds = kinds(parts)

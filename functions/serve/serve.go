@@ -79,12 +79,16 @@ func build(c *cloud.Function, agents agent.Parts, to mailbox.Publisher) (*runtim
 	if err != nil {
 		return nil, err
 	}
-	return runtime.Build(runtime.Config{
+	config := runtime.Config{
 		Env: c.Env, Store: c.Store, Waker: c.Queue, Agents: agents, Logger: c.Logger,
 		Worker: worker(c.Env), Lease: c.Settings.Lease, Steps: c.Settings.Steps, CacheSize: c.Settings.CacheSize,
 		Publisher: to, Announce: c.Settings.Announces(),
 		Metering: metering,
-	})
+	}
+	if err := wiring.Limit(&config, c.Settings); err != nil {
+		return nil, err
+	}
+	return runtime.Build(config)
 }
 
 // metering is what the settings say of recording what runs use. The units of the store,

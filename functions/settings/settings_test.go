@@ -32,7 +32,7 @@ func TestReadDefaults(t *testing.T) {
 
 func TestReadValues(t *testing.T) {
 	got, err := Read([]string{
-		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_TRIGGERS=t.json", "REVEILLE_STEPS_PER_INVOCATION=100",
+		"REVEILLE_ADDR=:8080", "REVEILLE_PAGE=on", "REVEILLE_DATA=memory", "REVEILLE_AUTH=gateway", "REVEILLE_MODEL=m", "REVEILLE_TRIGGERS=t.json", "REVEILLE_LIMITS={}", "REVEILLE_STEPS_PER_INVOCATION=100",
 		"REVEILLE_LEASE=15m", "REVEILLE_SWEEP_INTERVAL=10ms", "REVEILLE_LOG_LEVEL=warn", "REVEILLE_TABLE=t", "REVEILLE_CONFIG_TABLE=c", "REVEILLE_QUEUE_URL=https://q/1", "REVEILLE_DEAD_LETTER_QUEUE_URL=https://q/2",
 		"REVEILLE_TENANT=t-1", "REVEILLE_TENANT_CLAIM=custom:tenant", "REVEILLE_USER_CLAIM=principalId", "REVEILLE_ISSUER=https://i.example/pool",
 		"REVEILLE_KEYS_URL=https://i.example/keys", "REVEILLE_CLIENTS=a, https://api.example/", "REVEILLE_TOKEN_USE=access",
@@ -46,7 +46,7 @@ func TestReadValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Steps: 100,
+		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
@@ -71,7 +71,7 @@ func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, REVEILLE_LIMITS, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_METRICS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},

@@ -31,6 +31,8 @@ func written(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[core.ID]():
 		return &jsonschema.Schema{Type: "string", Format: "uuid"}
+	case reflect.TypeFor[core.USD]():
+		return &jsonschema.Schema{Type: "number"}
 	case reflect.TypeFor[core.Millis]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[json.RawMessage]():

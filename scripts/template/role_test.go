@@ -205,6 +205,12 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 			"Traced: " + all + ": Allow: xray:PutTelemetryRecords: *",
 			"Traced: " + all + ": Allow: xray:PutTraceSegments: *",
 		},
+		"LimitsPolicy": {
+			"HasLimits: " + all + ": Allow: dynamodb:UpdateItem: !GetAtt Threads.Arn",
+		},
+		"SweepLimitsPolicy": {
+			"HasLimits: !Ref SweepRole: Allow: dynamodb:Query: !Sub ${Threads.Arn}/index/listed",
+		},
 		"TriggerQueuePolicy": {
 			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:DeleteMessage: !Ref TriggerQueue",
 			"HasTriggerQueue: !Ref TriggerRole: Allow: sqs:GetQueueAttributes: !Ref TriggerQueue",

@@ -79,6 +79,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_ISSUER":               "!Ref Issuer",
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
+			"REVEILLE_LIMITS":               "!Ref Limits",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_METRICS":              "!Ref UsageMetrics",
 			"REVEILLE_MODEL":                "!Ref Model",

@@ -13,6 +13,7 @@ type wireValue struct {
 	S *string
 	N *string
 	B []byte
+	M wireItem // three bytes, and one more for each of its members
 }
 
 func (w wireItem) value(name string) (wireValue, bool) {
@@ -41,6 +42,8 @@ func (w wireItem) size() int {
 			size += numberSize(*v.N)
 		case v.B != nil:
 			size += len(v.B)
+		case v.M != nil:
+			size += 3 + len(v.M) + v.M.size()
 		default:
 			size++ // a boolean
 		}

@@ -175,6 +175,8 @@ type got struct {
 	Type  string `json:"__type"`
 	Item  wireItem
 	Items []wireItem
+	// Attributes are what an update has made, which all of ours ask for.
+	Attributes wireItem
 }
 
 func (m *Meter) count(operation string, request []byte, status int, content []byte) {
@@ -192,6 +194,8 @@ func (m *Meter) count(operation string, request []byte, status int, content []by
 	switch operation {
 	case "PutItem":
 		m.putItem(in.Item, failed, out.Item)
+	case "UpdateItem":
+		m.updateItem(in.Key, failed, out)
 	case "DeleteItem":
 		m.deleteItem(in.Key, failed, out.Item)
 	case "GetItem":
@@ -233,6 +237,22 @@ func (m *Meter) putItem(it wireItem, failed bool, stands wireItem) {
 		default:
 			m.add("index", Units{Write: 2})
 		}
+	}
+}
+
+// updateItem costs what a put of the larger of before and after does. Of an index that it
+// is in it touches the keys alone.
+func (m *Meter) updateItem(it wireItem, failed bool, out got) {
+	key := itemKey{it.text("pk"), it.text("sk")}
+	if failed {
+		m.add(kindOf(key.pk, key.sk), Units{Write: writeUnits(out.Item.size()), Calls: 1})
+		return
+	}
+	before, after := m.items[key], out.Attributes.seen()
+	m.add(kindOf(key.pk, key.sk), Units{Write: writeUnits(max(before.size, after.size)), Calls: 1})
+	m.items[key] = after
+	if before.keys[listedKey] != after.keys[listedKey] {
+		m.add("listing", Units{Write: 1})
 	}
 }
 
@@ -291,6 +311,6 @@ func kindOf(pk, sk string) string {
 var kinds = map[string]string{
 	"H": "head", "N": "pointer",
 	"M": "log", "Z": "summary", "Q": "input", "D": "decision", "A": "audit",
-	"R": "run", "L": "listing", "T": "about", "S": "snapshot", "C": "suspension", "E": "event",
+	"B": "admission", "R": "run", "L": "listing", "T": "about", "S": "snapshot", "C": "suspension", "E": "event",
 	"K": "profile", "G": "config",
 }

@@ -133,6 +133,8 @@ func (p *player) resolve(ctx context.Context, r *recording) string {
 		return fmt.Sprintf("agent %q: %v", id, err)
 	case pin != "" && r.agent.Hash() != pin:
 		return fmt.Sprintf("it ran under another agent %q than the present one: its hash is %s, the present one's %s", id, pin, r.agent.Hash())
+	case r.record.Spend != 0 || r.record.Termination != nil && r.record.Termination.Code == string(core.CodeTenantLimit):
+		return "its tenant had limits, which are in no record"
 	case len(r.own) == 0:
 		return "its input is not in the log"
 	case r.lostAtItsStart():

@@ -25,6 +25,7 @@ type Store struct {
 	profiles map[string]*state.MemoryProfiles // by tenant
 	configs  map[string][]byte                // by hash
 	usages   usages
+	tallies  map[string]*store.Tally // by tenant
 }
 
 type pointer struct{ tenant, name string }
@@ -42,7 +43,7 @@ var _ store.Backend = (*Store)(nil)
 func New() *Store {
 	s := &Store{
 		threads: map[core.ThreadKey]*contents{}, pointers: map[pointer][]byte{},
-		waiting: map[string]map[string]int64{}, profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{},
+		waiting: map[string]map[string]int64{}, profiles: map[string]*state.MemoryProfiles{}, configs: map[string][]byte{}, tallies: map[string]*store.Tally{},
 		usages: usages{},
 	}
 	for shard := range s.due {

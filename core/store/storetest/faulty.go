@@ -54,12 +54,18 @@ type Faulty struct {
 	OnProfileKeys   func(ctx context.Context, tenant, namespace, prefix, after string, limit int) ([]string, error)
 	OnPutSnapshot   func(ctx context.Context, hash string, content []byte) error
 	OnSnapshot      func(ctx context.Context, hash string) (content []byte, ok bool, err error)
+
+	OnAdmission func(ctx context.Context, tenant string, day int64) (store.Admission, error)
+	OnAdmit     func(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error)
+	OnCharge    func(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error)
+	OnRelease   func(ctx context.Context, tenant string, r store.Releasing) (released bool, err error)
+	OnOccupied  func(ctx context.Context, after string, limit int) ([]store.Occupied, error)
 }
 
 // Operation is one call of a store, as Around sees it.
 type Operation struct {
 	Method string         // of store.Backend, such as "Commit"
-	Key    core.ThreadKey // of a pointer, profile, Listed or Waiting the tenant alone; of Overdue and snapshots nothing
+	Key    core.ThreadKey // of a pointer, profile, admission, Listed or Waiting the tenant alone; of Overdue, Occupied and snapshots nothing
 	// Name is that of the record or pointer, the prefix of Records, the list of Listed, and for a log
 	// the name of the record at from. Of a profile it is "namespace/key", of
 	// ProfileKeys "namespace/prefix", of a snapshot the hash. Empty for heads,

@@ -52,7 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Backend) {
 // clause uses a tenant of its own and leaves nothing due.
 func (o Options) Run(t *testing.T, open func(t *testing.T) store.Backend) {
 	t.Helper()
-	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, listedClauses, sharedClauses, keptClauses, eraseClauses, profileClauses, configClauses, usageClauses} {
+	for _, group := range [][]clause{headClauses, putClauses, commitClauses, stopClauses, limitClauses, logClauses, keyClauses, pointerClauses, dueClauses, listClauses, waitingClauses, listedClauses, sharedClauses, keptClauses, eraseClauses, profileClauses, configClauses, usageClauses, admissionClauses} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				c.check(&probe{t: t, ctx: t.Context(), b: open(t), options: o, tenant: "storetest." + c.name})

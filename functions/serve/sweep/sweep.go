@@ -13,8 +13,10 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/awslambda"
 	"github.com/reveille-run/reveille/adapters/sqs"
+	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/serve/cloud"
 )
 
@@ -27,7 +29,15 @@ func Main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep})
+	tenants, err := limits.Read(c.Settings)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gate, err := limit.New(limit.Options{Env: c.Env, Store: c.Store, Limits: tenants})
+	if err != nil {
+		log.Fatal(err)
+	}
+	box, err := mailbox.New(mailbox.Options{Env: c.Env, Store: c.Store, Waker: c.Queue, Logger: c.Logger, KeepUsage: c.Settings.UsageKeep, Limits: gate})
 	if err != nil {
 		log.Fatal(err)
 	}

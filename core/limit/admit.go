@@ -1,0 +1,78 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Run is a run that asks to be admitted.
+type Run struct {
+	Key core.ThreadKey
+	ID  core.ID
+	Tag string // see [store.Slot.Key]
+	// Replaces is how many runs that have slots end with the write that enqueues it.
+	Replaces int
+	// Child says that another run waits for it: it asks for no slot, and gets one.
+	Child bool
+}
+
+// Admit counts a run before it is enqueued, and gives it a slot. A run that has one
+// is admitted: whoever got no answer asks again. The error wraps a *[ReachedError] when a
+// limit is reached; nothing is counted then. It must not be called for a tenant without
+// limits.
+func (g *Gate) Admit(ctx context.Context, r Run) (store.Slot, error) {
+	l := g.Of(r.Key.Tenant)
+	slots := l.ConcurrentRuns + r.Replaces
+	if r.Child {
+		slots = 0
+	}
+	a := store.Admitting{
+		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis(), Key: r.Tag},
+		Bounds: store.Bounds{Runs: l.RunsADay, Tokens: l.TokensADay, Spend: l.SpendADay, Slots: slots},
+	}
+	var after store.Admission
+	var admitted bool
+	err := g.persist(ctx, func() (err error) {
+		after, admitted, err = g.store.Admit(ctx, r.Key.Tenant, a)
+		return err
+	})
+	if err != nil {
+		return store.Slot{}, fmt.Errorf("admit run %s: %w", r.ID, err)
+	}
+	if admitted {
+		return after.Slots[r.ID], nil
+	}
+	if over := l.reached(after, true, slots); over != nil {
+		return store.Slot{}, over
+	}
+	return store.Slot{}, core.Errorf(core.CodeUnavailable, "admit run %s: what the tenant has used changes under the write", r.ID)
+}
+
+// GiveBack takes back what Admit did, for a run that was not enqueued.
+func (g *Gate) GiveBack(ctx context.Context, tenant string, run core.ID, seen store.Slot) error {
+	return g.release(ctx, tenant, store.Releasing{Day: store.DayOf(seen.Since), Run: run, Seen: seen, Runs: 1})
+}
+
+// Leave gives the slot of a run back that waits or is over. tokens and spend are what its
+// log says by then: what was charged beyond them was lost, and is taken off the day.
+func (g *Gate) Leave(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
+	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
+	if store.DayOf(seen.Since) == r.Day { // else nobody knows which day was charged
+		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)
+	}
+	return g.release(ctx, tenant, r)
+}
+
+func (g *Gate) release(ctx context.Context, tenant string, r store.Releasing) error {
+	err := g.persist(ctx, func() error {
+		_, err := g.store.Release(ctx, tenant, r)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release the slot of run %s: %w", r.Run, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package limit
+
+import (
+	"context"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// Options configures a [Gate]. Env and Store are required.
+type Options struct {
+	Env    *env.Env
+	Store  store.Admissions
+	Limits Tenants
+	// Cost returns what a model's tokens cost at a time; ok is false when its price is not
+	// known. It is asked only for tenants whose money is limited. nil: no price is known.
+	Cost func(model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
+}
+
+// Gate counts what tenants use, and holds them to their limits. It is safe for concurrent
+// use. A nil Gate has no limits.
+type Gate struct {
+	env    *env.Env
+	store  store.Admissions
+	limits Tenants
+	cost   func(string, core.Usage, time.Time) (core.USD, bool)
+}
+
+// New returns a gate; nil where no tenant has a limit.
+func New(o Options) (*Gate, error) {
+	if err := o.Limits.Check(); err != nil {
+		return nil, err
+	}
+	if o.Limits.IsZero() {
+		return nil, nil
+	}
+	if o.Env == nil || o.Store == nil {
+		return nil, core.Errorf(core.CodeInvalid, "limits: Env and Store are required")
+	}
+	g := &Gate{env: o.Env, store: o.Store, limits: o.Limits, cost: o.Cost}
+	if g.cost == nil {
+		g.cost = func(string, core.Usage, time.Time) (core.USD, bool) { return 0, false }
+	}
+	return g, nil
+}
+
+// Of returns a tenant's limits; zero: it has none.
+func (g *Gate) Of(tenant string) Limits {
+	if g == nil {
+		return Limits{}
+	}
+	return g.limits.Of(tenant)
+}
+
+// Priced reports whether a model may be called for a tenant: its price must be known where
+// the tenant's money is limited.
+func (g *Gate) Priced(tenant, model string) bool {
+	if g.Of(tenant).SpendADay == 0 {
+		return true
+	}
+	_, ok := g.cost(model, core.Usage{}, g.env.Now())
+	return ok
+}
+
+// Tokens are those of a usage that count.
+func Tokens(u core.Usage) int64 { return int64(u.Input) + int64(u.Output) }
+
+func (g *Gate) day() int64 { return store.DayOf(g.env.Millis()) }
+
+// Used returns what a tenant has used today.
+func (g *Gate) Used(ctx context.Context, tenant string) (store.Admission, error) {
+	return g.store.Admission(ctx, tenant, g.day())
+}
+
+// How often a call is made again that got no answer, or was throttled, and after which
+// pause.
+const (
+	retries   = 4
+	pauseBase = 25 * time.Millisecond
+)
+
+// persist calls f until it knows what came of it, or has failed often enough. Full jitter.
+func (g *Gate) persist(ctx context.Context, f func() error) error {
+	for failures := 0; ; failures++ {
+		err := f()
+		switch core.CodeOf(err) {
+		case "", core.CodeInvalid, core.CodeCorrupt:
+			return err
+		}
+		if ctx.Err() != nil || failures == retries || g.env.Sleep(ctx, g.env.Jitter(pauseBase<<failures)) != nil {
+			return err
+		}
+	}
+}

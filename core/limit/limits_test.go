@@ -1,0 +1,106 @@
+package limit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+func TestDecodeReadsEachField(t *testing.T) {
+	got, err := Decode([]byte(`{"default":{"runs_a_day":1,"tokens_a_day":2,"spend_a_day_usd":3.25,"concurrent_runs":4},"tenants":{"a":{},"b":{"runs_a_day":5}}}`))
+	want := Tenants{Default: Limits{1, 2, 3_250_000_000, 4}, Tenants: map[string]Limits{"a": {}, "b": {RunsADay: 5}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for tenant, want := range map[string]Limits{"a": {}, "b": {RunsADay: 5, ConcurrentRuns: 64}, "c": {1, 2, 3_250_000_000, 4}} {
+		if l := got.Of(tenant); l != want {
+			t.Errorf("tenant %s has %+v, want %+v", tenant, l, want)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	const allowed = "allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs"
+	for text, want := range map[string]string{
+		``:                                         "the value must be an object",
+		`[]`:                                       "the value must be an object",
+		`{"defaults":{}}`:                          `the value has the unknown key "defaults", allowed are default, tenants`,
+		`{"Default":{}}`:                           `the value has the unknown key "Default", allowed are default, tenants`,
+		`{"default":{},"default":{}}`:              `the value has the key "default" twice`,
+		`{"default":5}`:                            "default must be an object",
+		`{"default":{"runs":1}}`:                   `default has the unknown key "runs", ` + allowed,
+		`{"tenants":{"a":{"runs":1}}}`:             `tenants.a has the unknown key "runs", ` + allowed,
+		`{"tenants":{"a":{},"a":{}}}`:              `tenants has the key "a" twice`,
+		`{"tenants":{"a#b":{}}}`:                   `limits: tenant "a#b"`,
+		`{"default":{"runs_a_day":1.5}}`:           "default.runs_a_day is 1.5, allowed: a whole number",
+		`{"default":{"runs_a_day":"5"}}`:           `default.runs_a_day is "5", allowed: a whole number`,
+		`{"default":{"runs_a_day":null}}`:          "default.runs_a_day is null, allowed: a whole number",
+		`{"default":{"runs_a_day":-1}}`:            "limits: default: runs_a_day is -1, allowed: a number from 0 (no limit) on",
+		`{"default":{"tokens_a_day":-1}}`:          "limits: default: tokens_a_day is -1, allowed: a number from 0 (no limit) on",
+		`{"default":{"spend_a_day_usd":-1}}`:       "limits: default: spend_a_day_usd is -1, allowed: dollars from 0 (no limit) on",
+		`{"default":{"spend_a_day_usd":"1"}}`:      `default.spend_a_day_usd is "1", allowed: dollars with at most nine places, such as 5.5`,
+		`{"default":{"concurrent_runs":65}}`:       "limits: default: concurrent_runs is 65, allowed: 0 (no limit of its own) to 64",
+		`{"tenants":{"a":{"concurrent_runs":-1}}}`: `limits: tenant "a": concurrent_runs is -1, allowed: 0 (no limit of its own) to 64`,
+		`{"default":{}} {}`:                        "the value is followed by more",
+		`{"default":{}`:                            "is not JSON",
+	} {
+		_, err := Decode([]byte(text))
+		if core.CodeOf(err) != core.CodeInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if got, err := Decode([]byte(`{"default":{"concurrent_runs":64}}`)); err != nil || got.Default.ConcurrentRuns != 64 {
+		t.Errorf("64 runs at a time: %+v, %v", got, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"default":{"runs_a_day":1,"spend_a_day_usd":0.5},"tenants":{"a":{"concurrent_runs":2}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Decode(data)
+		if err != nil {
+			if core.CodeOf(err) != core.CodeInvalid {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if err := got.Check(); err != nil {
+			t.Errorf("what was decoded does not pass: %v", err)
+		}
+	})
+}
+
+func TestReachedSaysTheOneThatMattersMost(t *testing.T) {
+	l := Limits{RunsADay: 5, TokensADay: 50, SpendADay: core.Dollar, ConcurrentRuns: 1}
+	slots := map[core.ID]store.Slot{{1}: {}}
+	for _, tt := range []struct {
+		name  string
+		a     store.Admission
+		runs  bool
+		slots int
+		want  Kind
+	}{
+		{"all", store.Admission{Runs: 5, Tokens: 50, Spend: core.Dollar, Slots: slots}, true, 1, SpendADay},
+		{"but money", store.Admission{Runs: 5, Tokens: 50, Slots: slots}, true, 1, TokensADay},
+		{"runs and slots", store.Admission{Runs: 5, Tokens: 49, Slots: slots}, true, 1, RunsADay},
+		{"slots", store.Admission{Runs: 4, Slots: slots}, true, 1, ConcurrentRuns},
+		{"none", store.Admission{Runs: 4, Tokens: 49, Spend: core.Dollar - 1}, true, 1, ""},
+		{"runs, of one that runs", store.Admission{Runs: 5, Slots: slots}, false, 0, ""},
+	} {
+		got := Kind("")
+		if over := l.reached(tt.a, tt.runs, tt.slots); over != nil {
+			got = over.Limit
+			if want := map[bool]error{true: ErrSpent, false: ErrReached}[got == SpendADay]; !errors.Is(over, want) {
+				t.Errorf("%s: %v is not %v", tt.name, over, want)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// slotPage is how many tenants with slots are listed at a time.
+const slotPage = 100
+
+// enqueueTime is how long after its admission a run may still be on its way into the head:
+// the slot of a run that nobody has heard of is left alone so long.
+func (s *Service) enqueueTime() time.Duration { return s.lease + time.Minute }
+
+// sweepSlots gives back the slots whose runs are neither queued to run nor running, and
+// takes off what was charged for turns that are in no log. What it cannot look at now is
+// the next sweep's.
+func (s *Service) sweepSlots(ctx context.Context) (failed error) {
+	if s.limits == nil {
+		return nil
+	}
+	for after := ""; ctx.Err() == nil; {
+		page, err := s.store.Occupied(ctx, after, slotPage)
+		if err != nil {
+			return errors.Join(failed, fmt.Errorf("list tenants with slots: %w", err))
+		}
+		for _, tenant := range page {
+			for _, run := range slices.SortedFunc(maps.Keys(tenant.Slots), func(a, b core.ID) int { return slices.Compare(a[:], b[:]) }) {
+				if ctx.Err() != nil {
+					return failed
+				}
+				if err := s.sweepSlot(ctx, tenant.Tenant, run, tenant.Slots[run]); err != nil && failed == nil {
+					failed = fmt.Errorf("look at the slot of run %s of tenant %s: %w", run, tenant.Tenant, err)
+				}
+			}
+		}
+		if len(page) < slotPage {
+			break
+		}
+		after = page[len(page)-1].Tenant
+	}
+	return failed
+}
+
+// sweepSlot looks at one slot. It was read before the head: a run that is over there, or
+// waits, was so after all that the slot tells of was charged, unless a later claim has
+// charged more since, and then the slot is another.
+func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slot store.Slot) error {
+	key := core.ThreadKey{Tenant: tenant, Thread: slot.Thread}
+	head, err := s.Head(ctx, key)
+	if err != nil {
+		return err
+	}
+	if status, live := head.RunStatus(run); live && status != core.RunWaiting { // one that closes has it until it is over
+		return nil
+	}
+	if head.Deleted { // its log is erased: what was charged stands
+		return s.limits.Leave(ctx, tenant, run, slot, slot.Tokens, slot.Spend)
+	}
+	record, found, err := s.runRecord(ctx, key, run)
+	if err != nil {
+		return err
+	}
+	if found {
+		return s.limits.Leave(ctx, tenant, run, slot, limit.Tokens(record.Usage), record.Spend)
+	}
+	_, dispatch, pointed, err := s.Locate(ctx, tenant, run)
+	if err != nil {
+		return err
+	}
+	if pointed {
+		if _, ended, err := s.ended(ctx, key, head, dispatch); ended || err != nil { // it was taken out of the queue
+			if err == nil {
+				err = s.limits.Leave(ctx, tenant, run, slot, 0, 0)
+			}
+			return err
+		}
+	}
+	if s.env.Millis() < slot.Since+s.enqueueTime().Milliseconds() {
+		return nil
+	}
+	return s.limits.GiveBack(ctx, tenant, run, slot)
+}
+
+// dropped are the runs that were queued and are neither queued nor open any more.
+func dropped(before, after *thread.Head) (runs []core.ID) {
+	for _, d := range before.Pending {
+		if _, live := after.RunStatus(d.Run); !live {
+			runs = append(runs, d.Run)
+		}
+	}
+	return runs
+}
+
+// leave gives the slots back of runs that a write has taken out of the queue.
+func (s *Service) leave(ctx context.Context, key core.ThreadKey, runs []core.ID) {
+	if len(runs) == 0 {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	used, err := s.limits.Used(ctx, key.Tenant)
+	for _, run := range runs {
+		if slot, ok := used.Slots[run]; ok && err == nil {
+			err = s.limits.Leave(ctx, key.Tenant, run, slot, 0, 0)
+		}
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "slots are not given back, the sweep will find them", "tenant", key.Tenant, "thread", key.Thread, "error", err)
+	}
+}

@@ -1,0 +1,60 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// checkPrices refuses agents that may call a model without a price where the money of a
+// tenant is limited.
+func checkPrices(agents *agent.Registry, c Config) error {
+	if !c.Limits.Spends() {
+		return nil
+	}
+	for _, id := range agents.IDs() {
+		resolved, err := agents.Resolve(id)
+		if err != nil {
+			return err
+		}
+		for _, m := range resolved.CallableModels() {
+			if _, idle := m.Model.(model.None); idle { // this process runs no steps
+				continue
+			}
+			known := false
+			if c.Prices != nil {
+				_, known = c.Prices(m.Name, core.Usage{}, c.Env.Now())
+			}
+			if !known {
+				return core.Errorf(core.CodeInvalid, "agent %q: model %q (%q) has no known price, and the money of tenants is limited (spend_a_day_usd): give it one, or take the limit away", id, m.ID, m.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// LimitsOf is how a tenant stands with its limits.
+type LimitsOf struct {
+	limit.Limits // zero: it has none
+	Used         store.Admission
+	Ends         int64 // when the counters of the day begin anew, unix milliseconds
+}
+
+// Limits reads how a tenant stands with its limits; without limits nothing is read.
+func (r *Runtime) Limits(ctx context.Context, tenant string) (LimitsOf, error) {
+	l := LimitsOf{Limits: r.limits.Of(tenant)}
+	if l.IsZero() {
+		return l, nil
+	}
+	used, err := r.limits.Used(ctx, tenant)
+	if err != nil {
+		return l, fmt.Errorf("limits of the tenant: %w", err)
+	}
+	l.Used, l.Ends = used, store.DayEnds(used.Day)
+	return l, nil
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// tallyOf is what the store holds of a tenant's admissions.
+func (w *World) tallyOf(tenant string) *store.Tally {
+	t := w.tallies[tenant]
+	if t == nil {
+		t = &store.Tally{}
+		w.tallies[tenant] = t
+	}
+	return t
+}
+
+// Admission implements [store.Admissions].
+func (b backend) Admission(ctx context.Context, tenant string, day int64) (a store.Admission, err error) {
+	err = b.one(ctx, SiteGet, "admission "+tenant, func() { a = b.host.world.tallyOf(tenant).On(day) })
+	if err != nil {
+		return store.Admission{}, err
+	}
+	return a, nil
+}
+
+// Admit implements [store.Admissions].
+func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
+		t := b.host.world.tallyOf(tenant)
+		admitted, _ = t.Admit(a)
+		after = t.On(a.Day)
+	})
+	if err != nil {
+		return store.Admission{}, false, err
+	}
+	return after, admitted, nil
+}
+
+// Charge implements [store.Admissions].
+func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (after store.Admission, charged bool, err error) {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("charge %s since=%d", c.Run, c.Slot.Since), func() {
+		t := b.host.world.tallyOf(tenant)
+		charged = t.Charge(c)
+		after = t.On(c.Day)
+	})
+	if err != nil {
+		return store.Admission{}, false, err
+	}
+	return after, charged, nil
+}
+
+// Release implements [store.Admissions].
+func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() { released = b.host.world.tallyOf(tenant).Release(r) })
+	return released && err == nil, err
+}
+
+// Occupied implements [store.Admissions].
+func (b backend) Occupied(ctx context.Context, after string, limit int) (list []store.Occupied, err error) {
+	err = b.one(ctx, SiteDue, "occupied", func() {
+		list = nil
+		for _, tenant := range slices.Sorted(maps.Keys(b.host.world.tallies)) {
+			if t := b.host.world.tallies[tenant]; tenant > after && len(t.Slots) > 0 && len(list) < limit {
+				list = append(list, store.Occupied{Tenant: tenant, Slots: maps.Clone(t.Slots)})
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

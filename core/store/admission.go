@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"maps"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Admission is what is counted of one tenant whose use is limited: what a day's runs have
+// used, and which runs are queued to run or running, each in a slot of its own. It is one
+// record, so that admitting a run is one write that compares and counts.
+type Admission struct {
+	Day    int64    // the day of the counters: see [DayOf]
+	Runs   int64    // that were admitted
+	Tokens int64    // that their turns have used
+	Spend  core.USD // what these have cost, where it is counted
+	Slots  map[core.ID]Slot
+}
+
+// Slot is the place of a run that is queued to run or running.
+type Slot struct {
+	Thread string `json:"thread"`
+	Since  int64  `json:"since"` // when it was taken, unix milliseconds
+	// Key tells which submission took it, so that another try of that finds it: what
+	// [core.CheckName] allows; empty: it has no key.
+	Key string `json:"key,omitempty"`
+	// Tokens and Spend are what the run's totals say as soon as everything is in its log
+	// that was charged: what they say less, when the slot is given back, was charged for
+	// turns that a crash has lost.
+	Tokens int64    `json:"tokens,omitempty"`
+	Spend  core.USD `json:"spend,omitempty"`
+}
+
+// Same reports whether two are one slot, whatever was charged to it.
+func (s Slot) Same(o Slot) bool { return s.Thread == o.Thread && s.Since == o.Since && s.Key == o.Key }
+
+// MaxSlots bounds a tenant's slots: a run beyond it goes on without one.
+const MaxSlots = 128
+
+// millisOfDay is how long a day is that is counted.
+const millisOfDay = 24 * 60 * 60 * 1000
+
+// DayOf is the day of a time in UTC: how many there were since 1970. DayEnds is when it
+// ends, unix milliseconds.
+func DayOf(millis int64) int64 { return millis / millisOfDay }
+
+// DayEnds is when a day ends, unix milliseconds.
+func DayEnds(day int64) int64 { return (day + 1) * millisOfDay }
+
+// Bounds are what a tenant must stay under to be admitted; 0 of each: it does not matter.
+type Bounds struct {
+	Runs   int64
+	Tokens int64
+	Spend  core.USD
+	Slots  int
+}
+
+// Room reports whether one more run may be admitted.
+func (b Bounds) Room(a Admission) bool {
+	return (b.Runs == 0 || a.Runs < b.Runs) && (b.Tokens == 0 || a.Tokens < b.Tokens) &&
+		(b.Spend == 0 || a.Spend < b.Spend) && (b.Slots == 0 || len(a.Slots) < b.Slots)
+}
+
+// Admitting asks for a run to be admitted: it is counted, and has a slot.
+type Admitting struct {
+	Day    int64
+	Run    core.ID
+	Slot   Slot
+	Bounds Bounds
+	Again  bool // it has been admitted before, and is not counted again
+}
+
+// Charging counts what a run has used.
+type Charging struct {
+	Day    int64
+	Run    core.ID
+	Slot   Slot // of the run; what was charged to it since it was taken is not looked at. Zero: it has none
+	Tokens int64
+	Spend  core.USD
+}
+
+// Releasing gives a slot back if it is as it was seen, and takes off the counters of a day
+// what was counted too much.
+type Releasing struct {
+	Day    int64
+	Run    core.ID
+	Seen   Slot
+	Runs   int64
+	Tokens int64
+	Spend  core.USD
+}
+
+// Occupied is a tenant that has slots.
+type Occupied struct {
+	Tenant string
+	Slots  map[core.ID]Slot
+}
+
+// Admissions keeps the admissions of tenants whose use is limited. Each call changes a
+// tenant's record in one write. The counters of a day that is over may be gone the day
+// after the next; slots stay.
+type Admissions interface {
+	// Admission reads a tenant's record with the counters of a day, strongly consistent. A
+	// tenant that has none is the zero counters.
+	Admission(ctx context.Context, tenant string, day int64) (Admission, error)
+	// Admit counts the run and takes its slot if there is room within the bounds, and
+	// returns the record. A run that has a slot is admitted, and nothing is written: so a
+	// call that got no answer is made again. false: there is no room; nothing is written.
+	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
+	// Charge adds what a run has used to the day and to its slot, and returns the record;
+	// false: the slot is another now, or gone, and nothing is written. So one that is late
+	// counts nothing that nobody could take off again. A call that got no answer may have
+	// counted: who makes it again counts twice, in both places.
+	Charge(ctx context.Context, tenant string, c Charging) (after Admission, charged bool, err error)
+	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
+	Release(ctx context.Context, tenant string, r Releasing) (released bool, err error)
+	// Occupied lists tenants that have slots, in the order of their names behind after, at
+	// most limit of them. It may lag; what it says of a tenant is strongly consistent.
+	Occupied(ctx context.Context, after string, limit int) ([]Occupied, error)
+}
+
+// Tally is an [Admission] with the counters of several days: what a backend stores that
+// changes it under a lock. Its methods are the rules of [Admissions].
+type Tally struct {
+	Days  map[int64]Counted `json:"days,omitempty"`
+	Slots map[core.ID]Slot  `json:"slots,omitempty"`
+}
+
+// Counted are the counters of a day.
+type Counted struct {
+	Runs   int64    `json:"runs,omitempty"`
+	Tokens int64    `json:"tokens,omitempty"`
+	Spend  core.USD `json:"spend,omitempty"`
+}
+
+// On returns the admission of a day, which shares nothing with the tally.
+func (t *Tally) On(day int64) Admission {
+	c := t.Days[day]
+	return Admission{Day: day, Runs: c.Runs, Tokens: c.Tokens, Spend: c.Spend, Slots: maps.Clone(t.Slots)}
+}
+
+// Admit is [Admissions] Admit; changed says that the tally is to be stored.
+func (t *Tally) Admit(a Admitting) (admitted, changed bool) {
+	if _, ok := t.Slots[a.Run]; ok {
+		return true, false
+	}
+	if !a.Bounds.Room(t.On(a.Day)) {
+		return false, false
+	}
+	if !a.Again {
+		t.count(a.Day, Counted{Runs: 1})
+	}
+	if t.Slots == nil {
+		t.Slots = map[core.ID]Slot{}
+	}
+	t.Slots[a.Run] = a.Slot
+	return true, true
+}
+
+// Charge is [Admissions] Charge.
+func (t *Tally) Charge(c Charging) (charged bool) {
+	if c.Slot != (Slot{}) {
+		slot, ok := t.Slots[c.Run]
+		if !ok || !slot.Same(c.Slot) {
+			return false
+		}
+		slot.Tokens, slot.Spend = slot.Tokens+c.Tokens, slot.Spend+c.Spend
+		t.Slots[c.Run] = slot
+	}
+	t.count(c.Day, Counted{Tokens: c.Tokens, Spend: c.Spend})
+	return true
+}
+
+// Release is [Admissions] Release.
+func (t *Tally) Release(r Releasing) (released bool) {
+	if slot, ok := t.Slots[r.Run]; !ok || slot != r.Seen {
+		return false
+	}
+	delete(t.Slots, r.Run)
+	t.count(r.Day, Counted{Runs: -r.Runs, Tokens: -r.Tokens, Spend: -r.Spend})
+	return true
+}
+
+// count adds to a day, and forgets those that lie two days before it.
+func (t *Tally) count(day int64, more Counted) {
+	if more == (Counted{}) {
+		return
+	}
+	if t.Days == nil {
+		t.Days = map[int64]Counted{}
+	}
+	c := t.Days[day]
+	t.Days[day] = Counted{c.Runs + more.Runs, c.Tokens + more.Tokens, c.Spend + more.Spend}
+	maps.DeleteFunc(t.Days, func(d int64, _ Counted) bool { return d < day-1 })
+}

@@ -1,0 +1,43 @@
+package limits
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
+	const text = ` {"default":{"runs_a_day":10,"spend_a_day_usd":0.5},"tenants":{"acme":{"concurrent_runs":3}}}`
+	file := filepath.Join(t.TempDir(), "limits.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := limit.Tenants{
+		Default: limit.Limits{RunsADay: 10, SpendADay: core.Dollar / 2},
+		Tenants: map[string]limit.Limits{"acme": {ConcurrentRuns: 3}},
+	}
+	for _, setting := range []string{text, file} {
+		got, err := Read(settings.Settings{Limits: setting})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", setting, err, diff)
+		}
+	}
+	if got, err := Read(settings.Settings{}); err != nil || !got.IsZero() {
+		t.Errorf("nothing gives %+v, %v", got, err)
+	}
+	for setting, part := range map[string]string{
+		filepath.Join(t.TempDir(), "absent.json"): "absent.json",
+		`{"default":{"runs":1}}`:                  `REVEILLE_LIMITS: limits: default has the unknown key "runs", allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs`,
+	} {
+		if _, err := Read(settings.Settings{Limits: setting}); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v, want %s", setting, err, part)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package wiring
+
+import (
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model/catalog"
+	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/limits"
+	"github.com/reveille-run/reveille/functions/settings"
+)
+
+// Limit gives a runtime the limits of tenants that the settings name, and the prices of
+// models where money is among them: the built-in ones.
+func Limit(c *runtime.Config, s settings.Settings) error {
+	read, err := limits.Read(s)
+	if err != nil {
+		return err
+	}
+	c.Limits = read
+	if !read.Spends() {
+		return nil
+	}
+	c.Prices, err = prices()
+	return err
+}
+
+// prices are those of the built-in catalog.
+func prices() (func(string, core.Usage, time.Time) (core.USD, bool), error) {
+	all, err := catalog.Default()
+	if err != nil {
+		return nil, err
+	}
+	return func(model string, usage core.Usage, at time.Time) (core.USD, bool) {
+		price, ok := all.Price(model, at)
+		return price.Cost(usage), ok
+	}, nil
+}

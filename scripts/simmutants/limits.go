@@ -1,0 +1,41 @@
+package main
+
+// limitMutants are errors of what tenants may use.
+var limitMutants = []mutant{
+	{
+		Name: "a turn is charged behind its commit, or not at all",
+		File: "core/run/machine.go",
+		Old:  "	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {",
+		New:  "	if err := m.charge(ctx, turn.Model, nil); err != nil {",
+	},
+	{
+		Name: "a run over a limit goes on",
+		File: "core/run/limit.go",
+		Old:  "	if d.allowance.now.Over == nil {",
+		New:  "	if true {",
+	},
+	{
+		Name: "what a crash has lost stays charged",
+		File: "core/limit/admit.go",
+		Old:  "		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)",
+		New:  "		_, _ = tokens, spend",
+	},
+	{
+		Name: "the sweep leaves slots alone",
+		File: "core/mailbox/slots.go",
+		Old:  "	if s.limits == nil {\n		return nil",
+		New:  "	if s.limits != nil {\n		return nil",
+	},
+	{
+		Name: "a late charge counts for a run that is over",
+		File: "core/store/admission.go",
+		Old:  "			return false\n		}\n		slot.Tokens",
+		New:  "			t.count(c.Day, Counted{Tokens: c.Tokens})\n			return true\n		}\n		slot.Tokens",
+	},
+	{
+		Name: "the sweep gives back slots of runs that are running",
+		File: "core/mailbox/slots.go",
+		Old:  "live && status != core.RunWaiting {",
+		New:  "live && status == core.RunCreated {",
+	},
+}
