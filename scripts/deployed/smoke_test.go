@@ -20,6 +20,9 @@ import (
 
 	"github.com/reveille-run/reveille/adapters/sqs"
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/thread"
+	"github.com/reveille-run/reveille/core/usage"
 	"github.com/reveille-run/reveille/scripts/deployed/stack"
 )
 
@@ -81,8 +84,50 @@ func TestTheTemplateWorks(t *testing.T) {
 	}
 	stop()
 	d.says(t, http, "t3", "hello") // nobody polls: the run has not begun, and Sweep wakes it again
+	marked := d.marksUsage(t)
 	d.dies(t, core.WakeUp{Tenant: tenant, Thread: "t3", Dispatch: d.head(t, "t3").Pending[0].ID})
+	if left := d.marks(t); left >= marked {
+		t.Errorf("%d hours are marked, and were %d before: Sweep has summed none", left, marked)
+	}
 	d.checkRoles(t)
+}
+
+// marksUsage records for a tenant of each shard that something was used in an hour that
+// has passed, and returns how many hours are marked: Sweep has a shard for each minute.
+func (d *deployment) marksUsage(t *testing.T) int {
+	t.Helper()
+	shards := map[int]bool{}
+	for i := 0; len(shards) < store.Shards; i++ {
+		of := core.ThreadKey{Tenant: fmt.Sprintf("shard%d", i), Thread: "t"}
+		if shards[store.UsageShard(of.Tenant)] {
+			continue
+		}
+		shards[store.UsageShard(of.Tenant)] = true
+		r := usage.Record{Run: core.ID{1}, Since: 400_000 * store.UsageHour}
+		record, err := r.Encode(thread.Records{}, 100*365*24*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Fence, record.Version = 1, 1
+		c := store.Commit{Usage: &store.Usage{Hour: 400_000, Record: record}, Head: thread.Head{Layout: thread.Layout, Schema: 1, Version: 1, CommitID: core.ID{1}}}
+		if _, err := d.store.Commit(t.Context(), of, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d.marks(t)
+}
+
+// marks is how many hours are marked.
+func (d *deployment) marks(t *testing.T) (n int) {
+	t.Helper()
+	for shard := range store.Shards {
+		marks, err := d.store.UsageMarks(t.Context(), shard, "", nil, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(marks)
+	}
+	return n
 }
 
 // smoke runs make smoke on the doors. The trigger is the webhook of the sample events.
