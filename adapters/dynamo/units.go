@@ -30,6 +30,8 @@ func itemSize(it item) (size int) {
 			size += numberSize(v.Value)
 		case *types.AttributeValueMemberB:
 			size += len(v.Value)
+		case *types.AttributeValueMemberM:
+			size += 3 + len(v.Value) + itemSize(v.Value)
 		default:
 			size++ // a boolean
 		}
