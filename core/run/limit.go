@@ -45,11 +45,21 @@ func (d *draft) charged() *charge {
 // endLimit is the code of a run's end that a limit has brought.
 const endLimit = string(core.CodeTenantLimit)
 
-// look finds out how the tenant stands, and takes a slot if the run has none.
-func (d *draft) look(ctx context.Context) (err error) {
+// look finds out how the tenant stands, and takes a slot if the run has none. The error
+// ends a run that is to ask its model while the tenant is over a limit; one with an open
+// round goes on with that.
+func (d *draft) look(ctx context.Context) error {
 	if d.limits.Of(d.Key.Tenant).IsZero() {
 		return nil
 	}
+	if err := d.stand(ctx); err != nil || d.head.Run.Cursor == thread.CursorTools {
+		return err
+	}
+	return d.stop()
+}
+
+// stand is look without its consequence.
+func (d *draft) stand(ctx context.Context) error {
 	d.allowance.limited = true
 	if c := d.conversation.charge; c != nil && c.fence == d.fence() { // by the step before, under this claim
 		d.allowance.now, d.allowance.known = c.now, true

@@ -64,9 +64,6 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if m.head.Run.Cursor == thread.CursorTools {
 		return m.tools(ctx) // the inbox waits: between a turn and its results nothing may be said
 	}
-	if err := m.stop(); err != nil {
-		return Stepped{}, err
-	}
 	number := int(m.head.Run.Step) + 1
 	m.enter(number)
 	// The input comes before every phase: hooks see what the model will be asked.
