@@ -1,11 +1,10 @@
-// Package limits reads what tenants may use from the settings. It is a package of its own
-// because settings are read by programs that link nothing of the runtime.
+// Package limits reads from the settings what tenants may use and what models cost. It is
+// a package of its own because settings are read by programs that link nothing of the
+// runtime.
 package limits
 
 import (
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/reveille-run/reveille/core/limit"
 	"github.com/reveille-run/reveille/functions/settings"
@@ -14,17 +13,9 @@ import (
 // Read returns the limits that REVEILLE_LIMITS gives: as JSON, or in a file. Empty: there
 // are none. The error names the variable, the file if there is one, and what is wrong.
 func Read(s settings.Settings) (limit.Tenants, error) {
-	text := strings.TrimSpace(s.Limits)
-	if text == "" {
-		return limit.Tenants{}, nil
-	}
-	data, from := []byte(text), "environment variable REVEILLE_LIMITS"
-	if !strings.HasPrefix(text, "{") {
-		var err error
-		if data, err = os.ReadFile(text); err != nil {
-			return limit.Tenants{}, fmt.Errorf("%s: %w", from, err)
-		}
-		from += ": " + text
+	data, from, err := given("REVEILLE_LIMITS", s.Limits)
+	if err != nil || data == nil {
+		return limit.Tenants{}, err
 	}
 	limits, err := limit.Decode(data)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,6 +38,35 @@ func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
 		`{"default":{"runs":1}}`:                  `REVEILLE_LIMITS: limits: default has the unknown key "runs", allowed are runs_a_day, tokens_a_day, spend_a_day_usd, concurrent_runs`,
 	} {
 		if _, err := Read(settings.Settings{Limits: setting}); err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v, want %s", setting, err, part)
+		}
+	}
+}
+
+func TestPricesAreReadOverTheBuiltInOnes(t *testing.T) {
+	const text = `{"models":[{"provider":"p","names":["scripted"],"prices":[{"from":"2026-01-01","input":7,"output":8,"source":"s"}]}]}`
+	file := filepath.Join(t.TempDir(), "prices.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for setting, want := range map[string]string{"": "1", text: "7", file: "7"} {
+		known, err := Prices(settings.Settings{Prices: setting})
+		if err != nil {
+			t.Fatalf("%s: %v", setting, err)
+		}
+		if p, ok := known.Price("scripted", at); !ok || p.Input.String() != want {
+			t.Errorf("%s: %s, %v, want %s", setting, p.Input, ok, want)
+		}
+		if _, ok := known.Price("gpt-4o-mini", at); !ok {
+			t.Errorf("%s: a built-in price is gone", setting)
+		}
+	}
+	for setting, part := range map[string]string{
+		filepath.Join(t.TempDir(), "absent.json"): "absent.json",
+		`{"models":[{}]}`:                         "environment variable REVEILLE_PRICES: model catalog: model 0",
+	} {
+		if _, err := Prices(settings.Settings{Prices: setting}); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v, want %s", setting, err, part)
 		}
 	}

@@ -4,14 +4,13 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
 // Limit gives a runtime the limits of tenants that the settings name, and the prices of
-// models where money is among them: the built-in ones.
+// models where money is among them.
 func Limit(c *runtime.Config, s settings.Settings) error {
 	read, err := limits.Read(s)
 	if err != nil {
@@ -21,13 +20,13 @@ func Limit(c *runtime.Config, s settings.Settings) error {
 	if !read.Spends() {
 		return nil
 	}
-	c.Prices, err = prices()
+	c.Prices, err = prices(s)
 	return err
 }
 
-// prices are those of the built-in catalog.
-func prices() (func(string, core.Usage, time.Time) (core.USD, bool), error) {
-	all, err := catalog.Default()
+// prices are those of the settings.
+func prices(s settings.Settings) (func(string, core.Usage, time.Time) (core.USD, bool), error) {
+	all, err := limits.Prices(s)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package wiring
 
 import (
-	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -12,7 +12,7 @@ func Metering(s settings.Settings) (*runtime.Metering, error) {
 	if s.UsageKeep == 0 {
 		return nil, nil
 	}
-	models, err := catalog.Default()
+	models, err := limits.Prices(s)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
 			"REVEILLE_LIMITS":               "!Ref Limits",
+			"REVEILLE_PRICES":               "!Ref Prices",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_METRICS":              "!Ref UsageMetrics",
 			"REVEILLE_MODEL":                "!Ref Model",
