@@ -47,6 +47,9 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 		t := b.host.world.tallyOf(tenant)
 		charged = t.Charge(c)
 		after = t.On(c.Day)
+		if charged {
+			b.host.world.admissions.noteCharge(tenant, c)
+		}
 	})
 	if err != nil {
 		return store.Admission{}, false, err
