@@ -59,10 +59,10 @@ func (g *Gate) GiveBack(ctx context.Context, tenant string, run core.ID, seen st
 // Leave gives the slot of a run back that waits or is over. tokens and spend are what its
 // log says by then: what was charged beyond them was lost, and is taken off the day.
 func (g *Gate) Leave(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
-	if seen.Tokens < tokens {
+	if seen.Key != "" && seen.Tokens < tokens {
 		// It has not seen what the run was charged: it is of an admission that was made again,
 		// and was so long on its way that the run's own slot had been given back before. The
-		// run was counted twice.
+		// run was counted twice. A run that goes on takes a slot without a key, uncounted.
 		return g.GiveBack(ctx, tenant, run, seen)
 	}
 	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
