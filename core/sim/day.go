@@ -23,7 +23,7 @@ func Day(n, tenants int) Config {
 
 // Times of a day, since the world's epoch, which is a midnight.
 const (
-	dayBegins = 13 * time.Hour
+	dayBegins = 13*time.Hour + 20*time.Second // so that sweeps do not come with the minute: clocks differ
 	dayLasts  = 24 * time.Hour
 	lastCall  = dayLasts - 20*time.Minute // nobody comes any more
 	quietFrom = 1                         // hour of the night in which hardly anybody comes
@@ -107,6 +107,22 @@ func (w *World) addThread(tenant, user string) *threadState {
 	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
 	w.shards[p.shard] = append(w.shards[p.shard], p)
 	return p.state
+}
+
+// Every third hour of a day the queue hands nothing out from five minutes before its end
+// on, for as long as that: what was at work goes on when its hour has long been summed.
+const (
+	stallsEvery = 3 * time.Hour
+	stallBegins = 55 * time.Minute
+	stallLasts  = 45 * time.Minute
+)
+
+// stalled is how long the queue will hand out nothing.
+func (w *World) stalled() time.Duration {
+	if into := (w.now - stallBegins) % stallsEvery; w.Tenants > 0 && w.now < w.stop-stallsEvery && into < stallLasts {
+		return stallLasts - into
+	}
+	return 0
 }
 
 // later is how long a person of a day thinks about a decision: an hour is another one
