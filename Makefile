@@ -22,10 +22,13 @@ FUZZTIME ?= 2s
 # How often make kill kills at each of its 142 places.
 ROUNDS ?= 2
 
+# The days of make day.
+DAYS ?= 1
+
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -94,6 +97,9 @@ soak: ## Use 50 threads of the local host while KILLS signals end it (SEED repea
 
 sim: ## Simulate 20,000 worlds of faults (SEEDS, SEED0; WORLD=n tells one of them, operation by operation)
 	$(GO) run ./scripts/sim
+
+day: ## Simulate a day of 1,000 tenants under faults: usage is what the provider served, limits hold (DAYS, SEED0; WORLD=n tells one)
+	$(GO) run ./scripts/sim -day 1000 -seeds $(DAYS)
 
 replay: ## Repeat recorded runs with the present code (ARGS="THREAD [RUN]" or -all); stop the local host first
 	@$(GO) run ./scripts/replay $(ARGS)
@@ -167,6 +173,7 @@ nightly: ## What takes too long for every change: fuzzing, many rounds under the
 	$(GO) test -run 'TestPowerLoss$$' -powerloss.worlds 200 -timeout 30m ./adapters/bolt
 	$(GO) test -timeout 60m -run CrashMatrix ./core/sim/simtest -matrix.pairs
 	$(MAKE) sim-mutants
+	$(MAKE) day DAYS=10
 	$(MAKE) kill ROUNDS=25
 	$(MAKE) soak KILLS=1000
 	$(MAKE) load

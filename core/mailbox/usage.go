@@ -41,8 +41,21 @@ func (s *Service) deletedUsage(ctx context.Context, key core.ThreadKey, head thr
 	if err != nil && core.CodeOf(err) != core.CodeCorrupt {
 		return store.Record{}, err
 	}
+	if run.AgentID == "" { // it has no commit yet
+		if run.Run, err = s.queued(ctx, key, head.Run.ID, head.Run.Dispatch); err != nil && core.CodeOf(err) != core.CodeCorrupt {
+			return store.Record{}, err
+		}
+	}
 	closing.Agent = run.AgentID
-	closing.Base, closing.Known = run.Base(stretch.Number)
+	closing.Base, closing.Known = run.Base(stretch)
+	if stretch.Wasted != 0 {
+		if closing.Wasted, err = s.wasted(ctx, key, head.Run.ID, stretch.Wasted); err != nil {
+			if core.CodeOf(err) != core.CodeCorrupt {
+				return store.Record{}, err
+			}
+			closing.Known = false
+		}
+	}
 	if closing.Used, err = s.used(ctx, key, head); err != nil {
 		if core.CodeOf(err) != core.CodeCorrupt {
 			return store.Record{}, err
@@ -87,6 +100,16 @@ func (s *Service) used(ctx context.Context, key core.ThreadKey, head thread.Head
 		return totals.Metered, nil
 	}
 	return nil, nil
+}
+
+// wasted is what the stretch has asked of models for turns that came to nothing.
+func (s *Service) wasted(ctx context.Context, key core.ThreadKey, run core.ID, version uint64) (*thread.Metered, error) {
+	stored, ok, err := s.store.Get(ctx, key, store.WastedName(run, version))
+	if err != nil || !ok {
+		return nil, fmt.Errorf("read wasted calls: %w", orCorrupt(err))
+	}
+	wasted := new(thread.Metered)
+	return wasted, s.records.Decode("wasted calls", stored.Payload, wasted)
 }
 
 func orCorrupt(err error) error {

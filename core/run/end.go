@@ -155,7 +155,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
 	m.hold.ending.Store(true)
-	inRound := len(m.head.Run.Calls) > 0
+	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
 	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
 		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Cut: d.cut, Schema: r.adopted()}
@@ -166,8 +166,13 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		}
 		record = m.recordFor(next, result, &t)
 		record.InRound = inRound
-		if records, err = m.addUsage(records, result, &record, m.unsaid); err != nil {
+		if records, err = m.addUsage(records, next, result, &record, unlogged); err != nil {
 			return nil, err
+		}
+		if result.Outcome == thread.Close {
+			if records, err = m.addWasted(records, next, unlogged); err != nil {
+				return nil, err
+			}
 		}
 		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)
 	})
@@ -177,6 +182,7 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	m.record, m.recorded = record, true
 	m.tellUsage()
 	if result.Outcome == thread.Close {
+		m.wasted, m.unsaid = m.allWasted(unlogged), nil
 		return m.closeRun(ctx)
 	}
 	m.leave(ctx, m.totals)
@@ -358,7 +364,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(calls)
 		if err == nil {
-			records, err = m.addUsage(records, result, &record, m.unsaid)
+			records, err = m.addUsage(records, next, result, &record, m.unlogged(from))
 		}
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -130,7 +131,9 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 			Fence: m.fence(), Kind: kind, AvailableAt: at, Closing: m.head.Run.Status == thread.Closing,
 			Calls: calls, Progress: progress, Schema: m.round.adopted(), ModelFailed: m.unsaid.failures(),
 		}
-	}, nil)
+	}, func(next thread.Head, _ thread.Result) ([]store.Record, error) {
+		return m.addWasted(nil, next, m.unlogged(next.Seq))
+	})
 	if err != nil {
 		return Stepped{}, gone(err, cause)
 	}

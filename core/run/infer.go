@@ -45,7 +45,7 @@ func resultID(run core.ID, step, index int) string {
 // cancelled run.
 func (m *machine) infer(ctx context.Context, number int, id string) (*core.Message, error) {
 	// Kept before anything can fail: a nack says how often the model has.
-	t := &turnBuilder{draft: m.draft, number: number, id: id, steered: len(m.consumed) > 0}
+	t := &turnBuilder{draft: m.draft, number: number, id: id, from: m.head.Seq, steered: len(m.consumed) > 0}
 	m.unsaid = t
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end

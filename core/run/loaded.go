@@ -28,6 +28,7 @@ type loaded struct {
 	opening      *core.Message  // the run's first message, when it was read for itself
 	starting     *conversation  // the thread as the run found it, in its first step
 	conversation *conversation
+	wasted       *thread.Metered // by the stretch, in turns that came to nothing; nil: none that was recorded
 }
 
 // load reads what the step needs: the run's record, its agent, and the log's
@@ -40,6 +41,9 @@ func (l *loaded) load(ctx context.Context) error {
 	l.env.Reach(env.PointReadLog, env.Before)
 	err := l.read(ctx, cached)
 	l.env.Reach(env.PointReadLog, env.After)
+	if err == nil {
+		err = l.recallWasted(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -120,13 +124,15 @@ func (l *loaded) read(ctx context.Context, cached *conversation) error {
 }
 
 // known reports whether the conversation has the run's record, with the ending
-// that goes with the head: another process may have begun to close the run.
+// that goes with the head: another process may have begun to close the run. Where
+// somebody meters it may have waited with it, too, and then the record says where the
+// open stretch began.
 func (l *loaded) known(c *conversation) bool {
 	if c.record.ID != l.id || l.head.Run.Status == thread.Closing && l.head.End(&c.record) == nil {
 		return false
 	}
 	if s, metered := l.head.Stretch(); metered && l.metering != nil {
-		if _, known := c.record.Base(s.Number); !known { // another step has waited since, and noted what was used until then
+		if _, known := c.record.Base(s); !known { // another step has waited since, and noted what was used until then
 			return false
 		}
 	}

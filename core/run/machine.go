@@ -287,7 +287,7 @@ func (m *machine) commitStep(ctx context.Context, end ending) (Stepped, error) {
 		if result.Outcome != thread.Done && result.Outcome != thread.Close && m.recorded {
 			return records, nil
 		}
-		if records, err = m.addUsage(records, result, &record, nil); err != nil {
+		if records, err = m.addUsage(records, next, result, &record, nil); err != nil {
 			return nil, err
 		}
 		return m.addRun(records, next, result.Outcome, &record, record.FinishedAt)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -20,28 +21,26 @@ type Metering struct {
 	Ended func(tenant string, record usage.Record)
 }
 
-// use is what the turn's calls of the model came to in this delivery; nil is none.
-func (t *turnBuilder) use() (use thread.ModelUse, ok bool) {
-	if t == nil || t.made == 0 {
-		return use, false
+// used is what the turn's calls of the model came to in this delivery; nil: nobody meters,
+// or there was none.
+func (t *turnBuilder) used() *thread.ModelUse {
+	if t == nil || t.made == 0 || t.draft.metering == nil {
+		return nil
 	}
-	use = thread.ModelUse{Model: t.asked.Model, Inferences: t.made, Millis: t.took.Milliseconds()}
+	use := &thread.ModelUse{Model: t.asked.Model, Inferences: t.made, Millis: t.took.Milliseconds()}
 	if m := t.draft.model; m != nil { // it is gone where a closing run could not be read again
 		use.Provider = m.Provider
 	}
 	if spent := sum(t.spent, t.usage); spent != nil {
 		use.Usage = *spent
 	}
-	return use, true
+	return use
 }
 
 // meterTurn adds what the model was asked for a step to the run's totals.
 func (d *draft) meterTurn(t *turnBuilder) {
-	if d.metering == nil {
-		return
-	}
-	if use, ok := t.use(); ok {
-		d.totals.Metered = d.totals.Metered.With(use)
+	if use := t.used(); use != nil {
+		d.totals.Metered = d.totals.Metered.With(*use)
 	}
 }
 
@@ -59,27 +58,27 @@ func (r *round) meterResults() {
 }
 
 // addUsage adds the record of the stretch to those of the write that ends it. What was
-// asked of the model for a turn that is not stored, unsaid, counts as well; nil is none.
+// asked of the model for a turn that came to nothing, unlogged, counts as well; nil is none.
 // The run's record notes where the next stretch begins.
-func (d *draft) addUsage(records []store.Record, result thread.Result, r *thread.RunRecord, unsaid *turnBuilder) ([]store.Record, error) {
+func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *thread.ModelUse) ([]store.Record, error) {
 	s := result.Stretch
 	if d.metering == nil || s == nil {
 		return records, nil
 	}
-	used := d.totals.Metered
-	if use, ok := unsaid.use(); ok {
-		used = used.With(use)
+	used, wasted := d.totals.Metered, d.wasted
+	if unlogged != nil {
+		wasted = wasted.With(*unlogged)
 	}
-	base, known := r.Base(s.Number)
+	base, known := r.Base(*s)
 	closing := usage.Closing{
 		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: usage.EndWaiting,
-		Used: used, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),
+		Used: used, Wasted: wasted, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),
 	}
 	if r.Termination != nil {
 		closing.End = string(r.Termination.Type)
 	}
 	if r.Status == core.RunWaiting {
-		r.Bases = []thread.Base{{Stretch: s.Number, Used: base}, {Stretch: s.Number + 1, Used: used}}
+		r.Bases = []thread.Base{{Version: s.Behind, Used: base}, {Version: next.Version, Used: used}}
 	}
 	u := closing.Record()
 	if e, ok := d.store.(store.Estimator); ok {
@@ -91,6 +90,51 @@ func (d *draft) addUsage(records []store.Record, result thread.Result, r *thread
 	}
 	d.ended = &u
 	return append(records, record), nil
+}
+
+// Calls of the model behind which no turn was stored are in no record of the log. Whoever
+// gives a run back, or begins to close it, puts them beside it: the record is of the
+// whole stretch so far, and the head names it, so that one of a refused write counts
+// nothing.
+
+// unlogged is what was asked of the model for the turn that is begun, unless the log has the
+// turn, which ends there: the write that stored it may have had no answer.
+func (m *machine) unlogged(seq uint64) *thread.ModelUse {
+	if m.unsaid == nil || seq > m.unsaid.from {
+		return nil
+	}
+	return m.unsaid.used()
+}
+
+// allWasted is what the stretch has asked of models for turns that came to nothing.
+func (m *machine) allWasted(unlogged *thread.ModelUse) *thread.Metered {
+	if unlogged != nil {
+		return m.wasted.With(*unlogged)
+	}
+	return m.wasted
+}
+
+// addWasted adds the record of it, if this claim has something to say of it.
+func (m *machine) addWasted(records []store.Record, next thread.Head, unlogged *thread.ModelUse) ([]store.Record, error) {
+	if unlogged == nil {
+		return records, nil
+	}
+	payload, err := m.records.Encode("wasted calls", m.allWasted(unlogged))
+	return append(records, store.Record{Name: store.WastedName(m.id, next.Version), Payload: payload}), err
+}
+
+// recallWasted reads it.
+func (l *loaded) recallWasted(ctx context.Context) error {
+	s, ok := l.head.Stretch()
+	if !ok || s.Over || s.Wasted == 0 {
+		return nil
+	}
+	wasted := new(thread.Metered)
+	if err := l.readRecord(ctx, "wasted calls", store.WastedName(l.id, s.Wasted), wasted); err != nil {
+		return err
+	}
+	l.wasted = wasted
+	return nil
 }
 
 // tellUsage tells of the stretch that the last write has ended.

@@ -106,7 +106,7 @@ func (m *machine) commitWait(ctx context.Context) (Stepped, error) {
 			return built, failure
 		}
 		record = m.recordFor(next, result, nil)
-		built, err := m.addUsage(built, result, &record, nil)
+		built, err := m.addUsage(built, next, result, &record, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -47,6 +47,9 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 		t := b.host.world.tallyOf(tenant)
 		charged = t.Charge(c)
 		after = t.On(c.Day)
+		if charged {
+			b.host.world.admissions.noteCharge(tenant, c)
+		}
 	})
 	if err != nil {
 		return store.Admission{}, false, err
@@ -56,7 +59,11 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 
 // Release implements [store.Admissions].
 func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
-	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() { released = b.host.world.tallyOf(tenant).Release(r) })
+	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() {
+		if released = b.host.world.tallyOf(tenant).Release(r); store.DayOf(r.Seen.Since) != r.Day {
+			b.host.world.admissions.crossed[tenant] = true
+		}
+	})
 	return released && err == nil, err
 }
 

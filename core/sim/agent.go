@@ -96,6 +96,13 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			w.Trace("%s: inference %d of %s, step %d", h.name, nonce, s.name, s.step)
 		}
 		th := w.threadOf(s.name)
+		served := w.provider.serve(h, th, s.run, request.Model)
+		defer served.end()
+		first, last := served.usages(nonce)
+		use := func(u core.Usage) bool {
+			served.usage = u
+			return yield(model.Delta{Type: model.DeltaUsage, Usage: u}, nil)
+		}
 		before, said := model.Continued(request.Messages)
 		say := th.speaks(h, s, said != "")
 		text := func(piece string) bool {
@@ -110,6 +117,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		wait := max(w.Slow, w.random.between(500*time.Millisecond, 12*time.Second))
 		if err := h.work(ctx, SiteModel, wait/2); err != nil {
 			yield(model.Delta{}, &model.Error{Kind: model.KindTimeout, Message: err.Error()})
+			return
+		}
+		if first != (core.Usage{}) && !use(first) {
 			return
 		}
 		if !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
@@ -134,7 +144,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			}
 		}
 		th.checkHolds(h, began)
-		m.finish(s, nonce, yield)
+		m.finish(s, nonce, yield, func() bool { return use(last) })
 	}
 }
 
@@ -144,7 +154,7 @@ const pieces = 3
 // flaky: models fail at times.
 func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }
 
-func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool) {
+func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool, use func() bool) {
 	n := s.calls(m.w)
 	for i := range n {
 		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
@@ -162,8 +172,7 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 	if n > 0 {
 		stop = core.StopToolUse
 	}
-	_ = yield(model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: 10, Output: 5}}, nil) &&
-		yield(model.Delta{Type: model.DeltaStop, Stop: stop}, nil)
+	_ = use() && yield(model.Delta{Type: model.DeltaStop, Stop: stop}, nil)
 }
 
 // toolNames are what a model calls; some oftener.

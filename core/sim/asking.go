@@ -50,7 +50,7 @@ func (w *World) ask(th *threadState, in *input) {
 	run := in.run
 	final, ended := th.ended[run]
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-		r, err := h.engine.ReadRun(ctx, identity, run)
+		r, err := h.engine.ReadRun(ctx, th.client(), run)
 		switch {
 		case core.CodeOf(err) == core.CodeDeleted && th.p.head.Deleted:
 			return true

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ func (w *World) checkHead(p *partition, a, b thread.Head) {
 	if b.CommitID == a.CommitID {
 		w.fail(p, "two writes have the commit id %s", b.CommitID)
 	}
+	w.provider.written(&a, &b)
+	th.keepStretch(&a, &b)
+	th.admits(&a, &b)
 	if b.Deleted {
 		th.checkDeleted(&a, &b)
 		return
@@ -295,6 +299,9 @@ func (th *threadState) checkOpened(a, b *thread.Head) {
 	in := th.inputs[b.Run.Dispatch]
 	if !b.Open() || b.Run.ID == a.Run.ID || in == nil || in.mode != string(mailbox.ModeQueue) {
 		return
+	}
+	if slices.ContainsFunc(a.Pending, func(d thread.Dispatch) bool { return d.ID == b.Run.Dispatch && d.Steered }) {
+		return // it was said to a run that waited, and comes next
 	}
 	const skew = time.Second // of two clocks
 	if th.w.now < in.sent+in.delay-skew {

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -80,13 +79,9 @@ func (w *World) childOf(call tool.Call) *child {
 	if c := w.family.byCall[call.Key()]; c != nil {
 		return c
 	}
-	i := len(w.threads)
-	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
-	p.shard = store.Shard(p.key)
-	p.state = newThreadState(w, i, p)
-	p.state.child = true
-	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
-	c := &child{th: p.state, in: p.state.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
+	th := w.addThread(call.Thread.Tenant, w.partition(call.Thread).state.user)
+	th.child = true
+	c := &child{th: th, in: th.newInput(mailbox.ModeQueue, w.anyAgent()), call: call}
 	w.family.byCall[call.Key()] = c
 	w.Stats.Children++
 	return c

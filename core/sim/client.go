@@ -73,7 +73,7 @@ func refused(err error) bool {
 func (th *threadState) newInput(mode mailbox.Mode, agent string) *input {
 	in := &input{name: th.inputName(len(th.byText)), agent: agent, mode: string(mode)}
 	in.text = in.name + " says"
-	th.byText[in.name] = in
+	th.byText[in.name], th.w.byInput[in.name] = in, th
 	return in
 }
 
@@ -84,7 +84,7 @@ func (th *threadState) inputName(n int) string { return fmt.Sprintf("m%d.%d-%d",
 // in other words at each try, of which the first count.
 func (th *threadState) submission(in *input) mailbox.Submission {
 	s := mailbox.Submission{
-		Thread: th.p.key, User: "u", AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
+		Thread: th.p.key, User: th.client().User, AgentID: in.agent, Mode: mailbox.Mode(in.mode), Key: in.name,
 		Messages: []core.Message{core.UserMessage(in.name, in.text)}, Supersede: in.supersede,
 	}
 	if in.retakes != "" {
@@ -221,6 +221,7 @@ func (w *World) submit(th *threadState, in *input, inline bool) {
 		if err == nil && inline && w.Unswept && !th.isOver(in) {
 			return false // it has lost sight of its run, which it wants to see to the end
 		}
+		th.checkLimited(in, err)
 		return err == nil || refused(err) || forever(err)
 	})
 }
@@ -264,7 +265,7 @@ func (w *World) edit(th *threadState, in *input) {
 		if in.id.IsZero() {
 			return true
 		}
-		err := h.engine.EditInput(ctx, identity, th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
+		err := h.engine.EditInput(ctx, th.client(), th.p.key.Thread, in.id, []core.Message{core.UserMessage(in.name, text)})
 		if err == nil {
 			w.Stats.Edits++
 		}
@@ -274,17 +275,17 @@ func (w *World) edit(th *threadState, in *input) {
 
 // cancel ends the run of an input.
 func (w *World) cancel(th *threadState, in *input) {
-	w.cancelRun(func() core.ID { return in.run })
+	w.cancelRun(th, func() core.ID { return in.run })
 }
 
 // cancelRun ends a run, if its id is known by then.
-func (w *World) cancelRun(run func() core.ID) {
+func (w *World) cancelRun(th *threadState, run func() core.ID) {
 	w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
 		id := run()
 		if id.IsZero() {
 			return true
 		}
-		err := h.engine.CancelRun(ctx, identity, id)
+		err := h.engine.CancelRun(ctx, th.client(), id)
 		if err == nil {
 			w.Stats.Cancels++
 		}
@@ -299,7 +300,7 @@ func (w *World) interrupt(th *threadState) {
 	if w.random.chance(0.3) {
 		key := fmt.Sprintf("interrupt-%d", w.id())
 		w.insist(requestTimeout, func(ctx context.Context, h *host) bool {
-			_, err := h.engine.InterruptThread(ctx, identity, th.p.key.Thread, key)
+			_, err := h.engine.InterruptThread(ctx, th.client(), th.p.key.Thread, key)
 			return err == nil || refused(err)
 		})
 		return

@@ -107,10 +107,8 @@ func (w *World) poison(h *host, th *threadState, name string, where byte) {
 
 // threadOf finds the thread that a message was made for.
 func (w *World) threadOf(name string) *threadState {
-	for _, th := range w.threads {
-		if th.byText[name] != nil {
-			return th
-		}
+	if th := w.byInput[name]; th != nil {
+		return th
 	}
 	w.violate("a model is shown message %q, which nobody has sent", name)
 	return w.threads[0]

@@ -23,10 +23,10 @@ func newEngine(h *host) (engine, error) {
 	config := runtime.Config{
 		Env: h.env(), Store: backend{h}, Waker: waker{h}, Registry: h.agents(), Records: records,
 		Worker: h.name, Lease: lease, Poll: h.world.poll(), Logger: h.logger(), Snapshot: 2,
-		Limits: h.world.limits(),
+		Limits: h.world.admissions.limits, Prices: h.world.provider.cost,
 	}
-	if h.world.metered() {
-		config.Metering = &runtime.Metering{}
+	if h.world.Metered {
+		config.Metering = &runtime.Metering{Models: h.world.provider.prices}
 	}
 	if h.world.Children {
 		if config.Announce = true; h.role == roleStep || h.role == roleLocal {
@@ -72,9 +72,6 @@ func (t traceWriter) Write(line []byte) (int, error) {
 
 var errStopping = runtime.ErrStopping
 
-// identity is every client's.
-var identity = core.Identity{Tenant: tenant, User: "u"}
-
 // takeOver takes back what a process left that is gone, and sweeps.
 func (e engine) takeOver(ctx context.Context, keys []core.ThreadKey) error {
 	if err := e.Reclaim(ctx, keys); err != nil {
@@ -102,15 +99,15 @@ func (e engine) submit(ctx context.Context, s mailbox.Submission, inline bool, h
 }
 
 // decide takes a person's decision, inline or not; a zero run is the open one.
-func (e engine) decide(ctx context.Context, threadID string, run core.ID, d mailbox.Deciding, inline bool, heard func(core.Event)) (mailbox.Decided, error) {
+func (e engine) decide(ctx context.Context, as core.Identity, threadID string, run core.ID, d mailbox.Deciding, inline bool, heard func(core.Event)) (mailbox.Decided, error) {
 	switch {
 	case !inline && run.IsZero():
-		return e.DecideThread(ctx, identity, threadID, d)
+		return e.DecideThread(ctx, as, threadID, d)
 	case !inline:
-		return e.Decide(ctx, identity, run, d)
+		return e.Decide(ctx, as, run, d)
 	}
 	d.Run = run
-	all, err := e.StreamDecisions(ctx, identity, threadID, []mailbox.Deciding{d}, runtime.ListenerFunc(func(event core.Event) error {
+	all, err := e.StreamDecisions(ctx, as, threadID, []mailbox.Deciding{d}, runtime.ListenerFunc(func(event core.Event) error {
 		heard(event)
 		return nil
 	}))

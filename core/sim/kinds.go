@@ -80,6 +80,7 @@ func Kind(n int) Config {
 		c.trouble(turn)
 	}
 	c.Lacks = c.Mixed && !c.Old && turn%2 == 0
+	c.Metered = n%2 == 0
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
 	switch n % Kinds {

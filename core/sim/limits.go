@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -9,28 +11,66 @@ import (
 	"github.com/reveille-run/reveille/core/thread"
 )
 
-// turnTokens are those of every turn.
-const turnTokens = 15
+// turnTokens are about those of a turn, and turnCost is about what they cost.
+const (
+	turnTokens = 2600
+	turnCost   = core.USD(3_000_000)
+)
 
-// limits are those of the tenant: so low that some runs come to them.
-func (w *World) limits() limit.Tenants {
+// limitsFor are those of a world's tenants: so low that some runs come to them. In a day
+// there are several kinds, and two of five tenants have none.
+func (w *World) limitsFor() limit.Tenants {
 	if !w.Limited {
 		return limit.Tenants{}
 	}
-	l := limit.Limits{ConcurrentRuns: 2}
-	switch w.Seed / Kinds % 3 {
-	case 1:
-		l = limit.Limits{TokensADay: 8 * turnTokens}
-	case 2:
-		l = limit.Limits{RunsADay: 4, ConcurrentRuns: 3}
+	if w.Tenants == 0 {
+		return limit.Tenants{Default: []limit.Limits{
+			{ConcurrentRuns: 2}, {TokensADay: 8 * turnTokens}, {RunsADay: 4, ConcurrentRuns: 3},
+		}[w.Seed/Kinds%3]}
 	}
-	return limit.Tenants{Default: l}
+	all := limit.Tenants{Tenants: map[string]limit.Limits{}}
+	for n := range w.Tenants {
+		l := []limit.Limits{
+			{ConcurrentRuns: 1 + n%3}, {TokensADay: int64(2+n%7) * turnTokens}, {SpendADay: core.USD(1+n%7) * turnCost},
+			{RunsADay: int64(2 + n%5), ConcurrentRuns: 2, TokensADay: 20 * turnTokens},
+		}
+		switch {
+		case n < 5 && n%2 == 0: // the hottest
+			all.Tenants[tenantName(n)] = limit.Limits{TokensADay: 25 * turnTokens, ConcurrentRuns: 4}
+		case n%5 < 3:
+			all.Tenants[tenantName(n)] = l[n%len(l)]
+		}
+	}
+	return all
 }
 
-// admissions are what is known of the tenant's limits.
+// admissions are what is known of the tenants' limits.
 type admissions struct {
-	began map[core.ID]map[int]bool // steps whose inference began over a limit, by run
-	calm  time.Duration            // since when nothing has moved
+	limits limit.Tenants
+	over   map[tenantDay]*overrun
+	// crossed are the tenants with a slot that was taken on one day and given back on
+	// another: nothing is taken off then, so that their counters stay high.
+	crossed map[string]bool
+	calm    time.Duration // since when nothing has moved
+	last    map[core.ID]store.Charging
+	twice   map[tenantDay]*spending // charges that were made again without need
+}
+
+type tenantDay struct {
+	tenant string
+	day    int64
+}
+
+// overrun is a tenant's day over a limit.
+type overrun struct {
+	since time.Duration          // when the provider's books came to the limit
+	began map[core.ID]beginnings // inferences that began since, by run
+}
+
+// beginnings are the steps of a run whose inference began, and whether it ran before.
+type beginnings struct {
+	steps map[int]bool
+	ran   bool
 }
 
 // forever reports whether a client is refused until the next day.
@@ -39,26 +79,190 @@ func forever(err error) bool {
 	return ok && reached.Ends != 0
 }
 
-func (w *World) admission() store.Admission { return w.tallyOf(tenant).On(store.DayOf(w.millis())) }
+func (w *World) admissionOf(tenant string) store.Admission {
+	return w.tallyOf(tenant).On(store.DayOf(w.millis()))
+}
 
-// checkWithin: over a limit a run that has a claim begins one inference at most, which it
-// was about to begin when another came over it.
-func (th *threadState) checkWithin(h *host, s script) {
-	w := th.w
-	most := w.limits().Default.TokensADay
-	if most == 0 || w.admission().Tokens < most || th.p.head.Claim.Worker != h.name || th.p.head.Run.ID != s.run {
+// occupied reports whether any slot is taken.
+func (w *World) occupied() bool {
+	for _, t := range w.tallies {
+		if len(t.Slots) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// charged takes turns that the log has, and says so to the books of their tenants: what
+// is over its limit by the provider's word is over it by the runtime's, which charges
+// before it commits.
+func (w *World) charged(s *inference) {
+	l := w.admissions.limits.Of(s.th.p.key.Tenant)
+	if l.TokensADay == 0 && l.SpendADay == 0 {
 		return
 	}
-	if w.admissions.began == nil {
-		w.admissions.began = map[core.ID]map[int]bool{}
+	at := tenantDay{s.th.p.key.Tenant, store.DayOf(epoch.Add(s.ended).UnixMilli())}
+	if store.DayOf(epoch.Add(s.ended-clocks).UnixMilli()) != at.day || store.DayOf(w.millis()) != at.day {
+		return // somebody's clock may say that it was another day
 	}
-	steps := w.admissions.began[s.run]
-	if steps == nil {
-		steps = map[int]bool{}
-		w.admissions.began[s.run] = steps
+	spent := w.provider.of(at)
+	spent.tokens += limit.Tokens(s.usage)
+	if price, ok := w.provider.prices.Price(s.model, epoch.Add(w.now)); ok {
+		spent.cost += price.Cost(s.usage)
 	}
-	if steps[s.step] = true; len(steps) > 1 {
+	if o := w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
+		w.Stats.Overruns++
+		w.admissions.over[at] = &overrun{since: w.now, began: map[core.ID]beginnings{}}
+	}
+}
+
+// clocks is how far apart two clocks are at most, and a little more.
+const clocks = 500 * time.Millisecond
+
+// checkWithin: over a limit a run that was claimed before begins one inference at most,
+// which it was about to begin, and any other none.
+func (th *threadState) checkWithin(h *host, s script) {
+	w := th.w
+	o := w.admissions.over[tenantDay{th.p.key.Tenant, store.DayOf(w.millis())}]
+	if o == nil || th.p.head.Claim.Worker != h.name || th.p.head.Run.ID != s.run || w.now == o.since {
+		return
+	}
+	b, known := o.began[s.run]
+	if !known {
+		b = beginnings{steps: map[int]bool{}, ran: th.claimed <= o.since}
+		o.began[s.run] = b
+	}
+	b.steps[s.step] = true
+	w.Stats.Overshoots++
+	switch {
+	case len(b.steps) > 1:
 		th.fail("run %s begins a second inference over the limit of its tenant", s.run)
+	case !b.ran:
+		th.fail("run %s is claimed over the limit of its tenant, and begins an inference %s after that was reached", s.run, w.now-o.since)
+	}
+}
+
+// checkLimited: nobody is refused for a limit whose tenant is below it.
+func (th *threadState) checkLimited(in *input, err error) {
+	reached, ok := limit.Reached(err)
+	if !ok {
+		return
+	}
+	w := th.w
+	w.Stats.Refusals++
+	if w.Trace != nil {
+		w.Trace("%s is refused: %v", in.name, reached)
+	}
+	l, use := w.admissions.limits.Of(th.p.key.Tenant), w.mostOf(th.p.key.Tenant)
+	switch reached.Limit {
+	case limit.TokensADay:
+		ok = use.tokens >= l.TokensADay
+	case limit.SpendADay:
+		ok = use.spend >= l.SpendADay
+	case limit.RunsADay:
+		ok = use.runs >= l.RunsADay
+	case limit.ConcurrentRuns:
+		ok = use.slots >= l.ConcurrentRuns
+	}
+	if !ok {
+		th.fail("%s is refused, and at most %+v is used: %v", in.name, use, reached)
+	}
+}
+
+// noteCharge finds charges that were made again though the first try had counted, since
+// nobody could know: they are taken off with the slot.
+func (a *admissions) noteCharge(tenant string, c store.Charging) {
+	if was, ok := a.last[c.Run]; ok && was == c {
+		at := tenantDay{tenant, c.Day}
+		if a.twice[at] == nil {
+			a.twice[at] = &spending{}
+		}
+		a.twice[at].tokens += c.Tokens
+		a.twice[at].cost += c.Spend
+	}
+	a.last[c.Run] = c
+}
+
+// most is the most that a tenant can be said to have used today, and to have running.
+type most struct {
+	runs, tokens int64
+	spend        core.USD
+	slots        int
+}
+
+// reconciles is how long something may be counted that is no more, while sweeps fail, too.
+const reconciles = 10 * time.Minute
+
+// mostOf counts all that the provider has served a tenant, lost or not, all that its
+// clients have asked for, and every run that may still have its slot.
+func (w *World) mostOf(tenant string) (m most) {
+	today := store.DayOf(w.millis())
+	on := func(at time.Duration) bool {
+		return store.DayOf(epoch.Add(at+clocks).UnixMilli()) >= today
+	}
+	if twice := w.admissions.twice[tenantDay{tenant, today}]; twice != nil {
+		m.tokens, m.spend = twice.tokens, twice.cost
+	}
+	for _, s := range w.provider.served {
+		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
+			m.tokens += limit.Tokens(s.usage)
+			cost, _ := w.provider.cost(s.model, s.usage, epoch.Add(w.now))
+			m.spend += cost
+		}
+	}
+	for _, th := range w.threads {
+		if th.p.key.Tenant != tenant {
+			continue
+		}
+		h := &th.p.head
+		m.slots += len(h.Pending)
+		if h.Open() && h.Run.Status != thread.Waiting || w.now-th.p.changed < reconciles {
+			m.slots++
+		}
+		for _, in := range th.byText {
+			if on(in.sent) {
+				m.runs++
+			}
+			if in.id.IsZero() && w.now-in.sent < reconciles {
+				m.slots++
+			}
+		}
+	}
+	return m
+}
+
+// frees is how long a process may take to give the slot of a run back that waits.
+const frees = 10 * time.Second
+
+// checkFreed: a run that waits has no slot, unless something has happened to the process
+// that gives it back.
+func (w *World) checkFreed(th *threadState, h *host, run core.ID, version uint64) {
+	if h == nil || w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
+		return
+	}
+	began := w.now
+	w.at(frees, func() {
+		if h.dead || h.ending || h.hindered >= began || th.p.head.Version != version {
+			return
+		}
+		if slot, ok := w.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's
+			th.fail("run %s has waited for %s, and has a slot: %+v", run, frees, slot)
+		}
+	})
+}
+
+// admits notes the runs that a head queues or runs: each was admitted once.
+func (th *threadState) admits(a, b *thread.Head) {
+	steered := func(run core.ID) bool {
+		return slices.ContainsFunc(a.Pending, func(d thread.Dispatch) bool { return d.Run == run && d.Steered })
+	}
+	for _, d := range b.Pending {
+		if !d.Steered {
+			th.admitted[d.Run] = true
+		}
+	}
+	if b.Open() && b.Run.ID != a.Run.ID && !steered(b.Run.ID) {
+		th.admitted[b.Run.ID] = true
 	}
 }
 
@@ -70,8 +274,12 @@ func (w *World) lookForSlots() {
 		return
 	}
 	const within = lease + time.Minute + 2*sweepEvery + 10*time.Second
-	if slots := w.admission().Slots; len(slots) > 0 && w.now-w.admissions.calm > within {
-		w.violate("nothing has moved for %s, and there are slots: %+v", w.now-w.admissions.calm, slots)
+	if w.occupied() && w.now-w.admissions.calm > within {
+		for tenant, t := range w.tallies {
+			if len(t.Slots) > 0 {
+				w.violate("nothing has moved for %s, and tenant %s has slots: %+v", w.now-w.admissions.calm, tenant, t.Slots)
+			}
+		}
 	}
 }
 
@@ -80,29 +288,68 @@ func (w *World) checkCounters() {
 	if !w.Limited {
 		return
 	}
-	a := w.admission()
-	if len(a.Slots) > 0 {
-		w.violate("at rest there are slots: %+v", a.Slots)
-	}
-	tokens, counted, erased := int64(0), int64(0), false
-	for _, day := range w.tallyOf(tenant).Days {
-		counted += day.Tokens
-	}
-	over := len(w.tallyOf(tenant).Days) > 1 // a clock that was slow saw the day before: of its slots nothing is taken off
+	logged := map[string]counted{}
 	for _, th := range w.threads {
-		erased = erased || th.p.head.Deleted
+		c := logged[th.p.key.Tenant]
+		c.erased = c.erased || th.p.head.Deleted
 		last := map[core.ID]thread.Totals{}
 		for _, e := range th.entries {
 			if e.Totals != nil {
 				last[e.Run] = *e.Totals
 			}
 		}
-		for _, t := range last {
-			tokens += limit.Tokens(t.Usage)
+		c.runs += int64(len(th.admitted))
+		for run := range th.admitted {
+			if t := last[run]; limit.Tokens(t.Usage) == 0 {
+				c.idle++
+			}
 		}
+		for _, t := range last {
+			c.tokens += limit.Tokens(t.Usage)
+			c.spend += t.Spend
+		}
+		logged[th.p.key.Tenant] = c
 	}
-	if counted < tokens || counted > tokens && !erased && !over {
-		w.violate("%d tokens are counted, the logs say %d", counted, tokens)
+	for _, tenant := range w.tenants() {
+		if w.admissions.limits.Of(tenant).IsZero() {
+			if t := w.tallies[tenant]; t != nil && len(t.Days) > 0 {
+				w.violate("tenant %s has no limits, and is counted: %+v", tenant, t.Days)
+			}
+			continue
+		}
+		w.compareCounters(tenant, logged[tenant])
 	}
 	w.Stats.Limited++
 }
+
+// counted is what the logs of a tenant say.
+type counted struct {
+	runs   int64 // by the heads
+	idle   int64 // of them, those that have used nothing
+	tokens int64
+	spend  core.USD
+	erased bool // not everything
+}
+
+func (w *World) compareCounters(tenant string, logged counted) {
+	t := w.tallyOf(tenant)
+	if len(t.Slots) > 0 {
+		w.violate("at rest tenant %s has slots: %+v", tenant, t.Slots)
+	}
+	var all store.Counted
+	for _, c := range t.Days {
+		all.Runs, all.Tokens, all.Spend = all.Runs+c.Runs, all.Tokens+c.Tokens, all.Spend+c.Spend
+	}
+	// Of a run that has used nothing nobody can tell a slot that came late from its own.
+	if all.Runs < logged.runs || all.Runs > logged.runs+logged.idle {
+		w.violate("%d runs of tenant %s are counted, the heads had %d, of which %d have used nothing", all.Runs, tenant, logged.runs, logged.idle)
+	}
+	if all.Tokens < logged.tokens || all.Tokens > logged.tokens && !logged.erased && !w.admissions.crossed[tenant] {
+		w.violate("%d tokens of tenant %s are counted, the logs say %d", all.Tokens, tenant, logged.tokens)
+	}
+	if all.Spend < logged.spend || all.Spend > logged.spend && !logged.erased && !w.admissions.crossed[tenant] {
+		w.violate("%s of tenant %s are counted, the logs say %s", all.Spend, tenant, logged.spend)
+	}
+}
+
+func tenantName(n int) string { return fmt.Sprintf("tenant%d", n) }

@@ -1,97 +1,220 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/store"
-	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/usage"
 )
 
-// metered reports whether the world's programs record what runs use: those of every
-// other one do. All of a world agree, since they share its heads.
-func (w *World) metered() bool { return w.Seed%2 == 0 }
-
-// stretch is where a usage record stands.
-type stretch struct {
-	run    core.ID
-	number uint64
+// newLedger returns the ledger of usage over a store, for who looks at a world that is over.
+func newLedger(w *World, s store.Usages, now func() time.Time) *usage.Ledger {
+	l, err := usage.New(usage.Options{Store: s, Now: now, Records: w.checks, Models: w.provider.prices})
+	if err != nil {
+		w.violate("make the ledger: %v", err)
+	}
+	return l
 }
 
-// checkUsage looks at all usage records when the world is quiet: each stretch of a run
-// has one, in one hour, whatever was put again and wherever a process has died, and those
-// of a run say together what its own record says.
-func (w *World) checkUsage() {
-	if !w.metered() {
+// sumUsage is the job that sums the hours that have passed, as a sweep runs it.
+func (h *host) sumUsage(ctx context.Context) {
+	if !h.world.Metered {
 		return
 	}
-	hours, tokens, last := map[stretch]int64{}, map[core.ID]core.Usage{}, map[core.ID]uint64{}
+	h.world.attempt(h, "sum usage", func() error {
+		_, err := h.engine.SumUsage(ctx, h.clock().Add(sweepTimeout))
+		return err
+	})
+}
+
+// account is whose usage something is, and when.
+type account struct {
+	tenant      string
+	hour        int64 // or the day
+	user, agent string
+	model       string // empty: runs and stretches
+}
+
+func (a account) compare(b account) int {
+	return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.hour, b.hour), cmp.Compare(a.user, b.user),
+		cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
+}
+
+// used is what an account has used.
+type used struct {
+	runs, stretches, inferences int
+	tokens                      core.Usage
+}
+
+// accounts are the books of a world: the provider's, or what tenants are told.
+type accounts map[account]used
+
+func (a accounts) add(to account, u used) {
+	was := a[to]
+	a[to] = used{was.runs + u.runs, was.stretches + u.stretches, was.inferences + u.inferences, was.tokens.Add(u.tokens)}
+}
+
+// books are what has been used by what the provider has served and what the heads show.
+// period is how long an account's time is.
+func (w *World) books(period int64) accounts {
+	all := accounts{}
+	of := func(s *stretch) account {
+		return account{tenant: s.th.p.key.Tenant, hour: s.since / period, user: s.th.user, agent: s.agent}
+	}
+	for _, s := range w.stretches {
+		if !s.over {
+			continue
+		}
+		u := used{stretches: 1}
+		if s.first {
+			u.runs = 1
+		}
+		all.add(of(s), u)
+	}
+	for _, s := range w.provider.served {
+		if s.told && s.within.over {
+			to := of(s.within)
+			to.model = s.model
+			all.add(to, used{inferences: 1, tokens: s.usage})
+		}
+	}
+	return all
+}
+
+// checkUsage compares what tenants are told to have used with the provider's books, when
+// all is over and summed.
+func (w *World) checkUsage() {
+	if !w.Metered {
+		return
+	}
 	ctx := context.Background()
-	marks, err := w.usage.UsageMarks(ctx, store.UsageShard(tenant), tenant, nil, tooBusy)
-	if err != nil {
-		w.violate("marks of usage: %v", err)
+	if w.Tenants == 0 { // its hour has not passed
+		w.sumLater(ctx)
 	}
-	for _, mark := range marks {
-		records, err := w.usage.UsageRecords(ctx, tenant, mark.Hour, "", tooBusy)
-		if err != nil {
-			w.violate("records of usage: %v", err)
-		}
-		for _, stored := range records {
-			var r usage.Record
-			if err := w.checks.Decode("usage", stored.Payload, &r); err != nil {
-				w.violate("%s: %v", stored.Name, err)
-			}
-			at := stretch{r.Run, r.Stretch}
-			if hour, twice := hours[at]; twice {
-				w.violate("stretch %d of run %s is recorded in hours %d and %d", r.Stretch, r.Run, hour, mark.Hour)
-			}
-			if r.Lost {
-				w.violate("stretch %d of run %s has lost what it used", r.Stretch, r.Run)
-			}
-			hours[at], last[r.Run] = mark.Hour, max(last[r.Run], r.Stretch)
-			for _, m := range r.Models {
-				tokens[r.Run] = tokens[r.Run].Add(m.Usage)
-			}
+	for shard := range store.Shards {
+		marks, err := w.usage.UsageMarks(ctx, shard, "", nil, 1)
+		if err != nil || len(marks) > 0 {
+			w.violate("hours are marked and nobody sums them: %+v (%v)", marks, err)
 		}
 	}
-	for run, number := range last {
-		for n := range number {
-			if _, ok := hours[stretch{run, n}]; !ok {
-				w.violate("stretch %d of run %s is not recorded, and stretch %d is", n, run, number)
-			}
+	w.Stats.Stretches = len(w.stretches)
+	for _, s := range w.provider.served {
+		if !s.told {
+			w.Stats.Killed++
+			continue
+		}
+		w.Stats.Tokens += s.usage.Input + s.usage.Output
+	}
+	w.compareBooks("the stored sums", w.books(store.UsageHour), w.storedSums(ctx))
+	w.compareBooks("the reports", w.books(24*store.UsageHour), w.reported(ctx))
+}
+
+// sumLater sums what is marked as a sweep of the next hours does.
+func (w *World) sumLater(ctx context.Context) {
+	later := epoch.Add(w.now + 2*time.Hour)
+	ledger := newLedger(w, w.usage, func() time.Time { return later })
+	for shard := range store.Shards {
+		if _, err := ledger.Sum(ctx, shard, later.Add(time.Hour)); err != nil {
+			w.violate("sum the usage of shard %d: %v", shard, err)
 		}
 	}
+}
+
+func (w *World) tenants() []string {
+	names := map[string]bool{}
 	for _, p := range w.partitions {
-		p.checkUsage(w, tokens)
+		names[p.key.Tenant] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// storedSums are what the job has stored, by hour.
+func (w *World) storedSums(ctx context.Context) accounts {
+	all := accounts{}
+	for _, tenant := range w.tenants() {
+		totals, err := w.usage.UsageTotals(ctx, tenant, 1, store.HourOf(w.millis())+1, 10_000)
+		if err != nil {
+			w.violate("read the sums of %s: %v", tenant, err)
+		}
+		for _, t := range totals {
+			var stored struct{ Sums []usage.Sum }
+			if err := w.checks.Decode("usage sums", t.Payload, &stored); err != nil {
+				w.violate("read the sums of %s: %v", tenant, err)
+			}
+			for _, s := range stored.Sums {
+				all.take(tenant, t.Hour, s)
+			}
+		}
+	}
+	return all
+}
+
+// reported is what a tenant's administrator reads, by day.
+func (w *World) reported(ctx context.Context) accounts {
+	all, now := accounts{}, epoch.Add(w.now)
+	ledger := newLedger(w, w.usage, func() time.Time { return now })
+	for _, tenant := range w.tenants() {
+		rows, err := ledger.Report(ctx, usage.Query{
+			Tenant: tenant, From: epoch.Add(-24 * time.Hour), To: now, By: usage.By{Day: true, User: true, Agent: true, Model: true},
+		})
+		if err != nil {
+			w.violate("report the usage of %s: %v", tenant, err)
+		}
+		for _, r := range rows {
+			day, err := time.Parse(time.DateOnly, r.Day)
+			if err != nil {
+				w.violate("the usage of %s is reported for day %q", tenant, r.Day)
+			}
+			all.take(tenant, day.UnixMilli()/(24*store.UsageHour), r.Sum)
+			w.checkCost(tenant, &r)
+		}
+	}
+	return all
+}
+
+// checkCost: money is the tokens at the day's price.
+func (w *World) checkCost(tenant string, r *usage.Row) {
+	if r.Model == "" {
+		return
+	}
+	price, known := w.provider.prices.Price(r.Model, epoch.Add(w.now))
+	if want := price.Cost(r.Tokens); !known || r.ModelCost == nil || *r.ModelCost != want {
+		w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
 	}
 }
 
-// checkUsage compares what was recorded of the thread's runs with what they say of
-// themselves. A run that ended otherwise than by itself may have used more: what its model
-// had said of a turn that was not stored.
-func (p *partition) checkUsage(w *World, tokens map[core.ID]core.Usage) {
-	for name, stored := range p.records {
-		if !strings.HasPrefix(name, "R#") || p.head.Deleted {
-			continue
-		}
-		r, err := w.checks.DecodeRun(stored.Payload)
-		if err != nil || r.Status != core.RunDone || r.ID == p.head.Run.ID {
-			continue
-		}
-		got, recorded := tokens[r.ID]
-		more := got.Input - r.Usage.Input + got.Output - r.Usage.Output
-		if natural := r.Termination != nil && r.Termination.Type == core.TerminationNatural; !recorded && r.Usage != (core.Usage{}) || more < 0 || natural && more != 0 {
-			w.fail(p, "run %s ended %s and has used %+v, recorded is %+v", r.ID, ended(r), r.Usage, got)
+func (a accounts) take(tenant string, hour int64, s usage.Sum) {
+	a.add(account{tenant, hour, s.User, s.Agent, s.Model}, used{s.Runs, s.Stretches, s.Inferences, s.Tokens})
+}
+
+// compareBooks: what, which tenants are told, is what the provider's books have.
+func (w *World) compareBooks(what string, books, told accounts) {
+	both := maps.Clone(books)
+	maps.Copy(both, told)
+	for _, at := range slices.SortedFunc(maps.Keys(both), account.compare) {
+		if books[at] != told[at] {
+			w.violate("%s of %+v say %+v, the provider's books %+v%s", what, at, told[at], books[at], w.entries(at))
 		}
 	}
 }
 
-func ended(r thread.RunRecord) string {
-	if r.Termination == nil {
-		return "somehow"
+// entries are what the books have of an account, to find what is missing.
+func (w *World) entries(at account) (all string) {
+	for _, s := range w.provider.served {
+		if s.th.p.key.Tenant == at.tenant && s.th.user == at.user && s.model == at.model && (s.within == nil || s.within.agent == at.agent) {
+			all += fmt.Sprintf("\n\tthread %s, run %s by %s under fence %d at %s..%s: %+v, over %t, told %t, within %+v",
+				s.th.p.key.Thread, s.run, s.host.name, s.fence, s.began, s.ended, s.usage, s.over, s.told, s.within != nil)
+		}
 	}
-	return fmt.Sprint(r.Termination.Type, " ", r.Termination.Code)
+	records, _ := w.usage.UsageRecords(context.Background(), at.tenant, at.hour, "", 1000)
+	for _, r := range records {
+		all += fmt.Sprintf("\n\trecord %s: %s", r.Name, r.Payload)
+	}
+	return all
 }

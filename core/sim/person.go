@@ -51,6 +51,9 @@ func (w *World) plan(d time.Duration, f func()) {
 
 // soon is how long a person thinks.
 func (w *World) soon() time.Duration {
+	if w.Tenants > 0 && w.random.chance(0.4) {
+		return w.later()
+	}
 	switch w.random.below(4) {
 	case 0:
 		return w.random.between(0, 50*time.Millisecond)
@@ -108,7 +111,7 @@ func (w *World) decide(th *threadState, k *asked, d deciding) {
 	}
 	w.insist(limit, func(ctx context.Context, h *host) bool {
 		before := th.p.head
-		got, err := h.engine.decide(ctx, th.p.key.Thread, run, asking, inline, th.heard())
+		got, err := h.engine.decide(ctx, th.client(), th.p.key.Thread, run, asking, inline, th.heard())
 		if w.Trace != nil {
 			w.Trace("%s: decision %s on %s gives %+v, %v", h.name, d.said.ID, asking.Target, got, err)
 		}

@@ -34,6 +34,18 @@ const (
 	agentEnding = "ending" // in every phase
 )
 
+// modelOf is the provider's name of an agent's model; its price is known.
+var modelOf = map[string]string{agentBare: "gpt-4o-mini", agentShort: "gpt-4.1-nano", agentHooked: "gpt-4o", agentEnding: "scripted"}
+
+// models are the agents', each under the agent's id.
+func (w *World) models() map[string]agent.ModelBinding {
+	bound := map[string]agent.ModelBinding{}
+	for _, id := range agents {
+		bound[id] = agent.ModelBinding{Model: scriptedModel{w}, Name: modelOf[id]}
+	}
+	return bound
+}
+
 // shortRounds is how many steps of a short agent may call tools.
 const shortRounds = 2
 
@@ -52,17 +64,17 @@ func (w *World) parts() agent.Parts {
 func (w *World) partsWith(seen *World) agent.Parts {
 	rounds := shortRounds
 	return agent.Parts{
-		Models:  map[string]agent.ModelBinding{"m": {Model: scriptedModel{w}, Name: "m"}},
+		Models:  w.models(),
 		Tools:   w.tools(),
 		Plugins: []plugin.Plugin{ledger{w}, trail{seen}, farewell{seen}, guard{seen}},
 		Specs: []agent.Spec{
-			{ID: agentBare, Model: "m", Plugins: []string{"guard"}},
-			{ID: agentShort, Model: "m", ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
+			{ID: agentBare, Model: agentBare, Plugins: []string{"guard"}},
+			{ID: agentShort, Model: agentShort, ExecutionMode: agent.ParallelBatchApproval, MaxRounds: &rounds, Events: agent.EventsLive, Plugins: []string{"ledger", "guard"}},
 			{
-				ID: agentHooked, Model: "m", ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"},
+				ID: agentHooked, Model: agentHooked, ExecutionMode: agent.ParallelStreaming, Plugins: []string{"ledger", "trail", "guard"},
 				Retry: agent.Retry{MaxRetries: new(0)}, Stop: []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: errorLimit}},
 			},
-			{ID: agentEnding, Model: "m", Plugins: []string{"ledger", "trail", "farewell", "guard"}},
+			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
 }

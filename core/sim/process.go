@@ -260,7 +260,10 @@ func (w *World) sweep() {
 		if h == nil || h.ending {
 			return
 		}
-		h.spawn(func() { _, _ = h.engine.Sweep(h.ctx) })
+		h.spawn(func() {
+			_, _ = h.engine.Sweep(h.ctx)
+			h.sumUsage(h.ctx)
+		})
 		return
 	}
 	h = w.sandbox(roleSweep)
@@ -269,5 +272,6 @@ func (w *World) sweep() {
 			_, err := h.engine.Sweep(ctx)
 			return err
 		})
+		h.sumUsage(ctx)
 	}, func(bool) {})
 }

@@ -60,6 +60,7 @@ func (w *World) enqueue(h *host, hint core.WakeUp, delay time.Duration) {
 			w.strike(SiteHint, FaultDelayed)
 		}
 	}
+	delay = max(delay, w.stalled())
 	for range copies {
 		w.carry(h, hint, delay+w.random.between(5*time.Millisecond, 45*time.Millisecond))
 	}
@@ -78,7 +79,7 @@ func (w *World) doubled() float64 {
 func (w *World) carry(from *host, hint core.WakeUp, delay time.Duration) {
 	th := w.partition(hint.Key()).state
 	w.Stats.Hints++
-	if th.hints++; th.hints > tooMany {
+	if th.hints++; th.hints > tooMany && w.Tenants == 0 {
 		w.fail(th.p, "%d hints are under way", th.hints)
 	}
 	if w.Old && w.Faults == 0 && w.now > oldSettles && w.now < w.stop && th.hints > 2 {

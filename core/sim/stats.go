@@ -8,6 +8,10 @@ import (
 // Stats is what happened in a world, or in many.
 type Stats struct {
 	Worlds, Runs, Threads, Faults      int
+	Tenants                            int // of days
+	Stretches, Killed, Tokens          int // of runs; inferences whose process wrote nothing behind them; of the others
+	Refusals                           int // of submissions, for a limit
+	Overruns, Overshoots               int // tenants' days that came to a limit, and inferences that began behind that
 	Struck                             [sites][faults]int
 	Operations, Commits, Inferences    int
 	Executions, Effects, Hints         int
@@ -39,7 +43,7 @@ type Stats struct {
 // Add takes another world's in.
 func (s *Stats) Add(o *Stats) {
 	for _, n := range []struct{ to, from *int }{
-		{&s.Worlds, &o.Worlds}, {&s.Runs, &o.Runs}, {&s.Threads, &o.Threads}, {&s.Faults, &o.Faults},
+		{&s.Worlds, &o.Worlds}, {&s.Runs, &o.Runs}, {&s.Threads, &o.Threads}, {&s.Tenants, &o.Tenants}, {&s.Stretches, &o.Stretches}, {&s.Killed, &o.Killed}, {&s.Tokens, &o.Tokens}, {&s.Refusals, &o.Refusals}, {&s.Overruns, &o.Overruns}, {&s.Overshoots, &o.Overshoots}, {&s.Faults, &o.Faults},
 		{&s.Operations, &o.Operations}, {&s.Commits, &o.Commits}, {&s.Inferences, &o.Inferences},
 		{&s.Executions, &o.Executions}, {&s.Effects, &o.Effects}, {&s.Hints, &o.Hints},
 		{&s.Takeovers, &o.Takeovers}, {&s.Steers, &o.Steers}, {&s.Interrupts, &o.Interrupts},
@@ -115,6 +119,7 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
 	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Unsaid)
+	s.printDays(out)
 	fmt.Fprintf(out, "states shown %d, patches on an unknown one %d\n", s.States, s.Blind)
 }
 
@@ -153,4 +158,13 @@ func (s *Stats) Tame() (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// printDays writes what was billed, where anything was.
+func (s *Stats) printDays(out io.Writer) {
+	if s.Stretches == 0 {
+		return
+	}
+	fmt.Fprintf(out, "tenants=%d runs=%d stretches=%d inferences=%d killed=%d tokens=%d refused=%d limits=%d overshoots=%d faults=%d\n",
+		s.Tenants, s.Runs, s.Stretches, s.Inferences, s.Killed, s.Tokens, s.Refusals, s.Overruns, s.Overshoots, s.Faults)
 }

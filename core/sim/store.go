@@ -282,15 +282,11 @@ func (b backend) DuePolicy() thread.DuePolicy { return thread.DuePolicy{} }
 
 // Overdue implements [store.Due].
 func (b backend) Overdue(ctx context.Context, shard int, until int64, after *store.Overdue, limit int) (found []store.Overdue, err error) {
-	ours := func(p *partition) bool { return p.shard == shard }
-	if !slices.ContainsFunc(b.host.world.partitions, ours) {
+	if len(b.host.world.shards[shard]) == 0 {
 		return nil, nil // most shards are empty: there is nothing to go wrong
 	}
 	err = b.one(ctx, SiteDue, "", func() {
-		for _, p := range b.host.world.partitions {
-			if !ours(p) {
-				continue
-			}
+		for _, p := range b.host.world.shards[shard] {
 			due := b.host.world.dueOf(p)
 			if due == 0 || due > until {
 				continue

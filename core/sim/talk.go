@@ -53,7 +53,7 @@ func (w *World) callOff(th *threadState, a, b *thread.Head) {
 	}
 	d := b.Pending[len(b.Pending)-1]
 	if d.Steered && len(d.Rest) > 0 && w.random.chance(0.5) {
-		w.at(0, func() { w.cancelRun(func() core.ID { return d.Run }) })
+		w.at(0, func() { w.cancelRun(th, func() core.ID { return d.Run }) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/reveille-run/reveille/core/env"
@@ -75,6 +76,10 @@ func (h *host) spawn(f func()) *task {
 		f()
 	}
 	h.tasks = append(h.tasks, t)
+	if len(w.tasks) > 2*w.standing+1000 {
+		w.tasks = slices.DeleteFunc(w.tasks, func(t *task) bool { return t.over })
+		w.standing = len(w.tasks)
+	}
 	w.tasks = append(w.tasks, t)
 	w.at(0, func() { w.resume(t) })
 	return t

@@ -14,7 +14,8 @@ type threadState struct {
 	i int
 	p *partition
 
-	child bool // a call has made it, for the run that it waits for
+	user  string // whose thread it is
+	child bool   // a call has made it, for the run that it waits for
 
 	entries []thread.Entry // committed, from sequence 1
 	fixed   map[uint64]bool
@@ -36,6 +37,9 @@ type threadState struct {
 	results    map[string]string
 	folded     folded
 	streak     streak
+	stretch    *stretch         // of the open run; nil: none is
+	began      map[core.ID]bool // runs that were claimed
+	admitted   map[core.ID]bool // runs that were queued or begun
 
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
@@ -90,6 +94,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 		seen: map[core.ID][]core.Termination{}, killed: map[core.ID]int{}, effects: map[string]int{},
 		starts: map[string]int{}, results: map[string]string{}, lost: map[string]time.Duration{},
 	}
+	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
 	th.said = map[core.ID][]*said{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
 	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}}

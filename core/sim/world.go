@@ -19,6 +19,7 @@ import (
 // faults and without anything to do.
 type Config struct {
 	Seed    uint64
+	Tenants int // 0: one; else the world is a day of theirs, and Threads and Runs are not looked at
 	Threads int
 	Runs    int     // submitted to each thread
 	Faults  float64 // of an operation, until the faults stop
@@ -41,6 +42,7 @@ type Config struct {
 	Forgetful bool          // with Asks: some tickets are never decided
 	Children  bool          // some calls wait for runs of other threads, and what happens to runs is published
 	Deletes   bool          // somebody deletes the first thread
+	Metered   bool          // what runs use is recorded and summed
 	Limited   bool          // the tenant has limits
 	Replayed  bool          // when all is over every run is repeated from its record
 
@@ -60,12 +62,17 @@ type World struct {
 	random     random
 	task       *task
 	tasks      []*task
+	standing   int // of them, when they were looked through last
 	over       bool
 	violation  string
 	trace      uint64
 	partitions []*partition
+	shards     [store.Shards][]*partition
 	threads    []*threadState
 	byKey      map[core.ThreadKey]*partition
+	byInput    map[string]*threadState // by the id of a message
+	provider   provider
+	stretches  []*stretch
 	pointers   map[string][]byte
 	usage      *memory.Store                    // nothing else is in it
 	profiles   map[string]*state.MemoryProfiles // by tenant
@@ -94,7 +101,7 @@ const (
 	sweepEvery    = time.Minute
 	patience      = 2 * time.Hour // for everything to be settled after the faults
 	tenant        = "t"
-	tooBusy       = 1_000_000 // operations of one world
+	tooBusy       = 1_000_000 // operations of one world, and for each tenant of a day a tenth
 )
 
 // New makes a world: its threads, its clients, its sweeper.
@@ -107,6 +114,8 @@ func New(c Config) *World {
 		idle:   map[role][]*host{}, hosts: map[string]*host{},
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
+	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, last: map[core.ID]store.Charging{}, twice: map[tenantDay]*spending{}}
+	w.byInput, w.provider = map[string]*threadState{}, newProvider(w)
 	agents, err := agent.NewRegistry(w.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)
@@ -122,28 +131,13 @@ func New(c Config) *World {
 	if c.Old {
 		w.stop = oldFaultsLast
 	}
-	for i := range c.Threads {
-		p := &partition{
-			key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{},
-		}
-		p.shard = store.Shard(p.key)
-		w.partitions = append(w.partitions, p)
-		w.byKey[p.key] = p
-		w.threads = append(w.threads, newThreadState(w, i, p))
-		p.state = w.threads[i]
+	if c.Tenants > 0 {
+		w.openDay()
+	} else {
+		w.openThreads()
 	}
-	w.Stats.Threads, w.Stats.Runs = c.Threads, c.Threads*c.Runs
 	if c.Unswept {
 		w.Stats.With.Unswept = 1
-	}
-	for _, th := range w.threads {
-		for k := range c.Runs {
-			within := submitWithin
-			if c.Batch || c.Local {
-				within = 150 * time.Millisecond
-			}
-			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
-		}
 	}
 	if c.Deletes {
 		w.at(w.deleted(), func() { w.delete(w.threads[0]) })
@@ -158,6 +152,23 @@ func New(c Config) *World {
 	return w
 }
 
+// openThreads makes the threads of the one tenant, and the clients who come.
+func (w *World) openThreads() {
+	for range w.Config.Threads {
+		w.addThread(tenant, "u")
+	}
+	w.Stats.Threads, w.Stats.Runs = w.Config.Threads, w.Config.Threads*w.Config.Runs
+	for _, th := range w.threads {
+		for k := range w.Config.Runs {
+			within := submitWithin
+			if w.Batch || w.Local {
+				within = 150 * time.Millisecond
+			}
+			w.at(w.random.between(0, within), func() { w.newcomer(th, k) })
+		}
+	}
+}
+
 func (w *World) partition(key core.ThreadKey) *partition {
 	p := w.byKey[key]
 	if p == nil {
@@ -170,14 +181,14 @@ func (w *World) partition(key core.ThreadKey) *partition {
 // Run runs the world until nothing moves any more after the faults have
 // stopped. It returns the first violation, "" when there was none.
 func (w *World) Run() string {
-	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience {
+	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles() {
 		e := w.events.pop()
 		w.now = e.at
-		if w.Stats.Operations++; w.Stats.Operations > tooBusy {
+		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.Tenants*tooBusy/10 {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
-		if w.now > w.stop+sweepEvery && e.sweep && w.moving() == "" && len(w.admission().Slots) == 0 {
+		if w.now > w.stop+w.settles() && e.sweep && w.moving() == "" && !w.occupied() {
 			break
 		}
 	}

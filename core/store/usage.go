@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,13 @@ func UsageName(run core.ID, stretch uint64) string {
 	digits := strconv.AppendUint(number[:0], stretch, 10)
 	b := append(run.AppendTo(append(room[:0], usagePrefix...)), '#')
 	return string(append(append(b, zeros[min(len(digits), len(zeros)):]...), digits...))
+}
+
+// WastedName names the record of what a stretch of the run has asked of models for turns
+// that came to nothing, by the version of the head that puts it in force. It lies in the
+// thread.
+func WastedName(run core.ID, version uint64) string {
+	return fmt.Sprintf("C#%s#wasted#%d", run, version)
 }
 
 // IsUsage reports whether a record belongs in [Commit].Usage.

@@ -36,6 +36,19 @@ func (m *Metered) With(use ModelUse) *Metered {
 	return n
 }
 
+// Plus returns m and what another one has; nil is nothing.
+func (m *Metered) Plus(o *Metered) *Metered {
+	n := m.copied()
+	if o == nil {
+		return n
+	}
+	for _, use := range o.Models {
+		n = n.With(use)
+	}
+	n.Tools, n.ToolMillis = n.Tools+o.Tools, n.ToolMillis+o.ToolMillis
+	return n
+}
+
 // MeterResult counts the tool call of a result, if its tool has run. It counts nothing
 // where the turn was not metered.
 func (t *Totals) MeterResult(result *Entry) {

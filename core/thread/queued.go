@@ -60,21 +60,21 @@ type RunRecord struct {
 	Unknown core.Unknown `json:"-"` // fields of a newer program, kept when the record is rewritten
 }
 
-// Base is what a run had used when a stretch of it began.
+// Base is what a run had used when it waited, by what its log says.
 type Base struct {
-	Stretch uint64   `json:"stretch"`
+	Version uint64   `json:"version"` // of the head by which it waits, see [Stretch].Behind
 	Used    *Metered `json:"used,omitempty"`
 }
 
 // Base returns what the run had used when a stretch of it began; ok is false when
 // that is lost. The first stretch begins with nothing.
-func (r *RunRecord) Base(stretch uint64) (used *Metered, ok bool) {
+func (r *RunRecord) Base(stretch Stretch) (used *Metered, ok bool) {
 	for _, b := range r.Bases {
-		if b.Stretch == stretch {
+		if b.Version == stretch.Behind {
 			return b.Used, true
 		}
 	}
-	return nil, stretch == 0
+	return nil, stretch.Behind == 0
 }
 
 // Ending says how a run came to its end, and by which write.

@@ -11,6 +11,12 @@ type Stretch struct {
 	Since  int64  // unix milliseconds of the claim that began it
 	Over   bool   // the run waits since: the next claim begins another
 	Spent  Spent  // what its writes so far have said
+	// Behind is the version of the head by which the run has waited before it, or, where
+	// it is over, waits since; 0: never. The record of the run has a base for it.
+	Behind uint64
+	// Wasted is the version of the head that put the record of what it has asked of models
+	// for turns that came to nothing in force; 0: there is none.
+	Wasted uint64
 }
 
 // Spent is what a process has spent on a run and nobody else can find out: each write
@@ -49,6 +55,7 @@ func (h *Head) Stretch() (s Stretch, ok bool) {
 	for _, f := range s.Spent.figures() {
 		*f = r.time()
 	}
+	s.Behind, s.Wasted = r.uint(), r.uint()
 	return s, !r.bad
 }
 
@@ -58,6 +65,15 @@ func (h *Head) Stretch() (s Stretch, ok bool) {
 func (h *Head) Spend(more Spent) {
 	if s, ok := h.Stretch(); ok && !s.Over && more != (Spent{}) {
 		s.Spent = s.Spent.Plus(more)
+		h.putStretch(s)
+	}
+}
+
+// Waste puts the record of wasted calls in force that goes with the head, which Apply has
+// returned and which is not shared yet.
+func (h *Head) Waste() {
+	if s, ok := h.Stretch(); ok && !s.Over {
+		s.Wasted = h.Version
 		h.putStretch(s)
 	}
 }
@@ -77,14 +93,14 @@ func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
 		last := s // here, so that other writes allocate nothing
 		ended = &last
 		if h.Open() {
-			h.putStretch(Stretch{Number: s.Number, Since: s.Since, Over: true})
+			h.putStretch(Stretch{Number: s.Number, Since: s.Since, Over: true, Behind: h.Version})
 		}
 	case ok:
 		h.putStretch(s)
 	case h.Open() && h.Claim.Fence != 0:
 		next := Stretch{Since: t.Now, Spent: t.Spent}
 		if last, waited := h.Stretch(); waited {
-			next.Number = last.Number + 1
+			next.Number, next.Behind = last.Number+1, last.Behind
 		}
 		h.putStretch(next)
 	}
@@ -92,7 +108,7 @@ func (h *Head) meter(before *Head, t Transition) (ended *Stretch) {
 }
 
 func (h *Head) putStretch(s Stretch) {
-	b := binary.AppendUvarint(make([]byte, 0, 32), s.Number)
+	b := binary.AppendUvarint(make([]byte, 0, 40), s.Number)
 	b = binary.AppendUvarint(b, uint64(max(s.Since, 0)))
 	over := uint64(0)
 	if s.Over {
@@ -102,6 +118,8 @@ func (h *Head) putStretch(s Stretch) {
 	for _, f := range s.Spent.figures() {
 		b = binary.AppendUvarint(b, uint64(max(*f, 0)))
 	}
+	b = binary.AppendUvarint(b, s.Behind)
+	b = binary.AppendUvarint(b, s.Wasted)
 	e := Extension{Run: h.Run.ID, Tag: tagStretch, Value: b}
 	if i := h.extension(tagStretch); i >= 0 {
 		h.Extensions[i] = e

@@ -62,15 +62,15 @@ func TestStretchesOfARunThatWaits(t *testing.T) {
 	if diff := cmp.Diff(&thread.Stretch{Since: 2000, Spent: spent(4)}, ended); diff != "" {
 		t.Errorf("ended by the wait (-want +got):\n%s", diff)
 	}
-	m.want("waiting", thread.Stretch{Since: 2000, Over: true})
+	m.want("waiting", thread.Stretch{Since: 2000, Over: true, Behind: 5})
 	if ended := m.apply(thread.Decide{Run: run, Ticket: 5, Decision: 9, Call: 0}); ended != nil {
 		t.Errorf("a decision ends %+v", ended)
 	}
-	m.want("decided", thread.Stretch{Since: 2000, Over: true})
+	m.want("decided", thread.Stretch{Since: 2000, Over: true, Behind: 5})
 	m.apply(thread.TakeClaim{Worker: "w", Lease: 60_000})
-	m.want("gone on", thread.Stretch{Number: 1, Since: 7000, Spent: spent(1)})
+	m.want("gone on", thread.Stretch{Number: 1, Since: 7000, Spent: spent(1), Behind: 5})
 	ended = m.apply(thread.CommitStep{Fence: 3, From: 2, Seq: 3, Outcome: thread.Done, Natural: true, Calls: []thread.CallStatus{thread.CallDone}})
-	if diff := cmp.Diff(&thread.Stretch{Number: 1, Since: 7000, Spent: spent(2)}, ended); diff != "" {
+	if diff := cmp.Diff(&thread.Stretch{Number: 1, Since: 7000, Spent: spent(2), Behind: 5}, ended); diff != "" {
 		t.Errorf("ended by the end (-want +got):\n%s", diff)
 	}
 	if _, ok := m.head.Stretch(); ok || len(m.head.Extensions) > 0 {
@@ -103,7 +103,7 @@ func TestStretchOfARunThatIsCancelledWhileItWaits(t *testing.T) {
 		t.Errorf("the cancel ends %+v", ended)
 	}
 	m.apply(thread.TakeClaim{Worker: "w", Lease: 60_000})
-	if diff := cmp.Diff(&thread.Stretch{Number: 1, Since: 6000, Spent: spent(2)}, m.apply(thread.CommitClose{Fence: 2, From: 2, Seq: 3})); diff != "" {
+	if diff := cmp.Diff(&thread.Stretch{Number: 1, Since: 6000, Spent: spent(2), Behind: 4}, m.apply(thread.CommitClose{Fence: 2, From: 2, Seq: 3})); diff != "" {
 		t.Errorf("ended by the close (-want +got):\n%s", diff)
 	}
 }

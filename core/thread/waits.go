@@ -9,7 +9,7 @@ import (
 // Tags of the extensions that this program writes. A number is never used again.
 const (
 	tagWaits   = 1 // unix milliseconds since when the run waits for a person, as a varint
-	tagStretch = 2 // the run's [Stretch], as varints: number, since, over, and the figures of [Spent] in their order
+	tagStretch = 2 // the run's [Stretch], as varints: number, since, over, the figures of [Spent] in their order, behind and wasted
 	tagLacks   = 3 // unix milliseconds since when the run is left to another build, as a varint
 )
 

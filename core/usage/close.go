@@ -20,6 +20,7 @@ type Closing struct {
 	End     string
 	Used    *thread.Metered // by the whole run so far
 	Base    *thread.Metered // when the stretch began
+	Wasted  *thread.Metered // by the stretch, for turns that came to nothing; Used has none of it
 	Known   bool            // Base is
 	Memory  int
 	Until   int64
@@ -32,7 +33,8 @@ func (c Closing) Record() Record {
 		End: c.End, Spent: c.Stretch.Spent, Memory: c.Memory, Lost: !c.Known,
 	}
 	if c.Known {
-		own := c.Used.Since(c.Base)
+		since := c.Used.Since(c.Base)
+		own := since.Plus(c.Wasted)
 		r.Models, r.Tools, r.ToolTime = own.Models, own.Tools, own.ToolMillis
 	}
 	return r

@@ -1,7 +1,8 @@
 // Command sim runs simulated worlds and reports what was violated: see core/sim.
 //
-//	go run ./scripts/sim                 # SEEDS worlds from SEED0 on
-//	go run ./scripts/sim -world 1234     # one world, told operation by operation
+//	go run ./scripts/sim                    # SEEDS worlds from SEED0 on
+//	go run ./scripts/sim -world 1234        # one world, told operation by operation
+//	go run ./scripts/sim -day 1000 -seeds 1 # a day of so many tenants
 //
 // Its last line counts worlds, runs, faults and violations. It fails when there
 // was a violation.
@@ -31,8 +32,13 @@ func main() {
 	stop := flag.Bool("first", false, "end with the first violation")
 	show := flag.Int("show", 5, "how many violations to print")
 	replayed := flag.Bool("replay", false, "repeat the runs of every world from their records, and not of some")
+	tenants := flag.Int("day", 0, "simulate days of so many tenants instead")
 	flag.Parse()
-	kind := sim.Kind
+	kind, what, again := sim.Kind, sim.KindName, "go run ./scripts/sim"
+	if *tenants > 0 {
+		kind = func(n int) sim.Config { return sim.Day(n, *tenants) }
+		what, again = func(int) string { return "a day" }, fmt.Sprintf("%s -day %d", again, *tenants)
+	}
 	if *replayed {
 		kind = func(n int) sim.Config {
 			c := sim.Kind(n)
@@ -45,7 +51,8 @@ func main() {
 	if *world >= 0 {
 		violations = tell(os.Stdout, *world, kind(*world))
 	} else {
-		violations = many(os.Stdout, kind, *first, *worlds, *show, *stop)
+		t := tally{out: os.Stdout, kind: kind, what: what, again: again, next: *first, last: *first + *worlds, show: *show, stop: *stop}
+		violations = t.run()
 	}
 	if violations > 0 {
 		os.Exit(1)
@@ -83,6 +90,8 @@ type tally struct {
 	mu         sync.Mutex
 	out        io.Writer
 	kind       func(n int) sim.Config
+	what       func(n int) string // kind of world the n-th is
+	again      string             // the command that makes such worlds
 	next, last int
 	total      sim.Stats
 	violations int
@@ -90,10 +99,9 @@ type tally struct {
 	stop       bool // with the first violation
 }
 
-// many runs worlds on every core.
-func many(out io.Writer, kind func(n int) sim.Config, first, worlds, show int, stop bool) (violations int) {
-	start := time.Now()
-	t := tally{out: out, kind: kind, next: first, last: first + worlds, show: show, stop: stop}
+// run runs the worlds on every core.
+func (t *tally) run() (violations int) {
+	start, out := time.Now(), t.out
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(t.work)
@@ -136,6 +144,6 @@ func (t *tally) note(n int, w *sim.World, violation string) {
 		return
 	}
 	if t.violations++; t.violations <= t.show {
-		fmt.Fprintf(t.out, "world %d (%s): %s\n\tgo run ./scripts/sim -world %d\n", n, sim.KindName(n), violation, n)
+		fmt.Fprintf(t.out, "world %d (%s): %s\n\t%s -world %d\n", n, t.what(n), violation, t.again, n)
 	}
 }

@@ -26,6 +26,7 @@ import (
 type mutant struct {
 	Name, File, Old, New string
 	Also                 []change
+	Day                  bool // it is found in days of tenants, not in the worlds of one
 }
 
 // change is one replacement of source text.
@@ -157,13 +158,17 @@ func (t *trial) find(folder string, m mutant) (string, error) {
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", plan, "-o", binary, "./scripts/sim").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return t.run(binary)
+	return t.run(binary, m.Day)
 }
 
-func (t *trial) run(binary string) (string, error) {
+func (t *trial) run(binary string, day bool) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, binary, "-first", "-seed0", "0", "-seeds", fmt.Sprint(t.worlds)).CombinedOutput()
+	worlds := []string{"-seeds", fmt.Sprint(t.worlds)}
+	if day {
+		worlds = []string{"-day", "150", "-seeds", "8"}
+	}
+	out, err := exec.CommandContext(ctx, binary, append(worlds, "-first", "-seed0", "0")...).CombinedOutput()
 	line, _, _ := strings.Cut(string(out), "\n")
 	var exit *exec.ExitError
 	switch {

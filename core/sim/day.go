@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/store"
+)
+
+// A day is a world of many tenants: 24 hours of their work, across a midnight in UTC, in
+// which processes die and messages come twice all the time. People decide at once or
+// hours later, in another hour of usage and at times on another day. When it is over, what
+// the tenants are told to have used must be what the provider has served them.
+
+// DayTenants is how many tenants a day has by default.
+const DayTenants = 1000
+
+// Day is the n-th day of so many tenants: its seed is n.
+func Day(n, tenants int) Config {
+	return Config{Seed: uint64(n), Tenants: tenants, Faults: 0.004, Poison: -1, Asks: true, Metered: true, Limited: true}
+}
+
+// Times of a day, since the world's epoch, which is a midnight.
+const (
+	dayBegins = 13*time.Hour + 20*time.Second // so that sweeps do not come with the minute: clocks differ
+	dayLasts  = 24 * time.Hour
+	lastCall  = dayLasts - 20*time.Minute // nobody comes any more
+	quietFrom = 1                         // hour of the night in which hardly anybody comes
+	quietTo   = 5
+)
+
+// habits are what a tenant does in a day.
+type habits struct {
+	users   int
+	threads int
+	inputs  int           // that start runs
+	busy    time.Duration // all of them come within this time; 0: over the day
+}
+
+// habit draws the habits of the n-th tenant: a few are hot, many do little, and some
+// nothing at all.
+func (w *World) habit(n int) habits {
+	switch x := w.random.below(100); {
+	case n < 5 || x < 2:
+		h := habits{users: 3, threads: 8, inputs: 30}
+		if n%2 == 0 {
+			h.busy = time.Hour
+		}
+		return h
+	case x < 15:
+		return habits{}
+	case x < 40:
+		return habits{users: 1, threads: 1, inputs: 1}
+	}
+	return habits{users: 1 + w.random.below(2), threads: 1 + w.random.below(2), inputs: 2 + w.random.below(3)}
+}
+
+// openDay makes the threads of the tenants, and what they do when.
+func (w *World) openDay() {
+	w.now, w.stop = dayBegins, dayBegins+dayLasts
+	for n := range w.Tenants {
+		tenant, h := tenantName(n), w.habit(n)
+		if h.inputs == 0 {
+			continue
+		}
+		first := len(w.threads)
+		for i := range h.threads {
+			w.addThread(tenant, fmt.Sprintf("u%d", i%h.users))
+		}
+		from := w.random.between(0, lastCall-h.busy)
+		for k := range h.inputs {
+			th := w.threads[first+w.random.below(h.threads)]
+			at := from + w.random.between(0, h.busy+1)
+			if h.busy == 0 {
+				at = w.daytime()
+			}
+			w.at(at, func() { w.newcomer(th, k) })
+		}
+		if w.random.chance(0.03) {
+			th := w.threads[first]
+			w.at(w.random.between(dayLasts/4, lastCall), func() { w.delete(th) })
+		}
+		w.Stats.Runs += h.inputs
+	}
+	w.Stats.Tenants = w.Tenants
+	w.Stats.Threads = len(w.threads)
+}
+
+// daytime draws when somebody comes, since the day began.
+func (w *World) daytime() time.Duration {
+	for {
+		at := w.random.between(0, lastCall)
+		if hour := int((dayBegins + at) / time.Hour % 24); hour < quietFrom || hour >= quietTo || w.random.chance(0.1) {
+			return at
+		}
+	}
+}
+
+// addThread makes a thread that nobody has spoken in yet.
+func (w *World) addThread(tenant, user string) *threadState {
+	i := len(w.threads)
+	p := &partition{key: core.ThreadKey{Tenant: tenant, Thread: fmt.Sprintf("t%d", i)}, records: map[string]store.Record{}}
+	p.shard = store.Shard(p.key)
+	p.state = newThreadState(w, i, p)
+	p.state.user = user
+	w.partitions, w.threads, w.byKey[p.key] = append(w.partitions, p), append(w.threads, p.state), p
+	w.shards[p.shard] = append(w.shards[p.shard], p)
+	return p.state
+}
+
+// Every third hour of a day the queue hands nothing out from five minutes before its end
+// on, for as long as that: what was at work goes on when its hour has long been summed.
+const (
+	stallsEvery = 3 * time.Hour
+	stallBegins = 55 * time.Minute
+	stallLasts  = 45 * time.Minute
+)
+
+// stalled is how long the queue will hand out nothing.
+func (w *World) stalled() time.Duration {
+	if into := (w.now - stallBegins) % stallsEvery; w.Tenants > 0 && w.now < w.stop-stallsEvery && into < stallLasts {
+		return stallLasts - into
+	}
+	return 0
+}
+
+// later is how long a person of a day thinks about a decision: an hour is another one
+// then, and at times the day.
+func (w *World) later() time.Duration {
+	return min(w.random.between(30*time.Minute, 9*time.Hour), max(0, w.stop-w.now))
+}
+
+// settles is how long a world must be at rest before it is looked at. The last hour of a
+// day must have passed, and been summed.
+func (w *World) settles() time.Duration {
+	if w.Tenants > 0 {
+		return 130 * time.Minute
+	}
+	return sweepEvery
+}
+
+// client is whoever speaks in the thread.
+func (th *threadState) client() core.Identity {
+	return core.Identity{Tenant: th.p.key.Tenant, User: th.user}
+}

@@ -1,0 +1,35 @@
+package sim
+
+import "testing"
+
+func TestADayIsBilledAndLimitedAsTheProviderServedIt(t *testing.T) {
+	var total Stats
+	for n := range days {
+		w := New(Day(n, 40))
+		if violation := w.Run(); violation != "" {
+			t.Errorf("day %d: %s\n\tgo run ./scripts/sim -day 40 -world %d", n, violation, n)
+		}
+		total.Add(&w.Stats)
+	}
+	for _, what := range []struct {
+		name       string
+		got, least int // a day
+	}{
+		{"runs", total.Runs, 150}, {"stretches", total.Stretches, 250}, {"inferences", total.Inferences, 350},
+		{"inferences that were killed", total.Killed, 25}, {"refusals", total.Refusals, 50}, {"overruns", total.Overruns, 5},
+		{"takeovers", total.Takeovers, 50}, {"decisions", total.Decisions, 50}, {"cancels", total.Cancels, 5}, {"faults", total.Faults, 150},
+	} {
+		if what.got < what.least*days {
+			t.Errorf("%d %s in %d days, want %d in each", what.got, what.name, days, what.least)
+		}
+	}
+}
+
+func TestTheSameSeedIsTheSameDay(t *testing.T) {
+	a, b := New(Day(7, 12)), New(Day(7, 12))
+	a.Run()
+	b.Run()
+	if a.Hash() != b.Hash() || a.Stats != b.Stats {
+		t.Errorf("day 7 differs from itself: %+v, and %+v", a.Stats, b.Stats)
+	}
+}

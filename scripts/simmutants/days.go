@@ -1,0 +1,104 @@
+package main
+
+// dayMutants are errors of what tenants are billed, and of what they may use.
+var dayMutants = []mutant{
+	{
+		Day:  true,
+		Name: "an hour that is summed again is added to",
+		File: "core/usage/ledger.go",
+		Old:  "	all := sums{}\n	if err := l.hour(ctx, mark.Tenant, mark.Hour, all); err != nil {",
+		New: "	all := sums{}\n	if len(before) > 0 {\n		var s stored\n		_ = l.o.Records.Decode(\"usage sums\", before[0].Payload, &s)\n		for _, sum := range s.Sums {\n			all.add(sum)\n		}\n	}\n" +
+			"	if err := l.hour(ctx, mark.Tenant, mark.Hour, all); err != nil {",
+	},
+	{
+		Day:  true,
+		Name: "a record that comes late into a summed hour marks nothing",
+		File: "core/store/memory/usage.go",
+		Old:  "	hour.mark = hour.revision\n",
+		New:  "	if hour.total == nil {\n		hour.mark = hour.revision\n	}\n",
+	},
+	{
+		Day:  true,
+		Name: "a usage record has no fence",
+		File: "core/run/commit.go",
+		Old:  "kind == store.KindLatest, records[i].IsUsage():",
+		New:  "kind == store.KindLatest:",
+	},
+	{
+		Day:  true,
+		Name: "a call that failed is not billed when its run is given back",
+		File: "core/run/guard.go",
+		Old:  "return m.addWasted(nil, next, m.unlogged(next.Seq))",
+		New:  "return nil, nil",
+	},
+	{
+		Day:  true,
+		Name: "a turn whose commit had no answer is billed twice",
+		File: "core/run/usage.go",
+		Old:  "if m.unsaid == nil || seq > m.unsaid.from {",
+		New:  "if m.unsaid == nil {",
+	},
+	{
+		Day:  true,
+		Name: "wasted calls are believed that no head names",
+		File: "core/mailbox/meter.go",
+		Old:  "		batch.Head.Waste()\n",
+		New:  "",
+	},
+	{
+		Day:  true,
+		Name: "a stretch begins where an older copy of the run's record says",
+		File: "core/run/loaded.go",
+		Old:  "		if _, based := c.record.Base(s); !based {\n			return false\n		}\n",
+		New:  "		_ = s\n",
+	},
+	{
+		Day:  true,
+		Name: "a stretch begins where a refused wait says",
+		File: "core/thread/queued.go",
+		Old:  "		if b.Version == stretch.Behind {",
+		New:  "		if b.Version >= stretch.Behind {",
+	},
+	{
+		Day:  true,
+		Name: "what is open when its thread is deleted is not billed",
+		File: "core/mailbox/usage.go",
+		Old:  "		if result.Stretch == nil {",
+		New:  "		if result.Stretch != nil || result.Stretch == nil {",
+	},
+	{
+		Day:  true,
+		Name: "a step that begins over a limit asks its model",
+		File: "core/run/limit.go",
+		Old:  "	end := d.stopped()\n	if end == nil {",
+		New:  "	end := d.stopped()\n	if end == nil || true {",
+	},
+	{
+		Day:  true,
+		Name: "slots are not swept",
+		File: "core/mailbox/slots.go",
+		Old:  "	if s.limits == nil {\n		return nil\n	}\n	for after",
+		New:  "	if s.limits == nil || true {\n		return nil\n	}\n	for after",
+	},
+	{
+		Day:  true,
+		Name: "a run that waits keeps its slot",
+		File: "core/run/wait.go",
+		Old:  "	if result.Outcome == thread.Wait {\n		m.leave(ctx, m.totals)\n	}\n",
+		New:  "",
+	},
+	{
+		Day:  true,
+		Name: "a turn is charged behind its commit",
+		File: "core/run/machine.go",
+		Old:  "	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {\n		return Stepped{}, err\n	}\n",
+		New:  "	defer func() { _ = m.charge(ctx, turn.Model, turn.Usage) }()\n",
+	},
+	{
+		Day:  true,
+		Name: "a request that is made again is admitted again",
+		File: "core/store/admission.go",
+		Old:  "	if _, ok := t.Slots[a.Run]; ok {\n		return true, false\n	}\n",
+		New:  "",
+	},
+}
