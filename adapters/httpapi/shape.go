@@ -51,7 +51,7 @@ type paged struct {
 type ofUsage struct {
 	From   string `in:"query" json:"from" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"` // the first day, in UTC
 	To     string `in:"query" json:"to" schema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`   // the last day, which is in the report; 100 days at most
-	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // any of day, user, agent and model, with commas between them; day without
+	By     string `in:"query" json:"by,omitempty" schema:"minLength=1"`                  // any of day, user, agent, run and model, with commas between them; day without
 	Format string `in:"query" json:"format,omitempty" schema:"enum=json|csv"`            // without, csv if Accept asks for text/csv
 }
 

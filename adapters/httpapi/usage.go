@@ -36,12 +36,13 @@ func hundredths(metered, estimated int64) figure {
 	return figure{float64(metered) / 100, float64(estimated) / 100}
 }
 
-// usageRow is the wire form of a row. Those of the first five are there that the report
+// usageRow is the wire form of a row. Those of the first six are there that the report
 // goes by.
 type usageRow struct {
 	Day            *string    `json:"day,omitempty"`
 	User           *string    `json:"user,omitempty"`
 	Agent          *string    `json:"agent,omitempty"`
+	Run            *string    `json:"run,omitempty"`
 	Provider       *string    `json:"provider,omitempty"`
 	Model          *string    `json:"model,omitempty"`
 	Runs           int        `json:"runs"`
@@ -146,6 +147,9 @@ func wireRow(r *usage.Row, by usage.By) usageRow {
 	if by.Agent {
 		row.Agent = &r.Agent
 	}
+	if by.Run {
+		row.Run = &r.Run
+	}
 	if by.Model {
 		row.Provider, row.Model = &r.Provider, &r.Model
 	}
@@ -163,6 +167,7 @@ func writeUsage(w *csv.Writer, rows []usageRow, by usage.By) {
 	names(by.Day, "day")
 	names(by.User, "user")
 	names(by.Agent, "agent")
+	names(by.Run, "run")
 	names(by.Model, "provider", "model")
 	names(true, "runs", "stretches", "incomplete", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 		"inferences", "model_ms", "tool_calls", "tool_ms", "handler_ms_metered", "write_units_metered", "write_units_estimated", "read_units_metered",
@@ -170,7 +175,7 @@ func writeUsage(w *csv.Writer, rows []usageRow, by usage.By) {
 	_ = w.Write(header) // a client that is gone needs nothing
 	for _, r := range rows {
 		var cells []string
-		for _, name := range []*string{r.Day, r.User, r.Agent, r.Provider, r.Model} {
+		for _, name := range []*string{r.Day, r.User, r.Agent, r.Run, r.Provider, r.Model} {
 			if name != nil {
 				cells = append(cells, harmless(*name))
 			}

@@ -100,7 +100,7 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 		total.Expires = mark.Hour*store.UsageHour/1000 + int64(l.o.Keep/time.Second)
 	}
 	all := sums{}
-	if err := l.hour(ctx, mark.Tenant, mark.Hour, all); err != nil {
+	if err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {
 		return err
 	}
 	if total.Payload, err = l.o.Records.Encode("usage sums", &stored{all.sorted()}); err != nil {
@@ -109,8 +109,8 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 	return l.o.Store.SumUsage(ctx, mark, total)
 }
 
-// hour adds the records of an hour.
-func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums) error {
+// hour adds the records of an hour, each run's apart if they are asked for.
+func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums, runs bool) error {
 	after := ""
 	for {
 		records, err := l.o.Store.UsageRecords(ctx, tenant, hour, after, pageOf)
@@ -122,7 +122,7 @@ func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums) 
 			if err := l.o.Records.Decode("usage", stored.Payload, &r); err != nil {
 				return fmt.Errorf("%s: %w", stored.Name, err)
 			}
-			all.addRecord(&r)
+			all.addRecord(&r, runs)
 		}
 		after = records[len(records)-1].Name
 	}

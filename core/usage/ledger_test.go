@@ -77,7 +77,7 @@ func (b *book) report(q usage.Query) (lines []string) {
 		if r.ModelCost != nil {
 			cost = r.ModelCost.String()
 		}
-		lines = append(lines, fmt.Sprintf("%s|%s|%s|%s runs %d in %d out %d: %s %v", r.Day, r.User, r.Agent, r.Model, r.Runs, r.Tokens.Input, r.Tokens.Output, cost, r.Unpriced))
+		lines = append(lines, fmt.Sprintf("%s|%s|%s%s|%s runs %d in %d out %d: %s %v", r.Day, r.User, r.Agent, r.Run, r.Model, r.Runs, r.Tokens.Input, r.Tokens.Output, cost, r.Unpriced))
 	}
 	return lines
 }
@@ -102,6 +102,10 @@ func TestReportsGoByWhatIsAsked(t *testing.T) {
 		{"users and models", usage.Query{From: day(2), To: day(3), By: usage.By{User: true, Model: true}}, []string{
 			"|ann|| runs 2 in 0 out 0: 0 []", "|ann||gpt-x runs 0 in 1000010 out 100000: 4.00002 []",
 			"|bob|| runs 1 in 0 out 0: 0 []", "|bob||local runs 0 in 5 out 6: unknown [local]"}},
+		{"runs, each with its money", usage.Query{From: day(2), To: day(3), By: usage.By{Run: true}}, []string{
+			"||02000000-0000-0000-0000-000000000000| runs 1 in 1000000 out 100000: 4 []",
+			"||03000000-0000-0000-0000-000000000000| runs 1 in 5 out 6: unknown [local]",
+			"||04000000-0000-0000-0000-000000000000| runs 1 in 10 out 0: 0.00002 []"}},
 		{"one user", usage.Query{From: day(1), To: day(3), OnlyUser: true, User: "bob"}, []string{"||| runs 1 in 5 out 6: unknown [local]"}},
 		{"threads of nobody", usage.Query{From: day(1), To: day(3), OnlyUser: true}, nil},
 		{"days of which nothing is known", usage.Query{From: day(4), To: day(5), By: usage.By{Day: true}}, nil},
@@ -215,4 +219,24 @@ type slow struct {
 func (s *slow) SumUsage(ctx context.Context, mark store.UsageMark, total store.UsageTotal) error {
 	s.meanwhile()
 	return s.Store.SumUsage(ctx, mark, total)
+}
+
+func TestAReportHasSoManyRows(t *testing.T) {
+	b := newBook(t)
+	put := func(n int) {
+		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, usage.Record{User: fmt.Sprint("user-", n), Stretch: uint64(n)})
+	}
+	for n := range 5000 {
+		put(n)
+	}
+	q := usage.Query{Tenant: "acme", From: day(1), To: day(1), By: usage.By{User: true}}
+	if rows, err := b.Report(t.Context(), q); err != nil || len(rows) != 5000 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	put(5000)
+	_, err := b.Report(t.Context(), q)
+	const want = "the report has more than 5000 rows: ask for fewer days, or by less"
+	if core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }

@@ -10,11 +10,14 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxDays is how many days a report may cover.
-const MaxDays = 100
+// MaxDays is how many days a report may cover, and MaxRows how many rows it may have.
+const (
+	MaxDays = 100
+	MaxRows = 5000
+)
 
 // By says what a report goes by.
-type By struct{ Day, User, Agent, Model bool }
+type By struct{ Day, User, Agent, Run, Model bool }
 
 // ParseBy reads a list such as day,agent. The empty one goes by nothing: one sum for all.
 func ParseBy(list string) (by By, err error) {
@@ -29,10 +32,12 @@ func ParseBy(list string) (by By, err error) {
 			by.User = true
 		case "agent":
 			by.Agent = true
+		case "run":
+			by.Run = true
 		case "model":
 			by.Model = true
 		default:
-			return By{}, core.Errorf(core.CodeInvalid, "by: %q is unknown, allowed are day, user, agent and model, separated by commas", core.Excerpt(name))
+			return By{}, core.Errorf(core.CodeInvalid, "by: %q is unknown, allowed are day, user, agent, run and model, separated by commas", core.Excerpt(name))
 		}
 	}
 	return by, nil
@@ -48,6 +53,9 @@ func (b By) of(k Key) Key {
 	}
 	if !b.Agent {
 		k.Agent = ""
+	}
+	if !b.Run {
+		k.Run = ""
 	}
 	if !b.Model {
 		k.Provider, k.Model = "", ""
@@ -74,9 +82,10 @@ type Row struct {
 	CloudCost *core.USD
 }
 
-// Report returns what a tenant has used, in order of day, user, agent and model. Hours
+// Report returns what a tenant has used, in order of day, user, agent, run and model. Hours
 // whose sum is not known to be whole are read record by record, the current one always,
-// so that what was committed before the call is in it.
+// so that what was committed before the call is in it; by runs every one is, since sums do
+// not tell them apart. More than [MaxRows] are core.CodeInvalid.
 func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 	from, to, err := q.hours()
 	if err != nil {
@@ -100,20 +109,26 @@ func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 			if slices.Contains(open, t.Hour) {
 				continue
 			}
+			if q.By.Run {
+				if err := rows.read(ctx, t.Hour); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			var s stored
 			if err := l.o.Records.Decode("usage sums", t.Payload, &s); err != nil {
 				return nil, err
 			}
-			rows.add(t.Hour, s.Sums)
+			if err := rows.add(t.Hour, s.Sums); err != nil {
+				return nil, err
+			}
 		}
 		next = totals[len(totals)-1].Hour + 1
 	}
 	for _, hour := range open {
-		all := sums{}
-		if err := l.hour(ctx, q.Tenant, hour, all); err != nil {
+		if err := rows.read(ctx, hour); err != nil {
 			return nil, err
 		}
-		rows.add(hour, all.sorted())
 	}
 	return rows.sorted(), nil
 }
@@ -163,8 +178,17 @@ type rows struct {
 	at map[Key]*Row
 }
 
+// read adds the records of an hour.
+func (r *rows) read(ctx context.Context, hour int64) error {
+	all := sums{}
+	if err := r.l.hour(ctx, r.q.Tenant, hour, all, r.q.By.Run); err != nil {
+		return err
+	}
+	return r.add(hour, all.sorted())
+}
+
 // add adds the sums of an hour, with what they cost on its day.
-func (r *rows) add(hour int64, all []Sum) {
+func (r *rows) add(hour int64, all []Sum) error {
 	day := time.UnixMilli(hour * store.UsageHour).UTC()
 	for _, s := range all {
 		if r.q.OnlyUser && s.User != r.q.User {
@@ -174,6 +198,9 @@ func (r *rows) add(hour int64, all []Sum) {
 		s.Day = day.Format(time.DateOnly)
 		k := r.q.By.of(s.Key)
 		row := r.at[k]
+		if row == nil && len(r.at) == MaxRows {
+			return core.Errorf(core.CodeInvalid, "the report has more than %d rows: ask for fewer days, or by less", MaxRows)
+		}
 		if row == nil {
 			row = &Row{Sum: Sum{Key: k}, ModelCost: new(core.USD), CloudCost: new(core.USD)}
 			r.at[k] = row
@@ -181,6 +208,7 @@ func (r *rows) add(hour int64, all []Sum) {
 		row.Sum.add(s)
 		r.price(row, name, &whole, day)
 	}
+	return nil
 }
 
 func (r *rows) price(row *Row, name string, s *Sum, day time.Time) {

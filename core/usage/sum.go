@@ -14,13 +14,14 @@ type Key struct {
 	Day      string `json:"day,omitempty"` // YYYY-MM-DD in UTC, of the stretch's first commit
 	User     string `json:"user,omitempty"`
 	Agent    string `json:"agent,omitempty"`
+	Run      string `json:"run,omitempty"` // in reports alone: stored sums do not tell runs apart
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
 
 func (k Key) compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Day, o.Day), cmp.Compare(k.User, o.User), cmp.Compare(k.Agent, o.Agent),
-		cmp.Compare(k.Model, o.Model), cmp.Compare(k.Provider, o.Provider))
+		cmp.Compare(k.Run, o.Run), cmp.Compare(k.Model, o.Model), cmp.Compare(k.Provider, o.Provider))
 }
 
 // Sum is what the records of a key came to.
@@ -58,9 +59,12 @@ func (s sums) add(o Sum) {
 	s[o.Key] = &o
 }
 
-// addRecord adds what a stretch has used.
-func (s sums) addRecord(r *Record) {
+// addRecord adds what a stretch has used, of each run apart if runs are asked for.
+func (s sums) addRecord(r *Record, runs bool) {
 	whose := Key{User: r.User, Agent: r.Agent}
+	if runs {
+		whose.Run = r.Run.String()
+	}
 	own := Sum{Key: whose, Stretches: 1, Tools: r.Tools, ToolMillis: r.ToolTime, Spent: r.Spent, Billed: int64(r.Memory) * r.Spent.Handler}
 	if r.Stretch == 0 {
 		own.Runs = 1
