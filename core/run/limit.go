@@ -73,7 +73,7 @@ func (d *draft) stand(ctx context.Context) error {
 	behind := standing.Slot.Tokens < limit.Tokens(d.totals.Usage) || standing.Slot.Spend < d.totals.Spend
 	if standing.Has && behind { // it was taken by a request that came late
 		slot := standing.Slot
-		if err := d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, slot.Tokens, slot.Spend); err != nil {
+		if err := d.limits.Leave(ctx, d.Key.Tenant, d.id, slot, limit.Tokens(d.totals.Usage), d.totals.Spend); err != nil {
 			return err
 		}
 	}

@@ -79,10 +79,6 @@ func forever(err error) bool {
 	return ok && reached.Ends != 0
 }
 
-func (w *World) admissionOf(tenant string) store.Admission {
-	return w.tallyOf(tenant).On(store.DayOf(w.millis()))
-}
-
 // occupied reports whether any slot is taken.
 func (w *World) occupied() bool {
 	for _, t := range w.tallies {

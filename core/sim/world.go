@@ -101,7 +101,7 @@ const (
 	sweepEvery    = time.Minute
 	patience      = 2 * time.Hour // for everything to be settled after the faults
 	tenant        = "t"
-	tooBusy       = 1_000_000 // operations of one world, and for each tenant of a day a tenth
+	tooBusy       = 1_000_000 // operations of one world, and for each tenant of a day a hundredth
 )
 
 // New makes a world: its threads, its clients, its sweeper.
@@ -184,7 +184,7 @@ func (w *World) Run() string {
 	for len(w.events) > 0 && w.violation == "" && w.now < w.stop+patience+w.settles() {
 		e := w.events.pop()
 		w.now = e.at
-		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.Tenants*tooBusy/10 {
+		if w.Stats.Operations++; w.Stats.Operations > tooBusy+w.Tenants*tooBusy/100 {
 			w.violate("%d operations and no end", w.Stats.Operations)
 		}
 		e.run()
