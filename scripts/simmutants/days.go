@@ -60,7 +60,6 @@ var dayMutants = []mutant{
 		New:  "		if b.Version >= stretch.Behind {",
 	},
 	{
-		Day:  true,
 		Name: "what is open when its thread is deleted is not billed",
 		File: "core/mailbox/usage.go",
 		Old:  "		if result.Stretch == nil {",
