@@ -53,13 +53,6 @@ var dayMutants = []mutant{
 		New:  "		if _, known := c.record.Base(s); !known && false {",
 	},
 	{
-		Day:  true,
-		Name: "a stretch begins where a refused wait says",
-		File: "core/thread/queued.go",
-		Old:  "		if b.Version == stretch.Behind {",
-		New:  "		if b.Version >= stretch.Behind {",
-	},
-	{
 		Name: "what is open when its thread is deleted is not billed",
 		File: "core/mailbox/usage.go",
 		Old:  "		if result.Stretch == nil {",
