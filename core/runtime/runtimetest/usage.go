@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,12 +259,13 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 		for at, done := 1, false; !done; at++ {
 			t.Run(fmt.Sprintf("operation %d, after it %t", at, after), func(t *testing.T) {
 				w := newMetered(t, o)
-				n := 0
+				var n atomic.Int64 // reads come side by side
+				last := int64(at) + 1
 				w.faulty.Around = func(ctx context.Context, op storetest.Operation, do func(context.Context) error) error {
-					if submitted := op.Head.Version != 1; n == 0 && submitted {
+					if submitted := op.Head.Version != 1; n.Load() == 0 && submitted {
 						return do(ctx)
 					}
-					if n++; n != at+1 || op.Method == "Overdue" {
+					if n.Add(1) != last || op.Method == "Overdue" {
 						return do(ctx)
 					}
 					if after {
@@ -271,9 +273,9 @@ func (o Options) usageAfterCrashes(t *testing.T) {
 					}
 					return fmt.Errorf("the process has died: %w", errDied)
 				}
-				w.faulty.OnCommit = w.halves(func() bool { return n == at+1 && after })
+				w.faulty.OnCommit = w.halves(func() bool { return n.Load() == last && after })
 				w.play()
-				if done = n <= at; done {
+				if done = n.Load() < last; done {
 					return
 				}
 				w.faulty.Around, w.faulty.OnCommit = nil, nil
