@@ -46,9 +46,10 @@ func (c *commit) charge() {
 		}
 		batch.Records = slices.Delete(batch.Records, i, i+1)
 	}
-	isWasted := func(r store.Record) bool { return r.Name == store.WastedName(batch.Head.Run.ID, batch.Head.Version) }
-	if len(batch.Records) > 0 && slices.ContainsFunc(batch.Records, isWasted) {
-		batch.Head.Waste()
+	for i := range batch.Records {
+		if batch.Records[i].IsWasted(batch.Head.Run.ID, batch.Head.Version) {
+			batch.Head.Waste()
+		}
 	}
 	if e, ok := c.store.(store.Estimator); ok && c.bill.meter != nil {
 		more := e.EstimateCommit(*batch)

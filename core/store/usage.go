@@ -42,7 +42,15 @@ func UsageName(run core.ID, stretch uint64) string {
 // that came to nothing, by the version of the head that puts it in force. It lies in the
 // thread.
 func WastedName(run core.ID, version uint64) string {
-	return fmt.Sprintf("C#%s#wasted#%d", run, version)
+	return fmt.Sprintf("C#%s%s%d", run, wastedPart, version)
+}
+
+const wastedPart = "#wasted#"
+
+// IsWasted reports whether the record has the name that WastedName makes. It is asked of
+// every record that is written, and makes no name for the others.
+func (r *Record) IsWasted(run core.ID, version uint64) bool {
+	return strings.Contains(r.Name, wastedPart) && r.Name == WastedName(run, version)
 }
 
 // IsUsage reports whether a record belongs in [Commit].Usage.

@@ -33,8 +33,10 @@ func (c Closing) Record() Record {
 		End: c.End, Spent: c.Stretch.Spent, Memory: c.Memory, Lost: !c.Known,
 	}
 	if c.Known {
-		since := c.Used.Since(c.Base)
-		own := since.Plus(c.Wasted)
+		own := c.Used.Since(c.Base)
+		if c.Wasted != nil {
+			own = *own.Plus(c.Wasted)
+		}
 		r.Models, r.Tools, r.ToolTime = own.Models, own.Tools, own.ToolMillis
 	}
 	return r
