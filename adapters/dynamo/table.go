@@ -57,7 +57,7 @@ func (t table) update(ctx context.Context, doing string, input *dynamodb.UpdateI
 	var tries history
 	out, err := t.client.UpdateItem(ctx, input, tries.watch)
 	if err == nil {
-		wrote(ctx, out.Attributes)
+		wroteIn(ctx, out.Attributes) // what is listed of it does not change
 		return out.Attributes, nil, nil
 	}
 	met, err = t.refusal(ctx, doing, err, &tries, input.Key)

@@ -55,17 +55,19 @@ func readUnits(size int, strong bool) int64 {
 	return n
 }
 
-// wrote counts a put.
+// wrote counts a put, with that of the index of lists.
 func wrote(ctx context.Context, it item) {
-	m := store.MeterOf(ctx)
-	if m == nil {
-		return
-	}
-	n := writeUnits(itemSize(it))
+	wroteIn(ctx, it)
 	if it[attrList] != nil {
-		n *= 2
+		wroteIn(ctx, it)
 	}
-	m.Add(thread.Spent{Write: n})
+}
+
+// wroteIn counts a write to one table or index.
+func wroteIn(ctx context.Context, it item) {
+	if m := store.MeterOf(ctx); m != nil {
+		m.Add(thread.Spent{Write: writeUnits(itemSize(it))})
+	}
 }
 
 // read counts what a request has read.

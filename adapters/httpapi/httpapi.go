@@ -25,6 +25,9 @@ type Options struct {
 	Mounts map[string]http.Handler
 	// Usage reads what tenants have used; nil: the Runtime does, if it is a Ledger.
 	Usage Ledger
+	// UsageReaders are users who are shown what everybody of their tenant has used, and not
+	// their own alone; "*" is every user.
+	UsageReaders []string
 	// Healthy returns why the process should be replaced, which /health tells
 	// everybody; nil: there is no reason, ever.
 	Healthy func() error

@@ -251,7 +251,7 @@ func hostRoutes() []Route {
 		},
 		{
 			Method: "GET", Path: "/v1/usage", Name: "getUsage", serve: (*api).getUsage,
-			Text:  "what the caller has used, or, for a caller without a user, everybody of the tenant: tokens, inferences, tool calls, times, units of the store and money, by day, user, agent, run and model, up to the newest stretch of a run that has ended or waits; money is `null` where a price is not known",
+			Text:  "what the caller has used, or, for a caller without a user or one of `REVEILLE_USAGE_READERS`, everybody of the tenant: tokens, inferences, tool calls, times, units of the store and money, by day, user, agent, run and model, up to the newest stretch of a run that has ended or waits; money is `null` where a price is not known",
 			Takes: []any{ofUsage{}}, Refuses: []core.Code{core.CodeNotFound, core.CodeThrottled},
 			Answers: []Answer{{Status: 200, Text: "with `format=csv` or `Accept: text/csv` a table", Body: usageReport{}}},
 		},

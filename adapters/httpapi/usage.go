@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,8 +72,8 @@ type usedTokens struct {
 	Reasoning  int `json:"reasoning"`
 }
 
-// getUsage reports what the caller has used; who comes without a user, what everybody of
-// the tenant has.
+// getUsage reports what the caller has used; of who comes without a user, or is one of
+// UsageReaders, what everybody of the tenant has.
 func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity) error {
 	q, asCSV, err := usageQuery(r)
 	if err != nil {
@@ -81,7 +82,7 @@ func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity)
 	if a.Usage == nil {
 		return core.Errorf(core.CodeNotFound, "usage is not recorded here")
 	}
-	q.Tenant, q.OnlyUser, q.User = id.Tenant, id.User != "", id.User
+	q.Tenant, q.OnlyUser, q.User = id.Tenant, !a.readsUsage(id), id.User
 	rows, err := a.Usage.Report(r.Context(), q)
 	if err != nil {
 		return err
@@ -99,6 +100,11 @@ func (a *api) getUsage(w http.ResponseWriter, r *http.Request, id core.Identity)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	writeUsage(csv.NewWriter(w), report.Rows, q.By)
 	return nil
+}
+
+// readsUsage reports whether the caller is shown what the whole tenant has used.
+func (a *api) readsUsage(id core.Identity) bool {
+	return id.User == "" || slices.Contains(a.UsageReaders, id.User) || slices.Contains(a.UsageReaders, "*")
 }
 
 func usageQuery(r *http.Request) (q usage.Query, asCSV bool, err error) {

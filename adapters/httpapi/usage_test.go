@@ -36,7 +36,7 @@ func usageOf(t *testing.T, query string, header ...string) (*ledger, string, str
 	r := newReal(t)
 	l := &ledger{}
 	o := r.options
-	o.Usage = l
+	o.Usage, o.UsageReaders = l, []string{"accounting"}
 	rec := do(httpapi.New(o), "GET", "/v1/usage"+query, "", header...)
 	if rec.Code != 200 {
 		t.Fatalf("status %d: %s", rec.Code, rec.Body)
@@ -89,6 +89,8 @@ func TestUsageIsOnesOwn(t *testing.T) {
 	}{
 		{"a user's own", "?from=2026-03-01&to=2026-03-31", []string{"User", "ann"},
 			usage.Query{Tenant: "secret-tenant", OnlyUser: true, User: "ann", From: day(1), To: day(31), By: usage.By{Day: true}}},
+		{"of everybody, for a reader", "?from=2026-03-01&to=2026-03-31", []string{"User", "accounting"},
+			usage.Query{Tenant: "secret-tenant", User: "accounting", From: day(1), To: day(31), By: usage.By{Day: true}}},
 		{"of everybody, without a user", "?from=2026-03-01&to=2026-03-01&by=user,model", []string{"Tenant", "t9"},
 			usage.Query{Tenant: "t9", From: day(1), To: day(1), By: usage.By{User: true, Model: true}}},
 	} {

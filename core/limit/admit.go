@@ -15,7 +15,8 @@ type Run struct {
 	Tag string // see [store.Slot.Key]
 	// Replaces is how many runs that have slots end with the write that enqueues it.
 	Replaces int
-	// Child says that another run waits for it: it asks for no slot, and gets one.
+	// Child says that another run waits for it: it gets a slot beyond the limit, as long as
+	// there are fewer than [store.MaxSlots].
 	Child bool
 }
 
@@ -27,7 +28,7 @@ func (g *Gate) Admit(ctx context.Context, r Run) (store.Slot, error) {
 	l := g.Of(r.Key.Tenant)
 	slots := l.ConcurrentRuns + r.Replaces
 	if r.Child {
-		slots = 0
+		slots = store.MaxSlots
 	}
 	a := store.Admitting{
 		Day: g.day(), Run: r.ID, Slot: store.Slot{Thread: r.Key.Thread, Since: g.env.Millis(), Key: r.Tag},

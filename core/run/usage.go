@@ -70,6 +70,7 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 		wasted = wasted.With(*unlogged)
 	}
 	base, known := r.Base(*s)
+	known = known && d.conversation != nil // else nobody can read what the run has used
 	closing := usage.Closing{
 		Run: d.id, Stretch: *s, User: d.head.Owner, Agent: r.AgentID, End: usage.EndWaiting,
 		Used: used, Wasted: wasted, Base: base, Known: known, Memory: d.metering.Memory, Until: d.env.Millis(),

@@ -83,7 +83,8 @@ type Metering struct {
 	Keep   time.Duration    // how long; 0: usage.DefaultKeep
 	Memory int              // of this process where it is a function, in MB: with it its time is money. 0: nobody bills it
 	Models *catalog.Catalog // what models cost; nil: nothing is known of it
-	Rates  usage.Rates      // what the cloud asks; zero: nothing is known of it
+	// Rates says what the cloud asks, when somebody wants to know; nil: nothing is known of it.
+	Rates func() (usage.Rates, error)
 	// Ended is told of each stretch of a run that this process has ended. nil: nobody is.
 	Ended func(tenant string, record usage.Record)
 }

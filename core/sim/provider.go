@@ -22,12 +22,8 @@ type provider struct {
 	open   map[core.ID][]*inference // by run: those that no write of a head lies behind
 }
 
-func newProvider(w *World) provider {
-	prices, err := catalog.Default()
-	if err != nil {
-		w.violate("read the prices: %v", err)
-	}
-	return provider{prices: prices, open: map[core.ID][]*inference{}, spent: map[tenantDay]*spending{}}
+func newProvider() provider {
+	return provider{prices: catalog.Default(), open: map[core.ID][]*inference{}, spent: map[tenantDay]*spending{}}
 }
 
 // spending is what the logs have of a tenant's day, by the provider's books.

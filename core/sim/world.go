@@ -115,7 +115,7 @@ func New(c Config) *World {
 		family: children{byCall: map[string]*child{}, byRun: map[core.ID]*child{}, announced: map[string]int{}, ends: map[core.ID]int{}, missed: map[string]int{}},
 	}
 	w.admissions = admissions{limits: w.limitsFor(), over: map[tenantDay]*overrun{}, crossed: map[string]bool{}, last: map[core.ID]store.Charging{}, twice: map[tenantDay]*spending{}}
-	w.byInput, w.provider = map[string]*threadState{}, newProvider(w)
+	w.byInput, w.provider = map[string]*threadState{}, newProvider()
 	agents, err := agent.NewRegistry(w.parts())
 	if err != nil {
 		w.violate("resolve the agents: %v", err)

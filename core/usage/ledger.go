@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,10 @@ import (
 type Options struct {
 	Store   store.Usages
 	Now     func() time.Time
-	Records thread.Records   // the schemas that the program reads and writes
-	Keep    time.Duration    // how long sums are kept: as long as records
-	Models  *catalog.Catalog // what models cost; nil: nothing is known of it
-	Rates   Rates            // what the cloud costs
+	Records thread.Records        // the schemas that the program reads and writes
+	Keep    time.Duration         // how long sums are kept: as long as records
+	Models  *catalog.Catalog      // what models cost; nil: nothing is known of it
+	Rates   func() (Rates, error) // what the cloud costs; nil: that is not known
 }
 
 // Ledger reads what tenants have used. It is safe for concurrent use.
@@ -50,27 +51,28 @@ type stored struct {
 
 // Sum sums the marked hours of a shard that have passed, and returns how many it did. It
 // begins none when ctx is done, or until has passed; what is left keeps its mark. An hour
-// that another process sums at the same time is left to that one.
+// that another process sums at the same time is left to that one. One that cannot be
+// summed keeps its mark, too, and stops no other; the error is that of the first.
 func (l *Ledger) Sum(ctx context.Context, shard int, until time.Time) (summed int, err error) {
 	var last *store.UsageMark
 	for {
-		marks, err := l.o.Store.UsageMarks(ctx, shard, "", last, pageOf)
-		if err != nil || len(marks) == 0 {
-			return summed, err
+		marks, failed := l.o.Store.UsageMarks(ctx, shard, "", last, pageOf)
+		if failed != nil || len(marks) == 0 {
+			return summed, cmp.Or(err, failed)
 		}
 		for i, mark := range marks {
 			now := l.o.Now()
 			if ctx.Err() != nil || !now.Before(until) {
-				return summed, nil
+				return summed, err
 			}
 			last = &marks[i]
 			if end := time.UnixMilli((mark.Hour + 1) * store.UsageHour); now.Before(end.Add(settled)) {
 				continue
 			}
-			switch err := l.sumHour(ctx, mark); {
-			case errors.Is(err, store.ErrConflict):
-			case err != nil:
-				return summed, err
+			switch failed := l.sumHour(ctx, mark); {
+			case errors.Is(failed, store.ErrConflict):
+			case failed != nil:
+				err = cmp.Or(err, fmt.Errorf("hour %d of tenant %s: %w", mark.Hour, mark.Tenant, failed))
 			default:
 				summed++
 			}
@@ -100,7 +102,7 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 		total.Expires = mark.Hour*store.UsageHour/1000 + int64(l.o.Keep/time.Second)
 	}
 	all := sums{}
-	if err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {
+	if _, err := l.hour(ctx, mark.Tenant, mark.Hour, all, false); err != nil {
 		return err
 	}
 	if total.Payload, err = l.o.Records.Encode("usage sums", &stored{all.sorted()}); err != nil {
@@ -109,18 +111,19 @@ func (l *Ledger) sumHour(ctx context.Context, mark store.UsageMark) error {
 	return l.o.Store.SumUsage(ctx, mark, total)
 }
 
-// hour adds the records of an hour, each run's apart if they are asked for.
-func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums, runs bool) error {
+// hour adds the records of an hour, each run's apart if they are asked for, and returns
+// how many there are.
+func (l *Ledger) hour(ctx context.Context, tenant string, hour int64, all sums, runs bool) (n int, err error) {
 	after := ""
 	for {
 		records, err := l.o.Store.UsageRecords(ctx, tenant, hour, after, pageOf)
-		if err != nil || len(records) == 0 {
-			return err
+		if n += len(records); err != nil || len(records) == 0 {
+			return n, err
 		}
 		for _, stored := range records {
 			var r Record
 			if err := l.o.Records.Decode("usage", stored.Payload, &r); err != nil {
-				return fmt.Errorf("%s: %w", stored.Name, err)
+				return n, fmt.Errorf("%s: %w", stored.Name, err)
 			}
 			all.addRecord(&r, runs)
 		}

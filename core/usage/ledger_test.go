@@ -2,7 +2,9 @@ package usage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +39,9 @@ func newBook(t *testing.T) *book {
 	b := &book{t: t, store: memory.New(), now: time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)}
 	b.Ledger, err = usage.New(usage.Options{
 		Store: b.store, Now: func() time.Time { return b.now }, Models: models, Keep: 24 * time.Hour,
-		Rates: usage.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334},
+		Rates: func() (usage.Rates, error) {
+			return usage.Rates{WriteUnits: 0.625, ReadUnits: 0.125, QueueRequests: 0.40, GBSeconds: 13.3334}, nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,6 +240,68 @@ func TestAReportHasSoManyRows(t *testing.T) {
 	put(5000)
 	_, err := b.Report(t.Context(), q)
 	const want = "the report has more than 5000 rows: ask for fewer days, or by less"
+	if core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// full is a store in which one tenant's sums are too large.
+type full struct{ *memory.Store }
+
+func (s full) SumUsage(ctx context.Context, m store.UsageMark, total store.UsageTotal) error {
+	if m.Tenant == "big" {
+		return fmt.Errorf("%w: sum", store.ErrTooLarge)
+	}
+	return s.Store.SumUsage(ctx, m, total)
+}
+
+func TestAnHourThatCannotBeSummedStopsNoOther(t *testing.T) {
+	b := newBook(t)
+	l, err := usage.New(usage.Options{Store: full{b.store}, Now: func() time.Time { return b.now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shard, behind := store.UsageShard("big"), ""
+	for i := 0; behind == ""; i++ {
+		if name := fmt.Sprint("c", i); store.UsageShard(name) == shard {
+			behind = name
+		}
+	}
+	for _, tenant := range []string{"big", behind} {
+		r := usage.Record{Run: core.ID{1}, Since: day(1).UnixMilli()}
+		record, err := r.Encode(thread.Records{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Fence, record.Version = 1, 1
+		if err := b.store.PutUsage(tenant, &store.Usage{Hour: store.HourOf(r.Since), Record: record}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	summed, err := l.Sum(t.Context(), shard, b.now.Add(time.Hour))
+	if summed != 1 || !errors.Is(err, store.ErrTooLarge) || !strings.Contains(err.Error(), "of tenant big: ") {
+		t.Errorf("summed %d, %v", summed, err)
+	}
+	if marks, err := b.store.UsageMarks(t.Context(), shard, behind, nil, 9); err != nil || len(marks) > 0 {
+		t.Errorf("%s is still marked: %v, %v", behind, marks, err)
+	}
+}
+
+func TestAReportByRunsReadsSoManyRecords(t *testing.T) {
+	b := newBook(t)
+	put := func(n int) {
+		b.put(day(1).Add(time.Duration(n%20)*time.Hour), 1, usage.Record{User: "ann", Stretch: uint64(n)})
+	}
+	for n := range 100_000 {
+		put(n)
+	}
+	q := usage.Query{Tenant: "acme", From: day(1), To: day(1), By: usage.By{Run: true}}
+	if rows, err := b.Report(t.Context(), q); err != nil || len(rows) != 1 || rows[0].Stretches != 100_000 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	put(100_000)
+	_, err := b.Report(t.Context(), q)
+	const want = "the report by runs would read more than 100000 records: ask for fewer days"
 	if core.CodeOf(err) != core.CodeInvalid || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

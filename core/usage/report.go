@@ -10,10 +10,12 @@ import (
 	"github.com/reveille-run/reveille/core/store"
 )
 
-// MaxDays is how many days a report may cover, and MaxRows how many rows it may have.
+// MaxDays is how many days a report may cover, MaxRows how many rows it may have, and
+// MaxRecords how many records it may read one by one for runs.
 const (
-	MaxDays = 100
-	MaxRows = 5000
+	MaxDays    = 100
+	MaxRows    = 5000
+	MaxRecords = 100_000
 )
 
 // By says what a report goes by.
@@ -85,7 +87,7 @@ type Row struct {
 // Report returns what a tenant has used, in order of day, user, agent, run and model. Hours
 // whose sum is not known to be whole are read record by record, the current one always,
 // so that what was committed before the call is in it; by runs every one is, since sums do
-// not tell them apart. More than [MaxRows] are core.CodeInvalid.
+// not tell them apart. More than [MaxRows], or [MaxRecords], are core.CodeInvalid.
 func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 	from, to, err := q.hours()
 	if err != nil {
@@ -97,6 +99,11 @@ func (l *Ledger) Report(ctx context.Context, q Query) ([]Row, error) {
 		return nil, err
 	}
 	rows := rows{l: l, q: q, at: map[Key]*Row{}}
+	if l.o.Rates != nil {
+		if rows.rates, err = l.o.Rates(); err != nil {
+			return nil, err
+		}
+	}
 	for next := from; next <= to; {
 		totals, err := l.o.Store.UsageTotals(ctx, q.Tenant, next, to, pageOf)
 		if err != nil {
@@ -173,16 +180,22 @@ func (l *Ledger) open(ctx context.Context, tenant string, from, to int64) (hours
 
 // rows are the rows of a report on their way.
 type rows struct {
-	l  *Ledger
-	q  Query
-	at map[Key]*Row
+	l     *Ledger
+	q     Query
+	rates Rates
+	at    map[Key]*Row
+	seen  int // records that were read
 }
 
 // read adds the records of an hour.
 func (r *rows) read(ctx context.Context, hour int64) error {
 	all := sums{}
-	if err := r.l.hour(ctx, r.q.Tenant, hour, all, r.q.By.Run); err != nil {
+	n, err := r.l.hour(ctx, r.q.Tenant, hour, all, r.q.By.Run)
+	if err != nil {
 		return err
+	}
+	if r.seen += n; r.q.By.Run && r.seen > MaxRecords {
+		return core.Errorf(core.CodeInvalid, "the report by runs would read more than %d records: ask for fewer days", MaxRecords)
 	}
 	return r.add(hour, all.sorted())
 }
@@ -225,11 +238,11 @@ func (r *rows) price(row *Row, name string, s *Sum, day time.Time) {
 			*row.ModelCost += price.Cost(s.Tokens)
 		}
 	}
-	if r.l.o.Rates == (Rates{}) {
+	if r.rates == (Rates{}) {
 		row.CloudCost = nil
 		return
 	}
-	*row.CloudCost += r.l.o.Rates.cost(s)
+	*row.CloudCost += r.rates.cost(s)
 }
 
 func (r *rows) sorted() []Row {

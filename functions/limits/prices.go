@@ -13,10 +13,7 @@ import (
 // as JSON, or in a file. The error names the variable, the file if there is one, and what
 // is wrong.
 func Prices(s settings.Settings) (*catalog.Catalog, error) {
-	known, err := catalog.Default()
-	if err != nil {
-		return nil, err
-	}
+	known := catalog.Default()
 	data, from, err := given("REVEILLE_PRICES", s.Prices)
 	if err != nil || data == nil {
 		return known, err

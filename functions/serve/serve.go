@@ -98,19 +98,19 @@ func metering(c *cloud.Function) (*runtime.Metering, error) {
 	if err != nil || m == nil {
 		return nil, err
 	}
-	table, err := prices.Default()
-	if err != nil {
-		return nil, err
-	}
-	m.Memory = c.Settings.Memory
-	m.Rates = usage.Rates{
-		WriteUnits: table.Million.WriteUnits, ReadUnits: table.Million.ReadUnits,
-		QueueRequests: table.Million.QueueRequests, GBSeconds: table.Million.GBSeconds,
-	}
+	m.Memory, m.Rates = c.Settings.Memory, rates
 	if c.Settings.Metrics {
 		m.Ended = emf.New(os.Stdout).Ended
 	}
 	return m, nil
+}
+
+func rates() (usage.Rates, error) {
+	table, err := prices.Default()
+	return usage.Rates{
+		WriteUnits: table.Million.WriteUnits, ReadUnits: table.Million.ReadUnits,
+		QueueRequests: table.Million.QueueRequests, GBSeconds: table.Million.GBSeconds,
+	}, err
 }
 
 // publisher makes what the settings ask for.

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/reveille-run/reveille/core"
 )
 
 // list reads values with commas between them; nothing is an empty list. check
@@ -63,6 +65,14 @@ func origin(v string) (string, error) {
 		return "", err
 	case u.Scheme == "http" && port == ":80", u.Scheme == "https" && port == ":443",
 		u.Scheme == "", u.Scheme+"://"+name+port != v:
+		return "", errForm
+	}
+	return v, nil
+}
+
+// user returns the name of a user, or the star that stands for all.
+func user(v string) (string, error) {
+	if v != "*" && core.CheckName("user", v) != nil {
 		return "", errForm
 	}
 	return v, nil

@@ -48,8 +48,10 @@ type Settings struct {
 	EventBus          string        // REVEILLE_EVENT_BUS: name or ARN of the event bus that it is put on
 
 	UsageKeep time.Duration // REVEILLE_USAGE_DAYS: how long what runs have used is kept; 0: it is not recorded
-	Metrics   bool          // REVEILLE_METRICS: functions on AWS write metrics into their logs
-	Memory    int           // AWS_LAMBDA_FUNCTION_MEMORY_SIZE: of the function, in MB
+	// UsageReaders are users who see what their whole tenant has used; "*": all. REVEILLE_USAGE_READERS
+	UsageReaders []string
+	Metrics      bool // REVEILLE_METRICS: functions on AWS write metrics into their logs
+	Memory       int  // AWS_LAMBDA_FUNCTION_MEMORY_SIZE: of the function, in MB
 
 	// CacheSize is how many bytes of conversations a process keeps in memory: a
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
@@ -155,6 +157,7 @@ func usageVariables() []variable {
 			s.UsageKeep = time.Duration(days) * 24 * time.Hour
 			return err
 		}},
+		{"REVEILLE_USAGE_READERS", "", "users as their tokens or roles name them, or *, with commas between them", list(func(s *Settings) *[]string { return &s.UsageReaders }, user)},
 		{"REVEILLE_METRICS", "off", "on, off", func(s *Settings, v string) error {
 			if s.Metrics = v == "on"; v != "on" && v != "off" {
 				return errForm

@@ -44,6 +44,7 @@ type WebOptions struct {
 	Buffered     bool         // the transport cannot stream
 	StreamURL    string       // base address of the function that can; empty: a path alone
 	Page         bool         // the page is shown at /
+	UsageReaders []string     // users who see what their whole tenant has used; "*": all
 	Logger       *slog.Logger // nil: slog.Default
 }
 

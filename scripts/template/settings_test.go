@@ -83,6 +83,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_PRICES":               "!Ref Prices",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_METRICS":              "!Ref UsageMetrics",
+			"REVEILLE_USAGE_READERS":        "!Ref UsageReaders",
 			"REVEILLE_MODEL":                "!Ref Model",
 			"REVEILLE_ORIGINS":              "!Ref Origins",
 			"REVEILLE_PAGE":                 "!Ref Page",

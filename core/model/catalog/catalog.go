@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -20,6 +21,14 @@ var builtIn []byte
 // changed. The zero value knows none.
 type Catalog struct {
 	models map[string]Model
+	read   func() map[string]Model // in place of models: the built-in ones, when they are first asked for
+}
+
+func (c *Catalog) all() map[string]Model {
+	if c.read != nil {
+		return c.read()
+	}
+	return c.models
 }
 
 // Model is what is known of one model.
@@ -43,8 +52,17 @@ type Price struct {
 	Source     string    `json:"source"` // where it was read
 }
 
-// Default returns the built-in catalog.
-func Default() (*Catalog, error) { return (&Catalog{}).With(builtIn) }
+// Default returns the built-in catalog. It is decoded when it is first asked, which most
+// processes never do.
+func Default() *Catalog {
+	return &Catalog{read: sync.OnceValue(func() map[string]Model {
+		known, err := (&Catalog{}).With(builtIn)
+		if err != nil {
+			panic(err) // a test reads it
+		}
+		return known.models
+	})}
+}
 
 // With returns a catalog with the models of a file too: JSON, {"models": [...]} with a
 // [Model] each. A model replaces those that have one of its names, whole. A mistake is
@@ -62,7 +80,7 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 		return nil, core.Errorf(core.CodeInvalid, "model catalog: there is more behind its end")
 	}
 	all, named := map[string]Model{}, map[string]bool{}
-	for name, m := range c.models {
+	for name, m := range c.all() {
 		all[name] = m
 	}
 	for i, m := range read.Models {
@@ -76,7 +94,7 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 			named[name], all[name] = true, m
 		}
 	}
-	return &Catalog{all}, nil
+	return &Catalog{models: all}, nil
 }
 
 func (m Model) check(i int) error {
@@ -106,7 +124,7 @@ func (m Model) check(i int) error {
 // known: the model is not, or its first price is from a later day.
 func (c *Catalog) Price(name string, at time.Time) (price Price, ok bool) {
 	day := at.UTC().Format(time.DateOnly)
-	for _, p := range c.models[name].Prices {
+	for _, p := range c.all()[name].Prices {
 		if p.From <= day {
 			price, ok = p, true
 		}

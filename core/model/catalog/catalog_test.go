@@ -20,11 +20,7 @@ func day(text string) time.Time {
 }
 
 func Example() {
-	known, err := catalog.Default()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	known := catalog.Default()
 	price, ok := known.Price("scripted", day("2026-01-31"))
 	fmt.Println(ok, price.Cost(core.Usage{Input: 1000, Output: 200, CacheRead: 400}))
 	// Output: true 0.00104
@@ -97,11 +93,7 @@ func TestCost(t *testing.T) {
 }
 
 func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
-	known, err := catalog.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err = known.With([]byte(file))
+	known, err := catalog.Default().With([]byte(file))
 	if err == nil {
 		known, err = known.With([]byte(`{"models":[{"provider":"p","names":["m"]}]}`))
 	}

@@ -1,7 +1,7 @@
 // Package catalog says what is known of the models that providers sell: today their
 // prices, each with the day from which it holds and its source.
 //
-//	known, err := catalog.Default()
+//	known := catalog.Default()
 //	price, ok := known.Price("gpt-4o-mini", time.Now())
 //	money := price.Cost(usage)
 //

@@ -32,7 +32,7 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 		return wiring.Deployment{Parts: parts, Models: models}.Agents(c.Env, secrets.Settings(c))
 	})
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, Page: c.Settings.Page == settings.PageOn,
+		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, UsageReaders: c.Settings.UsageReaders, Page: c.Settings.Page == settings.PageOn,
 	}))
 	stream := awslambda.Stream(keys.Request(&secrets, handler), awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger, Reserve: reserve})
 	lambda.Start(awslambda.AfterResponse(stream, serve.EndAbandoned(rt, c.Logger)))
@@ -44,7 +44,7 @@ func Stream(parts wiring.Parts, models wiring.Models, web wiring.Web) {
 func API(parts wiring.Parts, web wiring.Web) {
 	c, rt := serve.Start(func(*cloud.Function) (agent.Parts, error) { return wiring.Deployment{Parts: parts}.Idle() })
 	handler := identity.AllowOrigins(c.Settings, web(wiring.WebOptions{
-		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger,
+		Runtime: rt, Env: c.Env, Authenticate: authenticator(c), Logger: c.Logger, UsageReaders: c.Settings.UsageReaders,
 		Buffered: true, StreamURL: c.Settings.StreamURL, // and no page, which shows streams
 	}))
 	lambda.Start(awslambda.Buffered(handler, awslambda.HTTPOptions{Env: c.Env, Logger: c.Logger}))

@@ -89,12 +89,12 @@ const sumTime = 15 * time.Second
 // Sweep implements awslambda.Sweeper. A sum that fails is no failure of the sweep: its
 // hour stays marked, and reports read its records.
 func (r repair) Sweep(ctx context.Context) (woken int, err error) {
-	if woken, err = r.Service.Sweep(ctx); err != nil || r.c.Settings.UsageKeep == 0 {
+	if woken, err = r.Service.Sweep(ctx); r.c.Settings.UsageKeep == 0 {
 		return woken, err
 	}
 	summed, failed := r.ledger.SumNext(ctx, r.c.Env.Now().Add(sumTime))
 	if failed != nil && ctx.Err() == nil {
 		r.c.Logger.ErrorContext(ctx, "hours of usage could not be summed, a later sweep tries again", "summed", summed, "error", failed)
 	}
-	return woken, nil
+	return woken, err
 }

@@ -1,0 +1,86 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/store"
+	"github.com/reveille-run/reveille/core/store/storetest"
+)
+
+// TestARunOfALaterTimeTakesNobodysPlace: else whoever may submit could keep a tenant from
+// running anything for as long as runs can be put off.
+func TestARunOfALaterTimeTakesNobodysPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
+		later := submission("t1", "echo: later")
+		later.Delay = 360 * 24 * time.Hour
+		if _, err := process.Submit(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+		r.wantCounters(process, "it was admitted", "1 runs, 0 tokens, 0 USD, 1 slots")
+		time.Sleep(time.Minute)
+		r.sweep(process)
+		r.wantCounters(process, "it is for later", "1 runs, 0 tokens, 0 USD, 0 slots")
+		r.submits(process, "t2", "echo: now")
+		r.settle(process, submission("t2", "").Thread)
+		r.wantCounters(process, "another has run", "2 runs, 220 tokens, 0 USD, 0 slots")
+	})
+}
+
+// TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack, and what was charged to it stands.
+func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		limits := limited(limit.Limits{ConcurrentRuns: 1})
+		process := r.process("w", r.store, limits)
+		receipt := r.submits(process, "t1", "echo: hello")
+		r.settle(process, submission("t1", "").Thread)
+		now := time.Now().UnixMilli()
+		slot := store.Slot{Thread: "t1", Since: now, Tokens: 220}
+		if _, _, err := r.store.Admit(t.Context(), local.Tenant, store.Admitting{Day: store.DayOf(now), Run: receipt.RunID, Slot: slot, Again: true}); err != nil {
+			t.Fatal(err)
+		}
+		damaged := &storetest.Faulty{Backend: r.store}
+		damaged.OnGet = func(ctx context.Context, key core.ThreadKey, name string) (store.Record, bool, error) {
+			record, ok, err := r.store.Get(ctx, key, name)
+			if name == store.RunName(receipt.RunID) {
+				record.Payload = []byte("damage")
+			}
+			return record, ok, err
+		}
+		if _, err := r.process("s", damaged, limits).Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		r.wantCounters(process, "swept", "1 runs, 220 tokens, 0 USD, 0 slots")
+	})
+}
+
+func TestChildrenHaveSoManySlots(t *testing.T) {
+	r := newRig(t)
+	e := env.System()
+	gate, err := limit.New(limit.Options{Env: e, Store: r.store, Limits: limit.Tenants{Default: limit.Limits{ConcurrentRuns: 8}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := func(i int) error {
+		_, err := gate.Admit(t.Context(), limit.Run{Key: core.ThreadKey{Tenant: "acme", Thread: fmt.Sprint("child-", i)}, ID: e.NewID(), Child: true})
+		return err
+	}
+	for i := range 128 {
+		if err := child(i); err != nil {
+			t.Fatalf("child %d: %v", i, err)
+		}
+	}
+	if err := child(128); !errors.Is(err, limit.ErrReached) {
+		t.Errorf("the 129th child gets %v", err)
+	}
+}
