@@ -28,7 +28,7 @@ DAYS ?= 1
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: starts cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -126,7 +126,12 @@ openapi: ## The OpenAPI document against its specification, the local host again
 	scripts/openapi.sh
 
 test-aws: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip $(STARTS) ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
+
+STARTS = TestFunctionsStartNearTheFloor
+
+starts: ## How long functions take to start, beside a program that only links the same SDK clients: alone on the machine
+	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh

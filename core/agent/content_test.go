@@ -48,14 +48,6 @@ func TestContentIsTheDataOfAnAgentWithoutKeys(t *testing.T) {
 	}
 }
 
-func TestAnIdleProgramHasTheSameHashes(t *testing.T) {
-	p := vendors(nil)
-	p.Idle = true
-	if got, want := resolve(t, p, "b").Hash(), resolve(t, vendors(nil), "b").Hash(); got != want || len(got) != 32 {
-		t.Errorf("hash %q, want %q", got, want)
-	}
-}
-
 func TestHashFollowsTheDataAndNotTheCode(t *testing.T) {
 	hash := func(change func(*agent.Parts)) string {
 		p := vendors(nil)

@@ -14,7 +14,7 @@ type BoundModel struct {
 	Name  string      // the provider's name of it
 	Model model.Model // the provider's code
 
-	Provider        string // id of the provider; empty: the model was bound in code
+	Provider        string // id of the provider, or what ModelBinding says
 	ContextWindow   int    // tokens of request and turn together; 0: not known
 	MaxOutputTokens int    // of one turn; 0: not known
 }

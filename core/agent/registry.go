@@ -18,6 +18,8 @@ import (
 type ModelBinding struct {
 	Model model.Model
 	Name  string // the provider's name of the model; empty: the id
+	// Provider is who sells it, for records of what was used; empty: that is not said.
+	Provider string
 }
 
 // Parts is what a registry is made of: agents and models as data, and the code that
@@ -36,9 +38,6 @@ type Parts struct {
 	// Default is the id of the agent of requests that name none. Empty: there is
 	// none, and such requests are refused.
 	Default string
-	// Idle says that the program takes no steps: what they alone need of an agent, its
-	// hash, is made when somebody asks for it, and not with the registry.
-	Idle bool
 }
 
 // Registry resolves agents; the state keys of a resolved agent's plugins are in a
@@ -78,11 +77,6 @@ func NewRegistry(parts Parts) (*Registry, error) {
 	}
 	if err := r.expose(); err != nil {
 		return nil, err
-	}
-	if !parts.Idle {
-		for _, a := range r.resolved {
-			_ = a.Hash()
-		}
 	}
 	return r, nil
 }

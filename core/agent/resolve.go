@@ -113,6 +113,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.warn(stored, spec.inert()...); err != nil {
 		return nil, err
 	}
+	// Made when a run asks for it: it would be a twentieth of a function's start.
 	r.data = sync.OnceValues(func() ([]byte, string) {
 		text := contentOf(spec, from).text()
 		return text, hashOf(text)

@@ -138,7 +138,7 @@ func (s *source) resolve(id string, r *Resolved) (err error) {
 // bind finds a model and opens its provider.
 func (s *source) bind(id string) (*BoundModel, error) {
 	if binding, ok := s.code[id]; ok {
-		b := &BoundModel{ID: id, Name: binding.Name, Model: binding.Model}
+		b := &BoundModel{ID: id, Name: binding.Name, Model: binding.Model, Provider: binding.Provider}
 		if b.Name == "" {
 			b.Name = id
 		}

@@ -97,7 +97,6 @@ func (d Deployment) Idle() (agent.Parts, error) {
 		parts.Providers[i].APIKeyEnv = "" // no key is needed, and none is set
 		parts.Adapters[p.Adapter] = func(agent.ProviderSpec) (model.Model, error) { return model.None{}, nil }
 	}
-	parts.Idle = true
 	return inject.Parts(parts)
 }
 

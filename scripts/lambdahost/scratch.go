@@ -51,6 +51,6 @@ func scratch(ctx context.Context, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-scratch: create queue %s: %w", scratchQueue, err)
 	}
-	defaults := []string{"REVEILLE_TABLE=" + scratchTable, "REVEILLE_CONFIG_TABLE=" + scratchConfig, "REVEILLE_QUEUE_URL=" + *queue.QueueUrl, "REVEILLE_AUTH=none"}
-	return append(defaults, environ...), nil // of two values of a variable the last one counts
+	defaults := []string{"REVEILLE_TABLE=" + scratchTable, "REVEILLE_CONFIG_TABLE=" + scratchConfig, "REVEILLE_QUEUE_URL=" + *queue.QueueUrl, "REVEILLE_AUTH=none", "REVEILLE_TENANT=default"} // that of events/
+	return append(defaults, environ...), nil                                                                                                                                                   // of two values of a variable the last one counts
 }

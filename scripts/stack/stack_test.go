@@ -122,6 +122,8 @@ func TestWhatIsCalled(t *testing.T) {
 		{name: "logs", args: "logs", config: config, calls: []string{"sam logs --stack-name mine --tail"}},
 		{name: "logs of one function", args: "logs Step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
 		{name: "logs elsewhere", args: "logs Step", config: elsewhere, calls: []string{"sam logs --stack-name mine --tail --region eu-north-1 --profile work --name StepFunction"}},
+		{name: "logs of one function, as make invoke has it", args: "logs step", config: config, calls: []string{"sam logs --stack-name mine --tail --name StepFunction"}},
+		{name: "logs of a function that there is not", args: "logs Stepp", config: config, want: `there is no function "Stepp", allowed are Api, Stream, Step, Sweep, Trigger`},
 		{name: "logs of no stack", args: "logs", want: "there is no samconfig.toml that names a stack"},
 		{name: "destroy", args: "destroy", config: config, calls: []string{outputsCall, "sam delete --stack-name mine"},
 			said: "kept in the tables config-1 and threads-1 and the bucket payloads-1"},

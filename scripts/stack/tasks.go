@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,6 +115,9 @@ func (s *stack) deployed() error {
 	return need("sam")
 }
 
+// functions are those of the template, without the word Function.
+var functions = []string{"Api", "Stream", "Step", "Sweep", "Trigger"}
+
 // logs follows the logs of a function, such as Step, or of all.
 func (s *stack) logs(function string) error {
 	if err := s.deployed(); err != nil {
@@ -121,7 +125,12 @@ func (s *stack) logs(function string) error {
 	}
 	arguments := s.located("logs", "--stack-name", s.name, "--tail")
 	if function != "" {
-		arguments = append(arguments, "--name", strings.TrimSuffix(function, "Function")+"Function")
+		asked := strings.TrimSuffix(function, "Function")
+		i := slices.IndexFunc(functions, func(name string) bool { return strings.EqualFold(name, asked) })
+		if i < 0 {
+			return fmt.Errorf("there is no function %q, allowed are %s", function, strings.Join(functions, ", "))
+		}
+		arguments = append(arguments, "--name", functions[i]+"Function")
 	}
 	return s.call("sam", arguments...)
 }

@@ -40,7 +40,8 @@ type Model struct {
 	Prices []Price  `json:"prices,omitempty"` // from the oldest to the newest
 }
 
-// Price is what tokens cost from a day on, in US dollars for a million.
+// Price is what tokens cost from a day on, in US dollars for a million. From, Input,
+// Output and Source must be there: what is free says 0.
 type Price struct {
 	From   string   `json:"from"` // the first day in UTC, such as 2026-01-31
 	Input  core.USD `json:"input"`
@@ -130,6 +131,28 @@ func (c *Catalog) Price(name string, at time.Time) (price Price, ok bool) {
 		}
 	}
 	return price, ok
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Price) UnmarshalJSON(b []byte) error {
+	var read struct {
+		From       string    `json:"from"`
+		Input      *core.USD `json:"input"`
+		Output     *core.USD `json:"output"`
+		CacheRead  *core.USD `json:"cache_read"`
+		CacheWrite *core.USD `json:"cache_write"`
+		Source     string    `json:"source"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.DisallowUnknownFields() // the outer one's is not passed on
+	if err := decoder.Decode(&read); err != nil {
+		return err
+	}
+	if read.Input == nil || read.Output == nil {
+		return core.Errorf(core.CodeInvalid, "the price from %q wants input and output; what is free costs 0", read.From)
+	}
+	*p = Price{From: read.From, Input: *read.Input, Output: *read.Output, CacheRead: read.CacheRead, CacheWrite: read.CacheWrite, Source: read.Source}
+	return nil
 }
 
 const million = 1_000_000

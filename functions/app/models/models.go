@@ -19,7 +19,7 @@ const Default = "default"
 // where the environment says so, by OPENAI_API_KEY or OPENAI_API_KEY_SECRET,
 // OPENAI_BASE_URL (a local server needs no key) or both, else the scripted model.
 func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error) {
-	binding := agent.ModelBinding{Model: scripted.New(e), Name: "scripted"}
+	binding := agent.ModelBinding{Model: scripted.New(e), Name: "scripted", Provider: "scripted"}
 	if s.OpenAIKey != "" || s.OpenAIKeySecret != "" || s.OpenAIBaseURL != "" {
 		options := openai.Options{APIKey: s.OpenAIKey, BaseURL: s.OpenAIBaseURL}
 		if s.OpenAIKeySecret != "" {
@@ -33,7 +33,10 @@ func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error
 		if err != nil {
 			return nil, fmt.Errorf("model provider of OPENAI_API_KEY and OPENAI_BASE_URL: %w", err)
 		}
-		binding = agent.ModelBinding{Model: provider, Name: s.Model}
+		binding = agent.ModelBinding{Model: provider, Name: s.Model, Provider: "openai"}
+		if s.OpenAIBaseURL != "" {
+			binding.Provider = "openai-compatible"
+		}
 	}
 	return map[string]agent.ModelBinding{Default: binding}, nil
 }

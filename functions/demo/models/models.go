@@ -12,5 +12,5 @@ import (
 
 // Bind returns the scripted model under the demo agent's id of it.
 func Bind(e *env.Env, _ settings.Settings) (map[string]agent.ModelBinding, error) {
-	return map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted"}}, nil
+	return map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted", Provider: "scripted"}}, nil
 }
