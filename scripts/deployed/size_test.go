@@ -19,11 +19,8 @@ func TestDeploymentPackagesStaySmall(t *testing.T) {
 }
 
 // maxStart is how much longer than the floor, a program that only links the same SDK
-// clients, a function may take from exec to its first request for an event. The aim is
-// 1.5. Api, at 1.4, and stream, at 1.5, are too near to it to be held to it on a busy
-// machine. What they have beside the others is what packages initialize before main: MCP's
-// SDK (half of it encoding/gob) is a twentieth of their start, and no code of ours.
-var maxStart = map[string]float64{"sweep": 1.5, "step": 1.5, "trigger": 1.5, "api": 1.6, "stream": 1.7}
+// clients, a function may take from exec to its first request for an event.
+const maxStart = 1.5
 
 // TestFunctionsStartNearTheFloor starts each twenty times in turn, and up to ten times as
 // often while one seems slow, since a busy machine makes times longer.
@@ -32,12 +29,12 @@ func TestFunctionsStartNearTheFloor(t *testing.T) {
 	var slow []string
 	for range 10 {
 		took.measure(t, targets)
-		slow = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return took.ratio(name) <= maxStart[name] })
+		slow = slices.DeleteFunc(slices.Clone(functions), func(name string) bool { return took.ratio(name) <= maxStart })
 		if len(slow) == 0 {
 			return
 		}
 	}
 	for _, name := range slow {
-		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of("floor"), took.ratio(name), maxStart[name])
+		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of("floor"), took.ratio(name), maxStart)
 	}
 }
