@@ -69,7 +69,8 @@ func (g *Gate) Enter(ctx context.Context, t Turn) (s Standing, made bool, err er
 }
 
 // Charge counts a turn before the commit that holds it, and returns how the tenant stands
-// then; false: the slot is not the run's any more, and nothing is counted.
+// then; false: the slot is not the run's any more, and nothing is counted. Without a slot
+// (zero) it counts to the day alone, and stays: so does a turn that will be in no log.
 func (g *Gate) Charge(ctx context.Context, slot store.Slot, t Turn) (s Standing, charged bool, err error) {
 	c := store.Charging{Day: g.day(), Run: t.Run, Slot: slot, Tokens: t.Tokens, Spend: t.Cost}
 	var after store.Admission

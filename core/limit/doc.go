@@ -2,8 +2,8 @@
 // day, and runs at a time. Without limits, and for a tenant that has none, nothing here
 // reads or writes anything.
 //
-// What is counted of a tenant is one record, a [store.Admission]. A run passes it four
-// times:
+// What is counted of a tenant is one record, a [store.Admission]. A run passes it up to
+// five times:
 //
 //   - It is admitted before it is enqueued, by one write that compares and counts. From
 //     then on it has a slot: a run is at a time with others while it is queued to run or
@@ -13,6 +13,9 @@
 //     remembers what the run's log will say then, so that what a crash has lost of it is
 //     taken off again when the slot is given back: after crashes the counters are too
 //     high, never too low.
+//   - What a model has used for a turn that comes to nothing, since its run was cancelled,
+//     has failed or is tried again, is charged to the day before the write that says so.
+//     The slot knows nothing of it, so that it stays.
 //   - The slot is given back behind the commit by which the run waits or ends. A run that
 //     goes on takes it again without being asked, since a decision is never refused: so
 //     may more runs be at a time than are allowed.

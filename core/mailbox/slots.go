@@ -60,6 +60,9 @@ func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slo
 	if err != nil {
 		return err
 	}
+	if later(&head, run, s.env.Millis()) { // its first step takes a slot
+		return s.limits.Leave(ctx, tenant, run, slot, 0, 0)
+	}
 	if status, live := head.RunStatus(run); live && status != core.RunWaiting { // one that closes has it until it is over
 		return nil
 	}
@@ -92,6 +95,11 @@ func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slo
 		return nil
 	}
 	return s.limits.GiveBack(ctx, tenant, run, slot)
+}
+
+// later reports whether a run is queued for a time to come, so that it takes nobody's place.
+func later(head *thread.Head, run core.ID, now int64) bool {
+	return slices.ContainsFunc(head.Pending, func(d thread.Dispatch) bool { return d.Run == run && d.AvailableAt > now })
 }
 
 // dropped are the runs that were queued and are neither queued nor open any more.

@@ -154,6 +154,9 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 		m.round.meterResults()
 		seq = m.head.Run.Base + uint64(len(m.head.Run.Calls)) - 1
 	}
+	if err := m.chargeUnlogged(ctx, from); err != nil {
+		return Stepped{}, err
+	}
 	m.hold.ending.Store(true)
 	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
 	var record thread.RunRecord
@@ -354,6 +357,9 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 // RunEnd changed, in one commit with the run's record.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
+	if err := m.chargeUnlogged(ctx, from); err != nil {
+		return Stepped{}, err
+	}
 	d.addClose()
 	record := m.record
 	record.Steps, record.Usage, record.Spend, record.Skipped = d.totals.Steps, d.totals.Usage, d.totals.Spend, skipped

@@ -27,6 +27,7 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.charge(ctx, m.unsaid.asked.Model, spent); err != nil {
 		return Stepped{}, err
 	}
+	m.unsaid.slotted = true
 	m.meterTurn(m.unsaid)
 	m.addFailure(failed, spent)
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)

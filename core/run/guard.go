@@ -100,8 +100,12 @@ const (
 func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	switch {
 	case errors.Is(cause, thread.ErrDeleted):
+		m.chargeLost(ctx)
 		return Stepped{}, gone(cause, nil)
-	case errors.Is(cause, thread.ErrFenced), errors.Is(cause, thread.ErrApplied):
+	case errors.Is(cause, thread.ErrFenced):
+		m.chargeLost(ctx)
+		return Stepped{}, cause
+	case errors.Is(cause, thread.ErrApplied):
 		return Stepped{}, cause
 	}
 	// Asked before detached makes a context of its own.
@@ -112,6 +116,9 @@ func (m *machine) giveBack(ctx context.Context, cause error) (Stepped, error) {
 	// Results first: a nack says which calls are done, and what it does not say runs
 	// again. One that cannot be stored does not stop the nack.
 	if err := m.round.storeResults(ctx); stops(err) {
+		return Stepped{}, gone(err, cause)
+	}
+	if err := m.chargeUnlogged(ctx, m.head.Seq); err != nil { // the claim runs out instead
 		return Stepped{}, gone(err, cause)
 	}
 	kind, at := m.nackKind(cause, over, late)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 )
 
@@ -20,6 +21,9 @@ import (
 //     turn. A run that comes over a limit by that goes on with the tools of the turn, which
 //     cost no tokens, and ends when the round closes. One that ends by itself ends so. One
 //     that waits goes on waiting, and ends before the inference that follows.
+//   - What its model has used for a turn that comes to nothing, since the run was ended or
+//     its claim is given back, is charged before the write that says so, without the slot;
+//     and where its claim is lost, when it finds that out.
 //   - It gives the slot back behind the commit by which the run waits or is over.
 
 // allowance is what a step knows of its tenant's record.
@@ -152,6 +156,51 @@ func (d *draft) charge(ctx context.Context, model string, used *core.Usage) erro
 		}
 	}
 	return core.Errorf(core.CodeUnavailable, "charge the tenant: the slot of run %s is given back again and again", d.id)
+}
+
+// chargeUnlogged counts what the model has used for the turn that is begun and will never
+// be in the log, before the write by which the run ends or its claim is given back. No
+// slot knows of it, so that nobody takes it off again, as is done with what the slot has
+// of this turn if it was charged and its commit was refused. seq is where the log ends.
+func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
+	t := m.unsaid
+	if t == nil || t.charged || m.limits.Of(m.Key.Tenant).IsZero() {
+		return nil
+	}
+	if t.slotted { // its commit may have had no answer
+		head, err := m.committer.Head(ctx, m.Key)
+		if err != nil {
+			return err
+		}
+		seq = head.Seq
+	}
+	if seq > t.from {
+		return nil
+	}
+	used := sum(t.spent, t.usage)
+	if used == nil {
+		return nil
+	}
+	cost := m.limits.Cost(m.Key.Tenant, t.asked.Model, *used)
+	if _, _, err := m.limits.Charge(ctx, store.Slot{}, m.turn(thread.Totals{}, *used, cost)); err != nil {
+		return fmt.Errorf("charge the tenant: %w", err)
+	}
+	t.charged = true
+	return nil
+}
+
+// chargeLost does it for a claim that is lost, to another or since the thread is deleted:
+// no write of it follows. What cannot be counted is lost with it. A turn that its slot has
+// may be in the log, and else is taken off.
+func (m *machine) chargeLost(ctx context.Context) {
+	if m.unsaid == nil || m.unsaid.slotted {
+		return
+	}
+	ctx, cancel := m.undisturbed(ctx)
+	defer cancel()
+	if err := m.chargeUnlogged(ctx, m.head.Seq); err != nil {
+		m.warn(ctx, "what a lost claim has used is not charged", "error", err)
+	}
 }
 
 // maxSlots bounds how many slots a charge may find given back.

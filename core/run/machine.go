@@ -106,6 +106,7 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {
 		return Stepped{}, err
 	}
+	m.unsaid.slotted = true
 	m.addTurn(turn, m.unsaid.failures(), m.unsaid.took)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)

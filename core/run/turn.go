@@ -23,6 +23,8 @@ import (
 type turnBuilder struct {
 	void    bool   // the model has failed for good: readers are told that nothing of it stands
 	made    int    // calls of the model that this delivery has made
+	charged bool   // without a slot: see chargeUnlogged
+	slotted bool   // charged to the run's slot, before its commit
 	from    uint64 // the log ended there when the turn began: it is in the log when that goes on
 	steered bool   // it has also read input of the inbox, which is not in the log before the turn is
 	draft   *draft

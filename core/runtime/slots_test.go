@@ -15,6 +15,27 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
 
+// TestARunOfALaterTimeTakesNobodysPlace: else whoever may submit could keep a tenant from
+// running anything for as long as runs can be put off.
+func TestARunOfALaterTimeTakesNobodysPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		process := r.process("w", r.store, limited(limit.Limits{ConcurrentRuns: 1}))
+		later := submission("t1", "echo: later")
+		later.Delay = 360 * 24 * time.Hour
+		if _, err := process.Submit(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+		r.wantCounters(process, "it was admitted", "1 runs, 0 tokens, 0 USD, 1 slots")
+		time.Sleep(time.Minute)
+		r.sweep(process)
+		r.wantCounters(process, "it is for later", "1 runs, 0 tokens, 0 USD, 0 slots")
+		r.submits(process, "t2", "echo: now")
+		r.settle(process, submission("t2", "").Thread)
+		r.wantCounters(process, "another has run", "2 runs, 220 tokens, 0 USD, 0 slots")
+	})
+}
+
 // TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack, and what was charged to it stands.
 func TestTheSlotOfARunWhoseRecordIsDamagedIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

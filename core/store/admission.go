@@ -110,7 +110,7 @@ type Admissions interface {
 	Admit(ctx context.Context, tenant string, a Admitting) (after Admission, admitted bool, err error)
 	// Charge adds what a run has used to the day and to its slot, and returns the record;
 	// false: the slot is another now, or gone, and nothing is written. So one that is late
-	// counts nothing that nobody could take off again. A call that got no answer may have
+	// counts nothing that nobody could take off again. Without a slot nothing guards it. A call that got no answer may have
 	// counted: who makes it again counts twice, in both places.
 	Charge(ctx context.Context, tenant string, c Charging) (after Admission, charged bool, err error)
 	// Release gives a slot back; false: it is another now, or gone, and nothing is written.
