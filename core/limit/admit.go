@@ -60,12 +60,6 @@ func (g *Gate) GiveBack(ctx context.Context, tenant string, run core.ID, seen st
 // Leave gives the slot of a run back that waits or is over. tokens and spend are what its
 // log says by then: what was charged beyond them was lost, and is taken off the day.
 func (g *Gate) Leave(ctx context.Context, tenant string, run core.ID, seen store.Slot, tokens int64, spend core.USD) error {
-	if seen.Key != "" && seen.Tokens < tokens {
-		// It has not seen what the run was charged: it is of an admission that was made again,
-		// and was so long on its way that the run's own slot had been given back before. The
-		// run was counted twice. A run that goes on takes a slot without a key, uncounted.
-		return g.GiveBack(ctx, tenant, run, seen)
-	}
 	r := store.Releasing{Day: g.day(), Run: run, Seen: seen}
 	if store.DayOf(seen.Since) == r.Day { // else nobody knows which day was charged
 		r.Tokens, r.Spend = max(0, seen.Tokens-tokens), max(0, seen.Spend-spend)

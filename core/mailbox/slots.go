@@ -84,11 +84,14 @@ func (s *Service) sweepSlot(ctx context.Context, tenant string, run core.ID, slo
 		return err
 	}
 	if pointed {
-		if _, ended, err := s.ended(ctx, key, head, dispatch); ended || err != nil { // it was taken out of the queue
-			if err == nil {
-				err = s.limits.Leave(ctx, tenant, run, slot, 0, 0)
-			}
+		audit, ended, err := s.ended(ctx, key, head, dispatch)
+		switch {
+		case err != nil:
 			return err
+		case ended && audit.Run == run: // it was taken out of the queue
+			return s.limits.Leave(ctx, tenant, run, slot, 0, 0)
+		case ended: // its input lay in the inbox of another
+			return s.limits.GiveBack(ctx, tenant, run, slot)
 		}
 	}
 	if s.env.Millis() < slot.Since+s.enqueueTime().Milliseconds() {

@@ -32,7 +32,10 @@ func (b backend) Admission(ctx context.Context, tenant string, day int64) (a sto
 func (b backend) Admit(ctx context.Context, tenant string, a store.Admitting) (after store.Admission, admitted bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("admit %s again=%t tokens=%d", a.Run, a.Again, a.Slot.Tokens), func() {
 		t := b.host.world.tallyOf(tenant)
-		admitted, _ = t.Admit(a)
+		var taken bool
+		if admitted, taken = t.Admit(a); taken {
+			b.host.world.noteAdmission(tenant, a)
+		}
 		after = t.On(a.Day)
 	})
 	if err != nil {
@@ -60,8 +63,12 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 // Release implements [store.Admissions].
 func (b backend) Release(ctx context.Context, tenant string, r store.Releasing) (released bool, err error) {
 	err = b.one(ctx, SiteRewrite, fmt.Sprintf("release %s since=%d seen=%d less=%d runs=%d", r.Run, r.Seen.Since, r.Seen.Tokens, r.Tokens, r.Runs), func() {
-		if released = b.host.world.tallyOf(tenant).Release(r); store.DayOf(r.Seen.Since) != r.Day {
-			b.host.world.admissions.crossed[tenant] = true
+		w := b.host.world
+		if released = w.tallyOf(tenant).Release(r); released && r.Runs > 0 {
+			w.admissions.runs[r.Run].times--
+		}
+		if store.DayOf(r.Seen.Since) != r.Day {
+			w.admissions.crossed[tenant] = true
 		}
 	})
 	return released && err == nil, err
