@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,7 +95,18 @@ func replayed(results ...string) []string {
 func (o Options) onlyDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
+	var reads atomic.Int64
+	s.reading(func(name string) error {
+		if strings.HasPrefix(name, "R#") {
+			reads.Add(1)
+		}
+		return nil
+	})
 	decided := s.decide("at first", resume(1), rest("tool_call_done c1")...)
+	s.store.Around = nil
+	if n := reads.Load(); n != 2 {
+		t.Errorf("the run's record is read %d times, want 2: before the claim and by the step", n)
+	}
 	want := []mailbox.Decided{{ThreadID: "t1", RunID: s.receipt.RunID, CallID: "c1", SuspensionID: "s1", DecisionID: "d1", Turn: 2, Index: 1}}
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("receipts (-want +got):\n%s", diff)
