@@ -197,7 +197,9 @@ type Stepped struct {
 }
 
 // Step takes one step of the claimed run and commits it, emitting events as
-// they happen; a nil sink discards them. An error means that nothing was handed
+// they happen; a nil sink discards them. What Work.Head says already is not announced:
+// whoever listens has been shown it, results of the open round among it, or would be
+// given positions out of their order. An error means that nothing was handed
 // on: store.ErrFenced that a later claim has the run, thread.ErrApplied that
 // the lease decides who goes on, anything else that the store did not take it.
 func (s *Stepper) Step(ctx context.Context, w Work, sink Sink) (Stepped, error) {

@@ -92,20 +92,18 @@ func (r *Runtime) StreamDecisions(ctx context.Context, id core.Identity, threadI
 	return a.decided, f.follow(ctx)
 }
 
-// overtaken shows what somebody else has committed of the run between the head that the
-// stream has shown and the one that it has claimed. The run does not wait for the reader,
-// who comes back when that cannot be read.
+// overtaken shows what somebody else has made visible of the run between the head that
+// the stream has shown and the one that it has claimed: records, and results of a round
+// that is open. A step announces what comes behind these alone, and its reader must have
+// had them first. The run does not wait for the reader, who comes back when they cannot
+// be read.
 func (f *follower) overtaken(ctx context.Context, head thread.Head) {
-	if f.audience.over() || f.next == 0 || f.next > head.Seq {
+	if f.audience.over() || head.Version == f.seen.Version+1 { // nothing but the claim came between
 		return
 	}
 	f.hurry = true
 	defer func() { f.hurry = false }()
-	err := f.replay(ctx, head)
-	if err == nil {
-		err = f.showEarly(ctx, head)
-	}
-	if err != nil && !f.audience.over() {
+	if _, _, err := f.show(ctx, head); err != nil && !f.audience.over() {
 		f.audience.yield(f.run)
 	}
 }
@@ -246,7 +244,11 @@ func (f *follower) resume(ctx context.Context, a decisions) error {
 	if err := f.replay(ctx, a.head); err != nil { // what has come since, before a step adds to it
 		return err
 	}
-	return f.showEarly(ctx, a.head)
+	if err := f.showEarly(ctx, a.head); err != nil {
+		return err
+	}
+	f.seen = a.head
+	return nil
 }
 
 // shownBefore is what of a round had been shown when the run waited: who decided has

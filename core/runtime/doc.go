@@ -39,16 +39,19 @@
 // The events of one run, numbered from 1 for each listener, until the run is done or
 // waits (run_finish), or until the stream is over and the run is not (run_yield). What a
 // model says, and what tools show, comes live; what is committed comes with a position,
-// once in a stream, and again, with the same position, to whoever comes back. A [Listener]
-// is given the state where the stream begins, and its changes; one that is [Choosing] may
-// do without, and may ask for the thread's earlier messages.
+// once in a stream, and again, with the same position, to whoever comes back. Positions
+// come in order, but behind step_restarted: before a stream takes a step of its own, it
+// has shown what others have committed of the run. A [Listener] is given the state where
+// the stream begins, and its changes; one that is [Choosing] may do without, and may ask
+// for the thread's earlier messages.
 //
 // # Where to look
 //
 //   - Who takes the steps where there are no workers: follower.workFor in solo.go.
 //   - How a stream goes from inline to following: Runtime.Stream and
 //     follower.inline in stream.go. The steps emit to the stream's audience
-//     themselves; the follower then goes on behind what they committed.
+//     themselves; the follower then goes on behind what they committed. What somebody
+//     else committed before a claim: follower.overtaken in decide.go.
 //   - Where it is decided that a stream ends: follower.follow in follow.go. It ends
 //     with the run, with its time, or when nobody listens, which only the audience
 //     in listener.go knows.

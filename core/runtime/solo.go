@@ -264,6 +264,7 @@ func (f *follower) takeUp(ctx context.Context, head thread.Head) error {
 		return err
 	case claimed.Run.ID == f.run:
 		turn.settle(claimed.Run.Attempts > thread.SuspectAt)
+		f.overtaken(ctx, claimed)
 		f.inline(ctx, claimed, turn)
 		return nil
 	}

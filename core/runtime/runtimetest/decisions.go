@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ func (o Options) Decisions(t *testing.T) {
 	t.Run("whose step fails", o.failedStep)
 	t.Run("with little time left", o.lateDecision)
 	t.Run("of a run that ends before it is claimed", o.overtakenDecision)
+	t.Run("of a round that goes on before it is claimed", o.overtakenRound)
+	t.Run("again, of which nothing else is known", o.forgottenDecision)
 	t.Run("taken by a stream that cannot be read", o.brokenStream)
 	t.Run("by run and by thread", o.plainDecisions)
 	t.Run("refused", o.refusedDecisions)
@@ -92,7 +95,18 @@ func replayed(results ...string) []string {
 func (o Options) onlyDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
+	var reads atomic.Int64
+	s.reading(func(name string) error {
+		if strings.HasPrefix(name, "R#") {
+			reads.Add(1)
+		}
+		return nil
+	})
 	decided := s.decide("at first", resume(1), rest("tool_call_done c1")...)
+	s.store.Around = nil
+	if n := reads.Load(); n != 2 {
+		t.Errorf("the run's record is read %d times, want 2: before the claim and by the step", n)
+	}
 	want := []mailbox.Decided{{ThreadID: "t1", RunID: s.receipt.RunID, CallID: "c1", SuspensionID: "s1", DecisionID: "d1", Turn: 2, Index: 1}}
 	if diff := cmp.Diff(want, decided); diff != "" {
 		t.Errorf("receipts (-want +got):\n%s", diff)
@@ -131,11 +145,7 @@ func (o Options) bothDecisions(t *testing.T) {
 func (o Options) earlierDecision(t *testing.T) {
 	s := newStage(t, o, false, "a", "b", "c")
 	s.wait([]int{1}, 0, 2)
-	first := resume(0)[0]
-	first.User = ann.User
-	if _, err := s.box.Decide(t.Context(), theThread, first); err != nil {
-		t.Fatal(err)
-	}
+	s.decided(0)
 	s.claim()
 	s.wait([]int{0, 1}) // the other ticket stands
 	s.decide("the first again", resume(0), "run_start", "tool_call_done c0", "run_finish suspended")
@@ -227,14 +237,7 @@ func (o Options) unheardDecision(t *testing.T) {
 func (o Options) failedStep(t *testing.T) {
 	s := newStage(t, o, false, "a", "b")
 	s.wait([]int{0}, 1)
-	failures := 0
-	s.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
-		if failures > 0 || c.Head.Seq == 2 {
-			return s.store.Backend.Commit(ctx, key, c)
-		}
-		failures++
-		return store.Outcome{}, core.Errorf(core.CodeInvalid, "no")
-	}
+	failures := s.failClose()
 	got := events{seen: make(chan string, 100)}
 	ctx, wait := s.beside(func(ctx context.Context) error {
 		_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(1), runtime.ListenerFunc(got.sink))
@@ -245,20 +248,12 @@ func (o Options) failedStep(t *testing.T) {
 			break
 		}
 	}
-	for ended := false; !ended; {
-		if err := s.program.WorkLocal(ctx, core.WakeUp{Tenant: theThread.Tenant, Thread: theThread.Thread}); err != nil {
-			t.Fatal(err)
-		}
-		head, err := s.box.Head(ctx, theThread)
-		if ended = !head.Open(); err != nil || !ended && env.System().Sleep(ctx, 10*time.Millisecond) != nil {
-			t.Fatalf("the run is not over: %v", err)
-		}
-	}
+	s.finish(ctx)
 	if err := wait(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(replayed("tool_call_done c1"), got.lines); diff != "" || failures != 1 {
-		t.Errorf("%d failures; events (-want +got):\n%s", failures, diff)
+	if diff := cmp.Diff(replayed("tool_call_done c1"), got.lines); diff != "" || *failures != 1 {
+		t.Errorf("%d failures; events (-want +got):\n%s", *failures, diff)
 	}
 }
 
@@ -310,6 +305,79 @@ func (o Options) overtakenDecision(t *testing.T) {
 	}
 	if diff := cmp.Diff("t1 0s", s.takeHints()); diff != "" {
 		t.Errorf("hints (-want +got):\n%s", diff)
+	}
+}
+
+// Before the claim somebody else goes on with the round, waits again, and the decision on
+// that comes too. What is new of the round is shown first, behind nothing that the
+// stream's own step shows: also when that fails, and the round is told again from commits.
+func (o Options) overtakenRound(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		fail bool
+		want []string
+	}{
+		{"its step succeeds", false, rest("tool_call_done c0", "tool_call_done c1")},
+		{"its step fails", true, replayed("tool_call_done c0", "tool_call_done c1")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, o, false, "a", "b")
+			s.wait(nil, 0)
+			s.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+				if c.Head.Claim.Fence == 0 { // the decision
+					return s.store.Backend.Commit(ctx, key, c)
+				}
+				s.store.OnCommit = nil
+				s.claim()
+				s.wait([]int{0}, 1)
+				s.decided(1)
+				if tt.fail {
+					s.failClose()
+				}
+				return s.store.Backend.Commit(ctx, key, c)
+			}
+			got := events{seen: make(chan string, 100)}
+			ctx, wait := s.beside(func(ctx context.Context) error {
+				_, err := s.program.StreamDecisions(ctx, ann, theThread.Thread, resume(0), runtime.ListenerFunc(got.sink))
+				return err
+			})
+			for line := range got.seen {
+				if strings.HasPrefix(line, "tool_call_done c1") {
+					break
+				}
+			}
+			s.finish(ctx)
+			if err := wait(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got.lines); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A decision that comes again while the list of decisions lags is known to have been
+// taken, and no more: its stream shows the run from the start before it goes on with it.
+func (o Options) forgottenDecision(t *testing.T) {
+	s := newStage(t, o, false, "a", "b")
+	s.wait(nil, 0)
+	s.decided(0)
+	s.claim()
+	s.wait([]int{0}, 1)
+	s.decided(1)
+	s.store.OnRecords = func(ctx context.Context, key core.ThreadKey, prefix, after string, limit int) ([]store.Record, error) {
+		if strings.HasPrefix(prefix, "D#") {
+			return nil, nil
+		}
+		return s.store.Backend.Records(ctx, key, prefix, after, limit)
+	}
+	want := rest("step_start",
+		"tool_call_start c0", "tool_call_delta c0", "tool_call_start c1", "tool_call_delta c1", "tool_call_ready c0", "tool_call_ready c1", "inference_complete",
+		"tool_call_done c0", "tool_call_done c1")
+	decided := s.decide("again", resume(0), want...)
+	if diff := cmp.Diff([]mailbox.Decided{{ThreadID: "t1", RunID: s.receipt.RunID, CallID: "c0", DecisionID: "d0", Duplicate: true}}, decided); diff != "" {
+		t.Errorf("receipts (-want +got):\n%s", diff)
 	}
 }
 

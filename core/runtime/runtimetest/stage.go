@@ -249,6 +249,44 @@ func (s *stage) wait(done []int, suspended ...int) {
 	}, append(records, s.record(store.RoundName(s.receipt.RunID, s.head.Version+1), round))...)
 }
 
+// decided takes a decision that no stream shows.
+func (s *stage) decided(call int) {
+	s.t.Helper()
+	d := resume(call)[0]
+	d.User = ann.User
+	if _, err := s.box.Decide(s.t.Context(), theThread, d); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// failClose makes the next commit fail that closes the round, and counts it.
+func (s *stage) failClose() *int {
+	s.t.Helper()
+	failures := new(int)
+	s.store.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+		if *failures > 0 || c.Head.Seq == 2 {
+			return s.store.Backend.Commit(ctx, key, c)
+		}
+		*failures++
+		return store.Outcome{}, core.Errorf(core.CodeInvalid, "no")
+	}
+	return failures
+}
+
+// finish works on the thread until its run is over.
+func (s *stage) finish(ctx context.Context) {
+	s.t.Helper()
+	for ended := false; !ended; {
+		if err := s.program.WorkLocal(ctx, core.WakeUp{Tenant: theThread.Tenant, Thread: theThread.Thread}); err != nil {
+			s.t.Fatal(err)
+		}
+		head, err := s.box.Head(ctx, theThread)
+		if ended = !head.Open(); err != nil || !ended && env.System().Sleep(ctx, 10*time.Millisecond) != nil {
+			s.t.Fatalf("the run is not over: %v", err)
+		}
+	}
+}
+
 // beside runs f while the test goes on; wait returns f's error. The context of
 // both ends after a minute.
 func (s *stage) beside(f func(ctx context.Context) error) (ctx context.Context, wait func() error) {
