@@ -22,6 +22,11 @@ const (
 	failureCap  = 2 * time.Second
 )
 
+// leftWithin is how long a write is seen through whose caller has left while it was on its
+// way: time enough for some tries, and shorter than the time that a tool has left when its
+// step ends.
+const leftWithin = time.Second
+
 // Commit applies a change to a thread, starting from known if it has a version
 // (it may be stale) and from the stored head otherwise. It stores the audits
 // and the records of build, then the head, and sends the hint that comes after
@@ -34,6 +39,10 @@ const (
 // store.ErrConflict: the holder has put other bytes there before, and takes
 // the next fence. Other errors are thread's, build's, or the store's when the
 // outcome stays unknown.
+//
+// When ctx ends while a write is on its way that a hint comes after, the commit goes on
+// for a second at most, until it is known whether the write was applied: a thread with
+// work and no hint would wait for the sweep.
 func (s *Service) Commit(ctx context.Context, key core.ThreadKey, known thread.Head, change thread.Change,
 	build func(next thread.Head, result thread.Result) ([]store.Record, error)) (thread.Head, thread.Result, error) {
 	c := commit{Service: s, key: key, build: build, change: change}
@@ -56,6 +65,7 @@ type commit struct {
 	read     bool          // the head that run is given was read, even if it does not exist
 
 	id     core.ID
+	open   bool // a try was sent that may be applied yet: nobody has said what it came to
 	holder bool
 	where  points
 	plan   plan      // what was sent last
@@ -86,13 +96,29 @@ func (e *takenError) Error() string { return "pointer " + e.pointers[0].Name + "
 // is sent as it was: the try before may still be on its way to the store, and
 // two different ones must not meet there.
 func (c *commit) run(ctx context.Context, head thread.Head) (next thread.Head, result thread.Result, err error) {
+	c.id = c.env.NewID()
 	next, result, err = c.attempts(ctx, head)
+	if err != nil && ctx.Err() != nil && c.open && c.plan.result.Hint != nil {
+		next, result, err = c.seeThrough(ctx, next, err)
+	}
 	c.settle(err)
 	return next, result, err
 }
 
+// seeThrough goes on with a write whose caller has left while it was on its way, from a
+// look at the head. It returns the caller's error if it does not come to know either.
+func (c *commit) seeThrough(ctx context.Context, known thread.Head, left error) (thread.Head, thread.Result, error) {
+	free, cancel := c.env.WithTimeout(context.WithoutCancel(ctx), leftWithin)
+	defer cancel()
+	c.read = false
+	next, result, err := c.attempts(free, thread.Head{})
+	if err != nil && c.open {
+		return known, thread.Result{}, left
+	}
+	return next, result, err
+}
+
 func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, thread.Result, error) {
-	c.id = c.env.NewID()
 	// fresh says that head is worth a try: it may be stale, which costs a refusal that
 	// brings the newer one. After a failure nothing is known, so the head is read.
 	fresh, failures, refusals := head.Exists() || c.read, 0, 0
@@ -125,6 +151,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 		// whose hint was not sent: the first are orphans that nobody believes, the second
 		// is found by the sweep.
 		c.env.Reach(c.where.head, env.Before)
+		sent := ctx.Err() == nil
 		outcome, err := c.store.Commit(ctx, c.key, c.plan.batch)
 		c.env.Reach(c.where.head, env.After)
 		refused, isRefused := errors.AsType[*store.RefusedError](err)
@@ -148,7 +175,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 				return head, thread.Result{}, core.Errorf(core.CodeThrottled, "write to %s: %w", c.key, refused)
 			}
 		default:
-			fresh = false
+			fresh, c.open = false, c.open || sent
 			if err := c.pause(ctx, &failures, fmt.Errorf("write head of %s: %w", c.key, err)); err != nil {
 				return head, thread.Result{}, err
 			}
@@ -159,6 +186,7 @@ func (c *commit) attempts(ctx context.Context, head thread.Head) (thread.Head, t
 // apply makes the plan for a head. The commit id is the same for every plan of
 // one commit: it says who wrote, not which try.
 func (c *commit) apply(ctx context.Context, head thread.Head) error {
+	c.open = false // the head has moved: what was sent for the one before is refused
 	change := c.change
 	if c.choose != nil {
 		change = c.choose(head)

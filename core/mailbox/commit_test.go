@@ -87,8 +87,6 @@ func TestWriteThatWasAppliedWithoutAResponseIsNotSentAgain(t *testing.T) {
 	})
 }
 
-var errGone = fmt.Errorf("the caller is gone: %w", context.Canceled)
-
 // A throttled store is left alone before the next try, and a permanent refusal
 // is not tried again.
 func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
@@ -103,7 +101,6 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 		{"too large", store.ErrTooLarge, 1, false},
 		{"invalid", core.Errorf(core.CodeInvalid, "no"), 1, false},
 		{"a try of the client's own that timed out", fmt.Errorf("awaiting headers: %w", context.DeadlineExceeded), 7, true},
-		{"the caller is gone", errGone, 1, false},
 		{"corrupt", store.ErrCorrupt, 1, false},
 		{"of a newer program", thread.ErrSchema, 1, false},
 		{"a conflict", store.ErrConflict, 1, false},
@@ -113,16 +110,12 @@ func TestWhichFailuresOfAWriteAreTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				writes := 0
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
 				w.store.OnCommit = func(context.Context, core.ThreadKey, store.Commit) (store.Outcome, error) {
-					if writes++; tt.failure == errGone {
-						cancel()
-					}
+					writes++
 					return store.Outcome{}, tt.failure
 				}
 				began := time.Now()
-				if _, err := w.Submit(ctx, input("hello", "")); !errors.Is(err, tt.failure) && core.CodeOf(err) != core.CodeTooLarge {
+				if _, err := w.Submit(t.Context(), input("hello", "")); !errors.Is(err, tt.failure) && core.CodeOf(err) != core.CodeTooLarge {
 					t.Errorf("submit: %v, want %v", err, tt.failure)
 				}
 				if took := time.Since(began); writes != tt.writes || took > 8*time.Second || took > 0 != tt.waited {

@@ -25,7 +25,8 @@
 //
 //   - Each write that leaves something to do sends one, after it, in the name of
 //     whoever wrote; a duplicate request does too, since the first may have died
-//     between its write and its hint.
+//     between its write and its hint. Who leaves while the write is on its way, since
+//     the host stops or their time is over, has it seen through first.
 //   - A hint that comes too early sends itself again, and so does one whose claim
 //     failed, met a suspect beside other work, or a newer program's thread. The
 //     message of the queue is acknowledged then: as an item failure it would be
@@ -52,7 +53,7 @@
 // # Where to look
 //
 //   - The loop that every write goes through, and what a refusal or a lost response
-//     means in it: commit.run and commit.stand in commit.go.
+//     means in it: commit.run, commit.seeThrough and commit.stand in commit.go.
 //   - What input does to a thread as it stands: submission.change in submit.go.
 //   - Which input a message names that is to be said again, and which key makes that one
 //     request: retake.go. What is forked, and what goes on behind a failure: fork.go and

@@ -66,7 +66,7 @@ type Options struct {
 const DefaultLease = 30 * time.Second
 
 // Service is the mailbox. It is safe for concurrent use and keeps no state of
-// its own: what two callers, or two processes, would have to agree on is in the head,
+// its own that two callers, or two processes, would have to agree on: that is in the head,
 // and the store's compare-and-set is the only lock.
 type Service struct {
 	env     *env.Env
@@ -85,6 +85,7 @@ type Service struct {
 	announcing bool
 	keep       time.Duration // 0: nobody meters
 	limits     *limit.Gate
+	slots      slotSweep
 }
 
 // New returns a Service.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -21,35 +22,86 @@ const slotPage = 100
 // the slot of a run that nobody has heard of is left alone so long.
 func (s *Service) enqueueTime() time.Duration { return s.lease + time.Minute }
 
+// slotPlace is where a sweep of slots stands: behind a tenant and, of the next one, behind a
+// run. The zero slotPlace is before the first.
+type slotPlace struct {
+	after  string
+	tenant string
+	run    core.ID
+}
+
+// slotSweep is where the last sweep of this process has run out of time.
+type slotSweep struct {
+	mu   sync.Mutex
+	left slotPlace
+}
+
+func (s *slotSweep) place() slotPlace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
+}
+
+func (s *slotSweep) leave(at slotPlace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = at
+}
+
 // sweepSlots gives back the slots whose runs are neither queued to run nor running, and
-// takes off what was charged for turns that are in no log. What it cannot look at now is
-// the next sweep's.
-func (s *Service) sweepSlots(ctx context.Context) (failed error) {
+// takes off what was charged for turns that are in no log. It begins where the sweep
+// before it in this process has run out of time, and comes round to there, so that what
+// one sweep cannot look at is the next one's.
+func (s *Service) sweepSlots(ctx context.Context) error {
 	if s.limits == nil {
 		return nil
 	}
-	for after := ""; ctx.Err() == nil; {
-		page, err := s.store.Occupied(ctx, after, slotPage)
-		if err != nil {
-			return errors.Join(failed, fmt.Errorf("list tenants with slots: %w", err))
-		}
-		for _, tenant := range page {
-			for _, run := range slices.SortedFunc(maps.Keys(tenant.Slots), func(a, b core.ID) int { return slices.Compare(a[:], b[:]) }) {
-				if ctx.Err() != nil {
-					return failed
-				}
-				if err := s.sweepSlot(ctx, tenant.Tenant, run, tenant.Slots[run]); err != nil && failed == nil {
-					failed = fmt.Errorf("look at the slot of run %s of tenant %s: %w", run, tenant.Tenant, err)
-				}
-			}
-		}
-		if len(page) < slotPage {
-			break
-		}
-		after = page[len(page)-1].Tenant
+	begin := s.slots.place()
+	left, failed := s.sweepSlotsFrom(ctx, begin, "")
+	if last := max(begin.after, begin.tenant); last != "" && left == (slotPlace{}) {
+		var err error
+		left, err = s.sweepSlotsFrom(ctx, slotPlace{}, last)
+		failed = errors.Join(failed, err)
 	}
+	s.slots.leave(left)
 	return failed
 }
+
+// sweepSlotsFrom looks at the slots behind a place, up to the last tenant (empty: to the
+// end), and returns where it has run out of time: the zero place if it has not.
+func (s *Service) sweepSlotsFrom(ctx context.Context, at slotPlace, last string) (left slotPlace, failed error) {
+	for ctx.Err() == nil {
+		page, err := s.store.Occupied(ctx, at.after, slotPage)
+		if err != nil {
+			return at, errors.Join(failed, fmt.Errorf("list tenants with slots: %w", err))
+		}
+		for _, tenant := range page {
+			if last != "" && tenant.Tenant > last {
+				return slotPlace{}, failed
+			}
+			for _, run := range slices.SortedFunc(maps.Keys(tenant.Slots), compareIDs) {
+				if tenant.Tenant == at.tenant && compareIDs(run, at.run) <= 0 {
+					continue
+				}
+				err := s.sweepSlot(ctx, tenant.Tenant, run, tenant.Slots[run])
+				if err != nil && failed == nil {
+					failed = fmt.Errorf("look at the slot of run %s of tenant %s: %w", run, tenant.Tenant, err)
+				}
+				if ctx.Err() != nil {
+					return at, failed
+				}
+				at.tenant, at.run = tenant.Tenant, run
+			}
+			at = slotPlace{after: tenant.Tenant}
+		}
+		if len(page) < slotPage {
+			return slotPlace{}, failed
+		}
+	}
+	return at, failed
+}
+
+func compareIDs(a, b core.ID) int { return slices.Compare(a[:], b[:]) }
 
 // sweepSlot looks at one slot. It was read before the head: a run that is over there, or
 // waits, was so after all that the slot tells of was charged, unless a later claim has

@@ -69,8 +69,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "slots are not swept",
 		File: "core/mailbox/slots.go",
-		Old:  "	if s.limits == nil {\n		return nil\n	}\n	for after",
-		New:  "	if s.limits == nil || true {\n		return nil\n	}\n	for after",
+		Old:  "	if s.limits == nil {\n		return nil\n	}\n	begin :=",
+		New:  "	if s.limits == nil || true {\n		return nil\n	}\n	begin :=",
 	},
 	{
 		Day:  true,

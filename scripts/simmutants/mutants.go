@@ -83,6 +83,18 @@ var mailboxMutants = []mutant{
 		New:  "if hint := c.plan.result.Hint; hint != nil && false {",
 	},
 	{
+		Name: "the hint after a submission is forgotten",
+		File: "core/mailbox/commit.go",
+		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
+		New:  "if hint := c.plan.result.Hint; hint != nil && c.choose == nil && !(c.quiet && c.plan.result.Unchanged) {",
+	},
+	{
+		Name: "the hint after a step's own commit is forgotten",
+		File: "core/mailbox/commit.go",
+		Old:  "if hint := c.plan.result.Hint; hint != nil && !(c.quiet && c.plan.result.Unchanged) {",
+		New:  "if hint := c.plan.result.Hint; hint != nil && !c.holder && !(c.quiet && c.plan.result.Unchanged) {",
+	},
+	{
 		Name: "nothing is swept",
 		File: "core/mailbox/sweep.go",
 		Old:  "if len(page) == 0 {",
