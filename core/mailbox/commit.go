@@ -208,6 +208,7 @@ func (c *commit) apply(ctx context.Context, head thread.Head) error {
 	if result.Unchanged {
 		return nil
 	}
+	c.gone = nil
 	if c.limits != nil && len(head.Pending) > 0 && !c.limits.Of(c.key.Tenant).IsZero() {
 		c.gone = dropped(&head, &next)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/storetest"
 )
@@ -83,4 +84,44 @@ func TestChildrenHaveSoManySlots(t *testing.T) {
 	if err := child(128); !errors.Is(err, limit.ErrReached) {
 		t.Errorf("the 129th child gets %v", err)
 	}
+}
+
+// TestACancelThatComesTooLateForTheQueueGivesNoSlotBack: the run that it would have taken
+// out of the queue has begun meanwhile, and gives its slot back itself.
+func TestACancelThatComesTooLateForTheQueueGivesNoSlotBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, begun, over := newRig(t), make(chan struct{}), make(chan struct{})
+		limits := limited(limit.Limits{ConcurrentRuns: 1})
+		worker := r.process("w", r.store, limits, func(c *runtime.Config) {
+			m := c.Agents.Models["m"]
+			m.Model = upfront{begun}
+			c.Agents.Models["m"] = m
+		})
+		receipt := r.submits(worker, "t1", "tell me all")
+		releases, slow := 0, &storetest.Faulty{Backend: r.store}
+		slow.OnCommit = func(ctx context.Context, key core.ThreadKey, c store.Commit) (store.Outcome, error) {
+			slow.OnCommit = nil
+			go func() {
+				defer close(over)
+				hint, _ := r.queue.Take()
+				if err := worker.WorkLocal(t.Context(), hint); err != nil {
+					t.Error(err)
+				}
+			}()
+			<-begun
+			return r.store.Commit(ctx, key, c)
+		}
+		slow.OnRelease = func(ctx context.Context, tenant string, release store.Releasing) (bool, error) {
+			releases++
+			return r.store.Release(ctx, tenant, release)
+		}
+		if err := r.process("c", slow, limits).CancelRun(t.Context(), local, receipt.RunID); err != nil {
+			t.Fatal(err)
+		}
+		if releases != 0 {
+			t.Errorf("who cancels has given %d slots back, want 0", releases)
+		}
+		<-over
+		r.wantCounters(worker, "cancelled", "1 runs, 1010 tokens, 0 USD, 0 slots")
+	})
 }

@@ -52,6 +52,7 @@ func (b backend) Charge(ctx context.Context, tenant string, c store.Charging) (a
 		after = t.On(c.Day)
 		if charged {
 			b.host.world.admissions.noteCharge(tenant, c)
+			b.host.world.admissions.by[c.Run] = charger{b.host, b.host.world.now}
 		}
 	})
 	if err != nil {

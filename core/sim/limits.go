@@ -56,8 +56,15 @@ type admissions struct {
 	stays   map[string]spending     // of them, by tenant, those that no slot has
 	runs    map[core.ID]*admitted   // runs that were admitted
 	charged map[store.Charging]bool // so far
-	slotted map[store.Charging]bool // of them, those with slots, here without them
+	turns   map[store.Charging]bool // the same, all without their slots
+	by      map[core.ID]charger     // who charged a run last
 	taken   map[taking]int          // how often a slot was taken: more than once by tries that came late
+}
+
+// charger is a process that has charged a run.
+type charger struct {
+	host *host
+	at   time.Duration
 }
 
 // taking is what tells a slot.
@@ -207,7 +214,7 @@ func (th *threadState) checkLimited(in *input, err error) {
 func (a *admissions) noteCharge(tenant string, c store.Charging) {
 	slotless, bare := c.Slot == (store.Slot{}), c
 	bare.Slot = store.Slot{}
-	again := a.charged[c] || slotless && a.slotted[bare]
+	again := a.turns[bare]
 	if a.charged[c] && (slotless || a.taken[taking{c.Run, c.Slot.Since}] > 1) {
 		stays := a.stays[tenant]
 		a.stays[tenant] = spending{stays.tokens + c.Tokens, stays.cost + c.Spend}
@@ -220,10 +227,7 @@ func (a *admissions) noteCharge(tenant string, c store.Charging) {
 		a.twice[at].tokens += c.Tokens
 		a.twice[at].cost += c.Spend
 	}
-	a.charged[c] = true
-	if !slotless {
-		a.slotted[bare] = true
-	}
+	a.charged[c], a.turns[bare] = true, true
 }
 
 // most is the most that a tenant can be said to have used today, and to have running.
@@ -283,9 +287,12 @@ func (w *World) checkFreed(th *threadState, h *host, run core.ID, version uint64
 	if h == nil || w.admissions.limits.Of(th.p.key.Tenant).IsZero() {
 		return
 	}
-	began := w.now
+	began, claimed := w.now, th.claimed
 	w.at(frees, func() {
 		if h.dead || h.ending || h.hindered >= began || th.p.head.Version != version {
+			return
+		}
+		if by := w.admissions.by[run]; by.host != h && by.at > claimed { // it had lost its claim, and nobody else knows
 			return
 		}
 		if slot, ok := w.tallyOf(th.p.key.Tenant).Slots[run]; ok && slot.Tokens > 0 && slot.Since <= epoch.Add(began).UnixMilli() { // without, it is of an admission that came late: the sweep's
