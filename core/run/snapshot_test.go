@@ -150,6 +150,7 @@ func TestStateIsStoredAtTheStartOfARunThatFindsItChanged(t *testing.T) {
 				}
 				o := options{plugins: plugins, model: sequence(func(int) []model.Delta { return text("ok") })}
 				w := newWorld(t, o)
+				var mu sync.Mutex // values are put side by side
 				var put []string
 				w.store.OnPut = func(ctx context.Context, key core.ThreadKey, r store.Record) error {
 					var v struct {
@@ -158,7 +159,9 @@ func TestStateIsStoredAtTheStartOfARunThatFindsItChanged(t *testing.T) {
 					if err := json.Unmarshal(r.Payload, &v); err != nil || v.AsOf >= w.head(t, key).Seq {
 						t.Errorf("%s is put as of %d, %v, when the log ends at %d", r.Name, v.AsOf, err, w.head(t, key).Seq)
 					}
+					mu.Lock()
 					put = append(put, fmt.Sprint(r.Name, " ", v.AsOf))
+					mu.Unlock()
 					return w.store.Backend.Put(ctx, key, r)
 				}
 				want := map[string][]string{ // a run has three records: input, turn, state
