@@ -335,10 +335,10 @@ func (k *bookkeeper) swept(t *testing.T, f *cost.Figures) {
 func TestCost(t *testing.T) {
 	k := newBookkeeper(t)
 	f := cost.Figures{Day: time.Now().UTC().Format(time.DateOnly), MemoryMB: 256, Work: map[string]cost.Work{}}
+	k.swept(t, &f) // before there is an hour to sum up, if this one ends meanwhile
 	k.background(t, &f)
 	k.streamed(t, &f)
 	k.followed(t, &f)
-	k.swept(t, &f)
 	table, err := prices.Default()
 	if err != nil {
 		t.Fatal(err)
