@@ -122,6 +122,25 @@ func TestACallThatIsTriedAgainIsCharged(t *testing.T) {
 	})
 }
 
+// cancelledBehindItsCharge submits a run that is cancelled between what its first step
+// charges and its commit, and waits for its end.
+func (r *rig) cancelledBehindItsCharge(process *runtime.Runtime, faulty *storetest.Faulty) {
+	r.t.Helper()
+	receipt := r.submits(process, "t1", "echo: refused")
+	faulty.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
+		faulty.OnCharge = nil
+		after, charged, err := faulty.Backend.Charge(ctx, tenant, c)
+		if err := process.CancelRun(ctx, local, receipt.RunID); err != nil {
+			r.t.Error(err)
+		}
+		return after, charged, err
+	}
+	r.settle(process, submission("t1", "").Thread)
+	if run := r.ended(process, receipt.RunID); run.Termination.Type != core.TerminationCancelled {
+		r.t.Errorf("the run ended as %+v, want cancelled", run.Termination)
+	}
+}
+
 // A turn is charged, and the commit that would bring it is refused since the run was
 // cancelled: it counts once.
 func TestATurnThatWasChargedAndRefusedCountsOnce(t *testing.T) {
@@ -129,19 +148,7 @@ func TestATurnThatWasChargedAndRefusedCountsOnce(t *testing.T) {
 		r := newRig(t)
 		faulty := &storetest.Faulty{Backend: r.store}
 		process := r.process("w", faulty, limited(limit.Limits{TokensADay: 10_000}))
-		receipt := r.submits(process, "t1", "echo: refused")
-		faulty.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
-			faulty.OnCharge = nil
-			after, charged, err := faulty.Backend.Charge(ctx, tenant, c)
-			if err := process.CancelRun(ctx, local, receipt.RunID); err != nil {
-				t.Error(err)
-			}
-			return after, charged, err
-		}
-		r.settle(process, submission("t1", "").Thread)
-		if run := r.ended(process, receipt.RunID); run.Termination.Type != core.TerminationCancelled {
-			t.Errorf("the run ended as %+v, want cancelled", run.Termination)
-		}
+		r.cancelledBehindItsCharge(process, faulty)
 		r.wantCounters(process, "cancelled", "1 runs, 110 tokens, 0 USD, 0 slots")
 	})
 }
@@ -157,19 +164,7 @@ func TestAFailedInferenceOfACancelledRunCountsOnce(t *testing.T) {
 			m.Model = failing{m.Model, &times, model.KindUnauthorized}
 			c.Agents.Models["m"] = m
 		})
-		receipt := r.submits(process, "t1", "echo: refused")
-		faulty.OnCharge = func(ctx context.Context, tenant string, c store.Charging) (store.Admission, bool, error) {
-			faulty.OnCharge = nil
-			after, charged, err := faulty.Backend.Charge(ctx, tenant, c)
-			if err := process.CancelRun(ctx, local, receipt.RunID); err != nil {
-				t.Error(err)
-			}
-			return after, charged, err
-		}
-		r.settle(process, submission("t1", "").Thread)
-		if run := r.ended(process, receipt.RunID); run.Termination.Type != core.TerminationCancelled {
-			t.Errorf("the run ended as %+v, want cancelled", run.Termination)
-		}
+		r.cancelledBehindItsCharge(process, faulty)
 		r.wantCounters(process, "cancelled", "1 runs, 100 tokens, 0 USD, 0 slots")
 	})
 }
