@@ -41,9 +41,9 @@ type Block struct {
 	URL       string `json:"url,omitempty"`
 	Filename  string `json:"filename,omitempty"` // for people and models; never a path here
 
-	// Echo is an opaque value that must be sent back unchanged to the provider
-	// that made it (a reasoning signature, for example); Origin is that
-	// provider. Both are absent for blocks that need none.
+	// Echo is an opaque value that must be sent back unchanged to the model that made
+	// it (a reasoning signature, for example), and to no other; Origin is that model, as
+	// provider/name. Both are absent for blocks that need none.
 	Echo   json.RawMessage `json:"echo,omitempty"`
 	Origin string          `json:"origin,omitempty"`
 }
@@ -53,6 +53,10 @@ type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a JSON object; text that is no JSON is kept as a JSON string
+
+	// Echo and Origin are those of a [Block], for providers that sign calls.
+	Echo   json.RawMessage `json:"echo,omitempty"`
+	Origin string          `json:"origin,omitempty"`
 }
 
 // Usage counts tokens as the provider reports them; zero means not reported.

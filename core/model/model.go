@@ -19,6 +19,7 @@ type Model interface {
 // Request is one inference. Its slices are shared with the run and must not be changed.
 type Request struct {
 	Model       string           // the provider's name of the model
+	Origin      string           // the provider and Model, as provider/name: echoes with another origin are not for it
 	System      string           // the agent's system prompt, and what plugins add to it
 	Messages    []core.Message   // every tool call has its one result; those of core.RoleSystem are plugins'
 	Tools       []ToolDefinition // sorted by name
@@ -31,10 +32,26 @@ type Request struct {
 	ResponseFormat  *ResponseFormat // nil: free text
 	ToolChoice      ToolChoice
 
+	// ProviderOptions are members of the provider's own request, by their names there: a
+	// JSON object, which the adapter adds as it is. What the adapter sets by itself cannot
+	// be given: that is an error. Empty: none.
+	ProviderOptions json.RawMessage
+	// NoPromptCache marks nothing for the provider's cache. A cache that needs no marks
+	// works all the same.
+	NoPromptCache bool
+
 	// StreamIdleTimeout is how long the provider may send nothing until the stream
 	// counts as interrupted, or, before its first delta, as timed out. Adapters that
 	// reach over a network keep to it. 0: the adapter's own.
 	StreamIdleTimeout time.Duration
+}
+
+// Checker is a model that knows, without asking its provider, what it cannot express.
+type Checker interface {
+	// Check returns an error with code invalid that names what of a request, which has no
+	// messages, has no form in the provider's protocol: a name of a tool, a schema, an
+	// effort, an option. It makes no request.
+	Check(request Request) error
 }
 
 // ToolDefinition describes a tool to the model; what runs is a tool.Tool.
@@ -51,7 +68,7 @@ type DeltaType uint8
 const (
 	DeltaText         DeltaType = iota + 1 // Text is appended to the turn's text
 	DeltaReasoning                         // Text is appended to the reasoning; Echo ends the block
-	DeltaToolStart                         // call Index begins: CallID (may be empty) and Name
+	DeltaToolStart                         // call Index begins: CallID (may be empty), Name, and Echo where the provider signs calls
 	DeltaToolArgument                      // Text is appended to the arguments of call Index
 	DeltaUsage                             // Usage so far; the last one counts
 	DeltaStop                              // the stream is complete

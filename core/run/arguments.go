@@ -11,6 +11,7 @@ import (
 type callBuilder struct {
 	index     int // the provider's
 	id, name  string
+	echo      json.RawMessage // of a provider that signs calls
 	sent      strings.Builder // the arguments as the model sent them
 	arguments compactor       // as they are shown and stored
 }

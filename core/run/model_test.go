@@ -171,7 +171,7 @@ func TestModelIsAskedAsTheAgentSays(t *testing.T) {
 		said := core.UserMessage(receipt.DispatchID.String()+".0", "hi")
 		said.RunID, said.CreatedAt = receipt.RunID, time.Now().UnixMilli()
 		want := model.Request{
-			Model: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
+			Model: "small", Origin: "small", System: "be brief", Messages: []core.Message{said}, MaxTokens: 7, Temperature: &warm,
 			Tools: []model.ToolDefinition{{Name: "fails", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {

@@ -41,6 +41,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
 	asked.Override.Apply(&request)
+	request.Origin = strings.TrimPrefix(d.model.Provider+"/"+request.Model, "/") // of a provider without a name, the model's
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
 		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {

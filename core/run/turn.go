@@ -62,7 +62,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 		if d.Echo != nil {
 			t.endBlock()
 			t.blocks[len(t.blocks)-1].Echo = d.Echo
-			t.blocks[len(t.blocks)-1].Origin = t.asked.Model
+			t.blocks[len(t.blocks)-1].Origin = t.asked.Origin
 			t.emitEcho(len(t.blocks) - 1)
 		}
 	case model.DeltaToolStart:
@@ -128,7 +128,7 @@ func (t *turnBuilder) start(d model.Delta) {
 	if id == "" || t.taken(id) {
 		id = callID(t.draft.id, t.number, len(t.dropped)+len(t.calls))
 	}
-	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name})
+	t.calls = append(t.calls, &callBuilder{index: d.Index, id: id, name: d.Name, echo: d.Echo})
 	t.emit(core.Event{Type: core.EventToolCallStart, CallID: id, Name: d.Name}, len(t.blocks)+len(t.calls)-1, 0)
 }
 
@@ -306,7 +306,10 @@ func (t *turnBuilder) complete() *core.Message {
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
 	for i, c := range t.calls {
-		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole()}
+		call := core.ToolCall{ID: c.id, Name: c.name, Arguments: c.whole(), Echo: c.echo}
+		if c.echo != nil {
+			call.Origin = t.asked.Origin
+		}
 		m.ToolCalls = append(m.ToolCalls, call)
 		t.emit(readyEvent(m, i), len(t.blocks)+i, c.arguments.Len())
 	}
