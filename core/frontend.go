@@ -19,6 +19,14 @@ type Frontend struct {
 	// State is a JSON object: the frontend's copy of the state that it shares with the
 	// thread, whose value it becomes when the run begins; nil: the thread's stays.
 	State json.RawMessage `json:"state,omitempty"`
+	// Answer is the form of what the run has to come to; nil: as the agent has it.
+	Answer *AnswerFormat `json:"answer,omitempty"`
+}
+
+// AnswerFormat is the form of an answer that a program reads.
+type AnswerFormat struct {
+	Name   string          `json:"name"`   // for the provider: 1 to 64 of A-Z a-z 0-9 _ -
+	Schema json.RawMessage `json:"schema"` // JSON Schema of an object
 }
 
 // FrontendTool is a tool that a frontend runs.
@@ -65,6 +73,9 @@ func (f *Frontend) Check() error {
 	if f.State != nil && !isObject(f.State) {
 		return Errorf(CodeInvalid, "frontend: the state must be a JSON object")
 	}
+	if f.Answer != nil && !isObject(f.Answer.Schema) {
+		return Errorf(CodeInvalid, "frontend: the schema of the answer must be a JSON object")
+	}
 	text, err := json.Marshal(f)
 	if err != nil {
 		return Errorf(CodeInvalid, "encode frontend: %w", err)
@@ -81,10 +92,10 @@ func (f *Frontend) Check() error {
 // Stateless returns it without its state, which the run's beginning takes: nil when
 // nothing is left.
 func (f *Frontend) Stateless() *Frontend {
-	if f == nil || len(f.Tools) == 0 && len(f.Context) == 0 {
+	if f == nil || len(f.Tools) == 0 && len(f.Context) == 0 && f.Answer == nil {
 		return nil
 	}
-	return &Frontend{Tools: f.Tools, Context: f.Context}
+	return &Frontend{Tools: f.Tools, Context: f.Context, Answer: f.Answer}
 }
 
 // isObject reports whether text is a JSON object.

@@ -53,6 +53,7 @@ func (s *Spec) invalid(field, format string, args ...any) error {
 const (
 	maxRetries       = 20
 	maxContinuations = 20
+	maxRepairs       = 10
 	maxBackoffMS     = 60_000
 	minStreamIdleMS  = 1_000
 	maxStreamIdleMS  = 600_000
@@ -93,6 +94,7 @@ func (s *Spec) checkLimits() error {
 		least, most int
 	}{
 		{"max_continuations", s.Continuations(), 0, maxContinuations},
+		{"max_repairs", s.Repairs(), 0, maxRepairs},
 		{"retry.max_retries", or(s.Retry.MaxRetries, 0), 0, maxRetries},
 		{"retry.backoff_base_ms", or(s.Retry.BackoffBaseMS, 0), 0, maxBackoffMS},
 		{"retry.overloaded_backoff_base_ms", or(s.Retry.OverloadedBackoffBaseMS, 0), 0, maxBackoffMS},
@@ -154,11 +156,16 @@ func (s *Spec) checkFormat() error {
 	if s.ResponseFormat == nil {
 		return nil
 	}
-	if err := s.ResponseFormat.Check(); err != nil {
+	return checkFormat(s.ResponseFormat)
+}
+
+// checkFormat looks at the schema, too: answers are checked against it.
+func checkFormat(f *model.ResponseFormat) error {
+	if err := f.Check(); err != nil {
 		return err
 	}
 	var schema jsonschema.Schema
-	err := json.Unmarshal(s.ResponseFormat.Schema, &schema)
+	err := json.Unmarshal(f.Schema, &schema)
 	if err == nil {
 		_, err = schema.Resolve(nil)
 	}

@@ -45,6 +45,7 @@ func specFacts() map[string]fact {
 		"stop.tool_name":                         says("stop_on_tool: the tool whose call ends the run, before it runs."),
 		"stop.pattern":                           says("content_match: a regular expression (RE2), searched in the text of each turn."),
 		"stop.window":                            within(2, 64).says("loop_detection: turns in a row with the same calls, or the same text."),
+		"max_repairs":                            within(0, maxRepairs).says("How often, in a run, the model is asked to mend an answer that is not of response_format.").or("2"),
 		"max_continuations":                      within(0, maxContinuations).says("How often, in a run, a turn that the token limit cut is gone on with.").or("2"),
 		"retry":                                  says("What is done about a model that fails for a while."),
 		"retry.max_retries":                      within(0, maxRetries).says("Calls of the model in a step, after the first.").or("2"),

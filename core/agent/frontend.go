@@ -27,17 +27,30 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 			return core.Errorf(core.CodeInvalid, "frontend.tools[%d]: %w", i, err)
 		}
 	}
+	if f.Answer == nil {
+		return nil
+	}
+	format := answerFormat(f.Answer)
+	if err := checkFormat(&format); err != nil {
+		return core.Errorf(core.CodeInvalid, "frontend.answer: %w", err)
+	}
 	return nil
 }
 
-// WithFrontend returns the agent with the tools of a run's frontend behind its own. What
-// CheckFrontend would refuse is left out: it was accepted for an agent that has changed
+// WithFrontend returns the agent with the tools of a run's frontend behind its own, and
+// the form of the answer that it asks for. What CheckFrontend would refuse is left out: it was accepted for an agent that has changed
 // since.
 func (r *Resolved) WithFrontend(f *core.Frontend) *Resolved {
-	if f == nil || len(f.Tools) == 0 {
+	if f == nil || len(f.Tools) == 0 && f.Answer == nil {
 		return r
 	}
 	with := *r
+	if f.Answer != nil {
+		with.Spec.ResponseFormat = new(answerFormat(f.Answer))
+	}
+	if len(f.Tools) == 0 {
+		return &with
+	}
 	with.Tools = maps.Clone(r.Tools)
 	with.ModelTools = slices.Clip(r.ModelTools)
 	for _, t := range f.Tools {

@@ -75,6 +75,7 @@ type Patch struct {
 	MaxRounds            Field[int]                        `json:"max_rounds,omitzero"`
 	Stop                 Field[[]stop.Spec]                `json:"stop,omitzero"` // the whole list
 	MaxContinuations     Field[int]                        `json:"max_continuations,omitzero"`
+	MaxRepairs           Field[int]                        `json:"max_repairs,omitzero"`
 	Retry                Field[Retry]                      `json:"retry,omitzero"`
 	MaxTokens            Field[int]                        `json:"max_tokens,omitzero"`
 	Temperature          Field[float64]                    `json:"temperature,omitzero"`
@@ -140,6 +141,7 @@ func Merge(base Spec, p Patch) (Spec, error) {
 	overPointer(&s.MaxRounds, p.MaxRounds)
 	p.Stop.over(&s.Stop)
 	overPointer(&s.MaxContinuations, p.MaxContinuations)
+	overPointer(&s.MaxRepairs, p.MaxRepairs)
 	p.Retry.over(&s.Retry)
 	p.MaxTokens.over(&s.MaxTokens)
 	overPointer(&s.Temperature, p.Temperature)

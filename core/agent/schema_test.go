@@ -72,6 +72,8 @@ func TestSchemasAgreeWithDecoding(t *testing.T) {
 		{"agent", `{"id":"a","model":"m","max_rounds":-1}`, false},
 		{"agent", `{"id":"a","model":"m","max_rounds":1.5}`, false},
 		{"agent", `{"id":"a","model":"m","max_continuations":20}`, true},
+		{"agent", `{"id":"a","model":"m","max_repairs":10}`, true},
+		{"agent", `{"id":"a","model":"m","max_repairs":11}`, false},
 		{"agent", `{"id":"a","model":"m","max_continuations":21}`, false},
 		{"agent", `{"id":"a","model":"m","retry":{"max_retries":21}}`, false},
 		{"agent", `{"id":"a","model":"m","retry":{"stream_idle_timeout_ms":1}}`, false},

@@ -24,6 +24,7 @@ type Spec struct {
 	MaxRounds        *int        `json:"max_rounds,omitempty"`        // steps of a run; nil is [DefaultMaxRounds], 0 no limit
 	Stop             []stop.Spec `json:"stop,omitempty"`              // further stop policies, asked in this order behind max_rounds
 	MaxContinuations *int        `json:"max_continuations,omitempty"` // of a turn that the token limit cut; nil is [DefaultMaxContinuations], 0 none
+	MaxRepairs       *int        `json:"max_repairs,omitempty"`       // of an answer that is not of response_format; nil is [DefaultMaxRepairs], 0 none
 	Retry            Retry       `json:"retry,omitzero"`
 
 	MaxTokens       int                   `json:"max_tokens,omitempty"`       // of one turn; 0: the provider's default
@@ -66,6 +67,7 @@ type Spec struct {
 const (
 	DefaultMaxRounds        = 16 // steps of a run
 	DefaultMaxContinuations = 2  // of a turn that the token limit cut
+	DefaultMaxRepairs       = 2  // of an answer, in a run
 )
 
 // ExecutionMode says how the tool calls of one turn run.
@@ -143,6 +145,9 @@ func (s Spec) Rounds() int { return or(s.MaxRounds, DefaultMaxRounds) }
 // Continuations is how often a turn that the token limit cut goes on; 0: never.
 func (s Spec) Continuations() int { return or(s.MaxContinuations, DefaultMaxContinuations) }
 
+// Repairs is how often a run asks its model to mend an answer; 0: never.
+func (s Spec) Repairs() int { return or(s.MaxRepairs, DefaultMaxRepairs) }
+
 // ModelCalls is how often a step may call its model.
 func (s Spec) ModelCalls() int { return 1 + or(s.Retry.MaxRetries, DefaultMaxRetries) }
 
@@ -172,7 +177,7 @@ func or(n *int, otherwise int) int {
 
 // clone returns a spec that shares nothing with s.
 func (s Spec) clone() Spec {
-	for _, n := range []**int{&s.MaxRounds, &s.MaxContinuations, &s.Retry.MaxRetries, &s.Retry.BackoffBaseMS, &s.Retry.OverloadedBackoffBaseMS, &s.Retry.StreamIdleTimeoutMS} {
+	for _, n := range []**int{&s.MaxRounds, &s.MaxContinuations, &s.MaxRepairs, &s.Retry.MaxRetries, &s.Retry.BackoffBaseMS, &s.Retry.OverloadedBackoffBaseMS, &s.Retry.StreamIdleTimeoutMS} {
 		*n = copied(*n)
 	}
 	s.Temperature, s.TopP = copied(s.Temperature), copied(s.TopP)

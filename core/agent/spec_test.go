@@ -18,7 +18,7 @@ import (
 	"github.com/reveille-run/reveille/core/stop"
 )
 
-const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m","max_rounds":0,"stop":[{"type":"timeout","seconds":30}],"max_continuations":3,` +
+const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m","max_rounds":0,"stop":[{"type":"timeout","seconds":30}],"max_continuations":3,"max_repairs":4,` +
 	`"retry":{"max_retries":1,"backoff_base_ms":0,"overloaded_backoff_base_ms":100,"stream_idle_timeout_ms":5000},` +
 	`"max_tokens":100,"temperature":0.5,"top_p":0.9,"stop_sequences":["END"],"reasoning_effort":{"budget":2048},` +
 	`"response_format":{"name":"reply","schema":{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}},"strict":true},` +
@@ -34,7 +34,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := agent.Spec{
-		ID: "a", Description: "d", SystemPrompt: "<p> & q", Model: "m", MaxRounds: new(0), Stop: []stop.Spec{{Type: "timeout", Seconds: 30}}, MaxContinuations: new(3),
+		ID: "a", Description: "d", SystemPrompt: "<p> & q", Model: "m", MaxRounds: new(0), Stop: []stop.Spec{{Type: "timeout", Seconds: 30}}, MaxContinuations: new(3), MaxRepairs: new(4),
 		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000)},
 		MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), StopSequences: []string{"END"}, ReasoningEffort: model.EffortBudget(2048),
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
@@ -115,6 +115,7 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"a field twice", `{"id":"a","model":"m","model":"n"}`, `agent spec: model is given twice`},
 		{"a field and its other name", `{"id":"a","model":"m","active_plugins":[],"active_hook_filter":[]}`, `agent "a": active_plugins is another name of active_hook_filter, give one of them`},
 		{"too many continuations", `{"id":"a","model":"m","max_continuations":21}`, `agent "a": max_continuations is 21, allowed are 0 to 20`},
+		{"too many repairs", `{"id":"a","model":"m","max_repairs":11}`, `agent "a": max_repairs is 11, allowed are 0 to 10`},
 		{"negative continuations", `{"id":"a","model":"m","max_continuations":-1}`, `agent "a": max_continuations is -1, allowed are 0 to 20`},
 		{"too many retries", `{"id":"a","model":"m","retry":{"max_retries":21}}`, `agent "a": retry.max_retries is 21, allowed are 0 to 20`},
 		{"too long a backoff", `{"id":"a","model":"m","retry":{"backoff_base_ms":60001}}`, `agent "a": retry.backoff_base_ms is 60001, allowed are 0 to 60000`},

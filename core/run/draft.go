@@ -26,6 +26,7 @@ type draft struct {
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
 	totals   thread.Totals
+	wrong    error         // of the turn, an answer that the model is to mend; nil: it is none, or right, or stays as it is
 	ended    *usage.Record // what the stretch used that the write under way ends; nil: it ends none
 	since    uint64        // version of the round record that it goes on from; 0: none
 }

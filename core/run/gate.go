@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/state"
@@ -72,7 +73,11 @@ func (r *round) refuse(ctx context.Context, t *task) (refused bool, err error) {
 				return false, err
 			}
 		}
-		result := synthetic(core.ResultInvalid, fmt.Sprintf("tool %q not found", t.call.Name))
+		why := fmt.Sprintf("tool %q not found", t.call.Name)
+		if t.call.Name == agent.FinalAnswer && r.agent.Spec.ResponseFormat != nil {
+			why = agent.FinalAnswer + " is called alone, behind the results of all other calls"
+		}
+		result := synthetic(core.ResultInvalid, why)
 		return true, r.conclude(ctx, t.index, conclusion{result: result, decision: t.decision})
 	}
 	t.tool = found

@@ -130,6 +130,9 @@ func (t *turnBuilder) request(ctx context.Context) (model.Request, error) {
 // something to go on from, and may go on: text, or a call that was cut off beside no
 // complete one. A turn with a complete call is left as it is.
 func (t *turnBuilder) atLimit() bool {
+	if t.draft.agent.Spec.ResponseFormat != nil { // half a document is not gone on with, but begun anew
+		return false
+	}
 	if t.stop != core.StopMaxTokens || t.continued >= t.draft.agent.Spec.Continuations() {
 		return false
 	}

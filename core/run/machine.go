@@ -113,13 +113,15 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 	}
 	// Without calls nothing can happen between the turn and the step's end that a
 	// crash should not repeat, so that both are one commit.
+	m.wrong = m.mends(turn)
 	end, err := m.judge(*turn, nil, m.messages.first(m.messages.len()-1).slice())
 	if err != nil {
 		return Stepped{}, err
 	}
-	natural := end == nil
-	if natural {
-		end = naturalEnd(*turn)
+	natural := false
+	if end == nil {
+		end = m.answered(ctx, turn)
+		natural = end != nil && end.Type == core.TerminationNatural
 	}
 	return m.finishStep(ctx, ending{termination: end, natural: natural})
 }

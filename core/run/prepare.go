@@ -20,7 +20,7 @@ import (
 //   - what the turn has said, if a call is to go on from it;
 //   - context messages behind the newest message;
 //   - the agent's tools, then those of the run's frontend, but for those that plugins
-//     hide;
+//     hide, and the one that takes the answer, see form;
 //   - parameters: the agent's, then what plugins override for this step;
 //   - last, the plugins' transforms, in order.
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
@@ -48,6 +48,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
 		}
 	}
+	d.form(&request)
 	if len(request.Tools) == 0 { // providers refuse a choice of nothing
 		request.ToolChoice = model.ToolChoice{}
 	}
@@ -141,8 +142,8 @@ func (d *draft) prompt() []core.Message {
 	if d.conversation.run != d.id || opening == nil {
 		return messages
 	}
-	for _, m := range messages {
-		if m.Role == core.RoleUser && m.RunID == d.id {
+	for i := range messages {
+		if messages[i].ID == opening.ID {
 			return messages
 		}
 	}

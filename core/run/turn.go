@@ -41,6 +41,10 @@ type turnBuilder struct {
 	took    time.Duration // all calls of the model together, without the pauses between them
 	stop    core.StopReason
 
+	answering bool // the call of answer's index gives the answer: its arguments are text
+	answered  bool // one has
+	answer    int
+
 	asked     model.Request // the newest
 	continued int           // calls that went on behind a limit of tokens
 	broken    bool          // the newest call has failed, and did not reach a limit
@@ -66,8 +70,17 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.emitEcho(len(t.blocks) - 1)
 		}
 	case model.DeltaToolStart:
+		if t.answering = t.answers(d); t.answering {
+			t.endBlock() // the answer is a block of its own, behind what was said before
+			t.answered, t.answer = true, d.Index
+			return nil
+		}
 		t.start(d)
 	case model.DeltaToolArgument:
+		if t.answering && d.Index == t.answer {
+			t.say(core.BlockText, core.EventTextDelta, d.Text)
+			return nil
+		}
 		i := t.find(d.Index)
 		if i < 0 {
 			return fmt.Errorf("model sent arguments for call %d, which it has not started", d.Index)
@@ -87,6 +100,9 @@ func (t *turnBuilder) add(d model.Delta) error {
 		t.stop = d.Stop
 		if t.stop == "" {
 			t.stop = core.StopOther
+		}
+		if t.answered && len(t.calls) == 0 && t.stop == core.StopToolUse {
+			t.stop = core.StopEndTurn
 		}
 	}
 	return nil

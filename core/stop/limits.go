@@ -32,6 +32,8 @@ func (n maxRounds) Check(v View) *core.Termination {
 		return nil
 	case v.Failed != "":
 		return Stop(CodeMaxRounds, fmt.Sprintf("step %d of at most %d failed", v.Step, int(n)))
+	case v.Mends:
+		return Stop(CodeMaxRounds, fmt.Sprintf("step %d of at most %d gave no answer that can be used", v.Step, int(n)))
 	}
 	return Stop(CodeMaxRounds, fmt.Sprintf("step %d of at most %d still asked for tools", v.Step, int(n)))
 }

@@ -19,6 +19,9 @@ type View struct {
 	// is then the kind of the failure, such as "overloaded"; "" when there is a turn.
 	Turn   core.Message
 	Failed string
+	// Mends says that the turn is an answer which is not of the form that the run has
+	// to come to, and which the model is to mend in another step.
+	Mends bool
 
 	Usage core.Usage // of the whole run, this step included
 
@@ -41,9 +44,9 @@ type View struct {
 }
 
 // GoesOn reports whether the run goes on after the step unless a policy stops
-// it: the turn has calls, or the model has failed and is asked again. Else the
-// run comes to its natural end.
-func (v View) GoesOn() bool { return v.Failed != "" || len(v.Turn.ToolCalls) > 0 }
+// it: the turn has calls or is to be mended, or the model has failed and is asked again.
+// Else the run comes to its natural end.
+func (v View) GoesOn() bool { return v.Failed != "" || v.Mends || len(v.Turn.ToolCalls) > 0 }
 
 // Policy judges a step of a run. It keeps no state, reads no clock and is safe
 // for concurrent use: the same view has the same verdict in every process.

@@ -19,6 +19,8 @@ type Totals struct {
 	// ErrorSteps is how many steps in a row have failed: see [Totals.EndStep]. In a
 	// turn's record its own step is not among them yet, unless it has no calls.
 	ErrorSteps int `json:"error_steps,omitempty"`
+	// Repairs is how often the model was asked to mend its answer.
+	Repairs int `json:"repairs,omitempty"`
 	// Calls is a ring of fingerprints of the newest tool calls, 4 bytes each, at
 	// most 64, oldest first: see [Totals.Note].
 	Calls []byte `json:"calls,omitempty"`
