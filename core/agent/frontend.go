@@ -17,6 +17,9 @@ import (
 // counts.
 func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 	for i, t := range f.Tools {
+		if t.Name == FinalAnswer && (f.Answer != nil || r.Spec.ResponseFormat != nil) {
+			return core.Errorf(core.CodeConflict, "frontend tool %q has the name of the one that takes the answer", FinalAnswer)
+		}
 		if own, exists := r.Tools[t.Name]; exists {
 			if own.Spec().Client {
 				continue
@@ -29,6 +32,9 @@ func (r *Resolved) CheckFrontend(f *core.Frontend) error {
 	}
 	if f.Answer == nil {
 		return nil
+	}
+	if r.Tools[FinalAnswer] != nil {
+		return core.Errorf(core.CodeConflict, "frontend.answer: agent %q has a tool %q, the name of the one that takes the answer", r.Spec.ID, FinalAnswer)
 	}
 	format := answerFormat(f.Answer)
 	if err := checkFormat(&format); err != nil {

@@ -143,6 +143,9 @@ func (r *Resolved) equip(registered map[string]tool.Tool, stored bool) error {
 	if c := r.Spec.ToolChoice; c.Mode == model.ToolNamed && r.Tools[c.Name] == nil && !stored {
 		return fmt.Errorf("tool_choice: %w", notFound("tool", c.Name, slices.Sorted(maps.Keys(r.Tools))))
 	}
+	if r.Spec.ResponseFormat != nil && r.Tools[FinalAnswer] != nil && !stored {
+		return core.Errorf(core.CodeInvalid, "tool %q has the name of the one that takes the answer of response_format", FinalAnswer)
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Tools)) {
 		s := r.Tools[name].Spec()
 		if s.Parameters == nil {

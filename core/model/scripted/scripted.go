@@ -31,6 +31,15 @@ type Model struct{ env *env.Env }
 // New returns the scripted model; the env's Sleep paces slow.
 func New(e *env.Env) *Model { return &Model{env: e} }
 
+// Check implements model.Checker: there is no response format, so that an answer of a
+// form comes by a tool, as in "call: final_answer {...}".
+func (m *Model) Check(request model.Request) error {
+	if request.ResponseFormat != nil {
+		return core.Errorf(core.CodeInvalid, "the scripted model has no response format")
+	}
+	return nil
+}
+
 // Stream implements model.Model.
 func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
 	conversation := request.Messages // the rest of the request is left behind
