@@ -16,6 +16,11 @@ type chunk struct {
 	Error   json.RawMessage `json:"error"`
 }
 
+// isError reports whether a chunk is an error in a stream that began well.
+func (c *chunk) isError() bool {
+	return len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) || c.Object == "error"
+}
+
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        delta  `json:"delta"`

@@ -67,8 +67,8 @@ func TestDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.endpoint != test.endpoint || m.dialect != test.dialect || m.idle != 60*time.Second || m.client.Timeout != 0 {
-				t.Errorf("endpoint %q, dialect %q, idle %v, timeout %v", m.endpoint, m.dialect, m.idle, m.client.Timeout)
+			if m.endpoint != test.endpoint || m.dialect != test.dialect || m.client.Idle != 60*time.Second || m.client.HTTP.Timeout != 0 {
+				t.Errorf("endpoint %q, dialect %q, idle %v, timeout %v", m.endpoint, m.dialect, m.client.Idle, m.client.HTTP.Timeout)
 			}
 		})
 	}

@@ -1,10 +1,10 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -97,8 +97,12 @@ func encode(request model.Request, dialect Dialect) ([]byte, error) {
 	if request.System != "" {
 		chat.Messages = append(chat.Messages, chatMessage{Role: "system", Content: &request.System})
 	}
-	for _, m := range request.Messages {
-		wire, err := encodeMessage(m)
+	ids, err := modelwire.CallIDs(name, request.Messages)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range request.Messages {
+		wire, err := encodeMessage(m, ids[i])
 		if err != nil {
 			return nil, err
 		}
@@ -107,13 +111,7 @@ func encode(request model.Request, dialect Dialect) ([]byte, error) {
 	for _, tool := range request.Tools {
 		chat.Tools = append(chat.Tools, encodeTool(tool))
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(chat); err != nil {
-		return nil, invalid(fmt.Sprintf("encode the request: %v", err))
-	}
-	return b.Bytes(), nil
+	return modelwire.Encode(name, chat)
 }
 
 // choose sets what bounds the turn: reasoning, format and tools.
@@ -142,7 +140,7 @@ func (c *chatRequest) choose(request model.Request) error {
 	return nil
 }
 
-func encodeMessage(m core.Message) (chatMessage, error) {
+func encodeMessage(m core.Message, ids modelwire.IDs) (chatMessage, error) {
 	text := m.Text()
 	wire := chatMessage{Role: string(m.Role), Content: &text}
 	switch m.Role {
@@ -156,38 +154,22 @@ func encodeMessage(m core.Message) (chatMessage, error) {
 		}
 	case core.RoleSystem:
 	case core.RoleAssistant:
-		for _, call := range m.ToolCalls {
+		for i, call := range m.ToolCalls {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{
-				ID:       call.ID,
+				ID:       ids.Calls[i],
 				Type:     "function",
-				Function: chatCallFunction{Name: call.Name, Arguments: arguments(call.Arguments)},
+				Function: chatCallFunction{Name: call.Name, Arguments: modelwire.ArgumentText(call.Arguments)},
 			})
 		}
 		if text == "" && len(m.ToolCalls) > 0 {
 			wire.Content = nil
 		}
 	case core.RoleTool:
-		if m.ToolResult == nil {
-			return chatMessage{}, invalid(fmt.Sprintf("tool message %q has no result", core.Excerpt(m.ID)))
-		}
-		wire.ToolCallID = m.ToolResult.CallID
+		wire.ToolCallID = ids.Result
 	default:
 		return chatMessage{}, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 	}
 	return wire, nil
-}
-
-// arguments returns the text of a call's arguments as the model wrote it.
-// Arguments that were no JSON are kept as a JSON string and go out as its text.
-func arguments(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && text != "" {
-		return text
-	}
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
-		return "{}"
-	}
-	return string(raw)
 }
 
 func encodeTool(tool model.ToolDefinition) chatTool {
@@ -198,6 +180,4 @@ func encodeTool(tool model.ToolDefinition) chatTool {
 	return chatTool{Type: "function", Function: chatFunction{Name: tool.Name, Description: tool.Description, Parameters: parameters}}
 }
 
-func invalid(message string) error {
-	return &model.Error{Kind: model.KindInvalid, Message: "openai: " + message}
-}
+func invalid(message string) error { return modelwire.Invalid(name, message) }

@@ -35,7 +35,7 @@ var bodies = []struct {
 			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
 			`"top_p":0.5,"stop":["END"],"reasoning_effort":"xhigh",` +
 			`"response_format":{"type":"json_schema","json_schema":{"name":"reply","schema":{"type":"object"},"strict":true}},` +
-			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a mode of tools, and none of them",
@@ -46,7 +46,7 @@ var bodies = []struct {
 		dialect: DialectOpenAI,
 		want: `{"model":"m","messages":[{"role":"user","content":"hi"}],` +
 			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
-			`"reasoning_effort":"low","tool_choice":"required","stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"reasoning_effort":"low","tool_choice":"required","stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a choice without tools",
@@ -54,7 +54,7 @@ var bodies = []struct {
 			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		},
 		dialect: DialectOpenAI,
-		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a whole conversation",
@@ -92,23 +92,23 @@ var bodies = []struct {
 			`{"role":"system","content":"Be <brief> & kind."},` +
 			`{"role":"user","content":"add"},` +
 			`{"role":"assistant","content":"One moment.","tool_calls":[` +
-			`{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}},` +
-			`{"id":"c2","type":"function","function":{"name":"add","arguments":"{\"a\": 1"}}]},` +
-			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1"},` +
-			`{"role":"tool","content":"not JSON","tool_call_id":"c2"},` +
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"c3","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
-			`{"role":"tool","content":"5","tool_call_id":"c3"},` +
+			`{"id":"c1_0","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}},` +
+			`{"id":"c1_1","type":"function","function":{"name":"add","arguments":"{\"a\": 1"}}]},` +
+			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1_0"},` +
+			`{"role":"tool","content":"not JSON","tool_call_id":"c1_1"},` +
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"c4_0","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
+			`{"role":"tool","content":"5","tool_call_id":"c4_0"},` +
 			`{"role":"assistant","content":""}],` +
 			`"tools":[` +
 			`{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},` +
 			`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
-			`"max_tokens":100,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"max_tokens":100,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name:    "the token limit as OpenAI spells it",
 		request: model.Request{Model: "o", Messages: []core.Message{core.UserMessage("1", "hi")}, MaxTokens: 7},
 		dialect: DialectOpenAI,
-		want:    `{"model":"o","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+		want:    `{"model":"o","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 }
 

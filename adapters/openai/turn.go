@@ -2,8 +2,10 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -15,7 +17,6 @@ type turn struct {
 	byWire  map[int]int   // the server's index -> ours
 	finish  string        // the last finish reason that said something
 	refused bool
-	began   bool // a delta was made
 }
 
 // call is a tool call whose pieces come in.
@@ -24,6 +25,28 @@ type call struct {
 	started bool
 	pending string // arguments that came before the name
 }
+
+// Add implements modelwire.Turn.
+func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err error) {
+	if string(e.Data) == "[DONE]" {
+		return nil, true, nil
+	}
+	var c chunk
+	if e.Name != "error" {
+		if err := json.Unmarshal(e.Data, &c); err != nil { // what a broken stream leaves
+			return nil, false, fmt.Errorf("read a chunk: %w", err)
+		}
+	}
+	if e.Name == "error" || c.isError() {
+		f, _ := parseFailure(0, e.Data)
+		return nil, false, f
+	}
+	return t.add(&c), false, nil
+}
+
+// Finished implements modelwire.Turn: whatever comes after a finish reason can only be
+// usage, so that a stream that breaks off there is a complete turn.
+func (t *turn) Finished() bool { return t.finish != "" }
 
 // add takes a chunk and returns its deltas, valid until the next call.
 func (t *turn) add(c *chunk) []model.Delta {
@@ -36,7 +59,6 @@ func (t *turn) add(c *chunk) []model.Delta {
 	if c.Usage != nil {
 		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: c.Usage.core()})
 	}
-	t.began = t.began || len(t.deltas) > 0
 	return t.deltas
 }
 
@@ -103,21 +125,14 @@ func (t *turn) find(d *callDelta) int {
 	return last + 1
 }
 
-// end returns the last delta of a stream that ended as the protocol says, or
-// the *model.Error of a turn that is broken all the same.
-func (t *turn) end() (model.Delta, error) {
+// Stop implements modelwire.Turn. Calls that are there count, whatever the finish reason
+// says; but a limit, a filter or an unknown reason may have cut them.
+func (t *turn) Stop() (core.StopReason, error) {
 	for i := range t.calls {
 		if !t.calls[i].started {
-			return model.Delta{}, interrupted(fmt.Sprintf("tool call %d has no name", i))
+			return "", fmt.Errorf("tool call %d has no name", i)
 		}
 	}
-	stop, err := t.stop()
-	return model.Delta{Type: model.DeltaStop, Stop: stop}, err
-}
-
-// stop maps the finish reason. Calls that are there count, whatever it says;
-// but a limit, a filter or an unknown reason may have cut them.
-func (t *turn) stop() (core.StopReason, error) {
 	switch t.finish {
 	case "", "stop", "tool_calls", "function_call", "eos", "eos_token":
 		switch {
@@ -134,21 +149,7 @@ func (t *turn) stop() (core.StopReason, error) {
 	case "stop_sequence":
 		return core.StopSequence, nil
 	case "error", "abort", "insufficient_system_resource": // OpenRouter, vLLM, DeepSeek
-		return "", interrupted("the server gave up: finish reason " + t.finish)
+		return "", errors.New("the server gave up: finish reason " + t.finish)
 	}
 	return core.StopOther, nil
-}
-
-// parseChunk reads the data of an event. A chunk that is no JSON object is what
-// a broken stream leaves.
-func parseChunk(data []byte) (chunk, error) {
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		return chunk{}, interrupted(fmt.Sprintf("read a chunk: %v", err))
-	}
-	return c, nil
-}
-
-func interrupted(message string) error {
-	return &model.Error{Kind: model.KindInterrupted, Message: "openai: " + message}
 }
