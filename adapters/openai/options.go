@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
-	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
@@ -18,25 +16,6 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 // DefaultIdleTimeout is how long a stream may say nothing.
 const DefaultIdleTimeout = modelwire.DefaultIdleTimeout
-
-// Dialect says how a server wants the limit on a turn's tokens spelled.
-type Dialect string
-
-// The dialects. OpenAI's reasoning models refuse max_tokens; most other servers
-// know nothing else, and some refuse unknown fields.
-const (
-	DialectAuto       Dialect = ""           // openai for the hosts of OpenAI and Azure, else compatible
-	DialectOpenAI     Dialect = "openai"     // max_completion_tokens
-	DialectCompatible Dialect = "compatible" // max_tokens
-)
-
-// dialectOf is what DialectAuto means for a host.
-func dialectOf(host string) Dialect {
-	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com") {
-		return DialectOpenAI
-	}
-	return DialectCompatible
-}
 
 // Options configures a [Model]. The zero value means OpenAI without a key.
 // Printing it, and logging or encoding it as JSON, does not show the key.
@@ -51,7 +30,7 @@ type Options struct {
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
-	// Dialect is how the token limit is spelled.
+	// Dialect is which server it is. Empty: as the host of BaseURL says.
 	Dialect Dialect
 	// IdleTimeout bounds every wait for the next bytes of a response, comments
 	// included, of a request that has no time of its own. 0: [DefaultIdleTimeout].
@@ -88,11 +67,7 @@ func (o Options) check() (secret.Source, error) {
 	if err := modelwire.CheckIdle(name, o.IdleTimeout); err != nil {
 		return nil, err
 	}
-	switch o.Dialect {
-	case DialectAuto, DialectOpenAI, DialectCompatible:
-		return key, nil
-	}
-	return nil, core.Errorf(core.CodeInvalid, "openai: dialect %q is unknown, allowed are openai and compatible", core.Excerpt(string(o.Dialect)))
+	return key, o.Dialect.check()
 }
 
 // header sets the credentials.
