@@ -147,3 +147,12 @@ func TestToolsAreChecked(t *testing.T) {
 		t.Error("no error is refused")
 	}
 }
+
+func TestNamesAreMadePlain(t *testing.T) {
+	for name, want := range map[string]string{"": "_", "a-B_9": "a-B_9", "get wéather": "get_w_a", "abcdefghi": "abcdefg", "é": "_"} {
+		got := MadePlain(name, 7)
+		if got != want || !PlainName(got, 7) {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

@@ -61,7 +61,7 @@ var dialects = []struct {
 		`reasoning echo [{"format":"openai-responses-v1","index":0,"summary":"**Adding**","type":"reasoning.summary"},` +
 			`{"data":"gAAAA","format":"openai-responses-v1","id":"rs_1","index":0,"type":"reasoning.encrypted"}]`,
 		"call 0 call_1 add", `argument 0 {"a":1}`, `usage {"input":70,"output":30,"cache_read":10,"reasoning":16}`, "stop tool_use"}},
-	{DialectDeepSeek, `"reasoning_content"`, model.ToolRequired, []string{
+	{DialectDeepSeek, `"reasoning_content"`, model.ToolAuto, []string{
 		"reasoning We ", "reasoning add.", `reasoning echo "reasoning_content"`, "text I add.", "call 0 call_00_x add", `argument 0 {"a":1}`,
 		`usage {"input":50,"output":25,"cache_read":32,"reasoning":9}`, "stop tool_use"}},
 	{DialectZAI, `"reasoning_content"`, model.ToolAuto, []string{
@@ -128,6 +128,10 @@ func TestWhatDialectsTake(t *testing.T) {
 		{"no reasoning with DeepSeek", DialectDeepSeek, effort(model.EffortNone), `{"model":"m","messages":null,"thinking":{"type":"disabled"},` + end},
 		{"no reasoning, none to give back", DialectDeepSeek, silent, `{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c0_0","type":"function","function":{"name":"add","arguments":"{}"}}]},` +
 			`{"role":"tool","content":"","tool_call_id":"c0_0"}],"thinking":{"type":"disabled"},` + end},
+		{"a forced call with DeepSeek", DialectDeepSeek, choice(model.ToolRequired, ""), `{"model":"m","messages":null,` + toolsAdd + `,` + toolsNow + `],"thinking":{"type":"disabled"},"tool_choice":"required",` + end},
+		{"a forced tool with DeepSeek", DialectDeepSeek, model.Request{Model: "m", ReasoningEffort: model.EffortHigh, Tools: []model.ToolDefinition{{Name: "now"}}, ToolChoice: model.ToolChoice{Mode: model.ToolNamed, Name: "now"}},
+			`{"model":"m","messages":null,"tools":[` + toolsNow + `],"thinking":{"type":"disabled"},"tool_choice":{"type":"function","function":{"name":"now"}},` + end},
+		{"no call with DeepSeek", DialectDeepSeek, choice(model.ToolNone, ""), `{"model":"m","messages":null,` + toolsAdd + `,` + toolsNow + `],"tool_choice":"none",` + end},
 		{"no reasoning with llama.cpp", DialectLlamaCpp, effort(model.EffortNone), `{"model":"m","messages":null,"chat_template_kwargs":{"enable_thinking":false},` + end},
 		{"levels with llama.cpp", DialectLlamaCpp, effort(model.EffortLow), `{"model":"m","messages":null,"chat_template_kwargs":{"reasoning_effort":"low"},` + end},
 		{"levels with OpenRouter", DialectOpenRouter, effort(model.EffortHigh), `{"model":"m","messages":null,"reasoning":{"effort":"high"},` + end},
@@ -171,6 +175,26 @@ const (
 	toolsAdd = `"tools":[{"type":"function","function":{"name":"add","parameters":{"type":"object","properties":{}}}}`
 	toolsNow = `{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}`
 )
+
+func TestMistralsOrder(t *testing.T) {
+	context := core.Message{Role: core.RoleSystem, Content: []core.Block{block(core.BlockText, "noon")}}
+	call := core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "get weather"}}}
+	result := core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", Message: "1"}}
+	got, err := encode(model.Request{Model: "m", System: "Be brief.", Messages: []core.Message{
+		context, core.UserMessage("1", "a"), context, call, result, core.UserMessage("2", "b"), {Role: core.RoleAssistant}, call, result, context,
+	}}, kins[DialectMistral])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"system","content":"noon"},{"role":"user","content":"a"},{"role":"user","content":"noon"},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"c00003000","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},{"role":"tool","content":"1","tool_call_id":"c00003000"},` +
+		`{"role":"assistant","content":"I have the results."},{"role":"user","content":"b"},` +
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"c00007000","type":"function","function":{"name":"get_weather","arguments":"{}"}}]},{"role":"tool","content":"1","tool_call_id":"c00007000"},` +
+		`{"role":"assistant","content":"I have the results."},{"role":"user","content":"noon"}],"stream":true}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestDetailsAreJoined(t *testing.T) {
 	stream := data(
