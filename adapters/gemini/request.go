@@ -109,8 +109,13 @@ func configure(request model.Request) (json.RawMessage, error) {
 		StopSequences:   request.StopSequences,
 	}
 	if f := request.ResponseFormat; f != nil {
-		if len(request.Tools) > 0 && generationOf(request.Model).major == 2 {
+		forced := request.ToolChoice.Mode == model.ToolRequired || request.ToolChoice.Mode == model.ToolNamed
+		switch {
+		case len(request.Tools) == 0:
+		case generationOf(request.Model).major == 2:
 			return nil, invalid(fmt.Sprintf("the model %q takes no response format beside tools, Gemini 3 and later do", core.Excerpt(request.Model)))
+		case forced:
+			return nil, invalid("a response format beside tools that have to be called has no form in this API")
 		}
 		config.ResponseMIMEType, config.ResponseJSONSchema = "application/json", f.Schema
 	}

@@ -43,10 +43,10 @@ func (g generation) signs() bool { return g.major >= 3 }
 // budgets reports whether the generation takes its thinking in tokens alone.
 func (g generation) budgets() bool { return g.major == 2 && g.minor >= 5 }
 
-// minimal reports whether a model of levels has the lowest of them, as the provider's
-// table of 2026 has it: Flash up to 3.6. Of newer ones it is not known.
+// minimal reports whether a model of levels has the lowest of them, which is Flash up to
+// 3.5: Pro and Flash 3.7 refuse it, and every model has the next one.
 func (g generation) minimal(name string) bool {
-	return g.major == 3 && g.minor <= 6 && strings.Contains(name, "flash")
+	return g.major == 3 && g.minor <= 5 && strings.Contains(name, "flash")
 }
 
 // thinking is the form of an effort, nil for the model's default. Thoughts are shown
@@ -68,13 +68,13 @@ func thinking(effort model.Effort, name string) (*thinkingConfig, error) {
 	switch effort {
 	case model.EffortNone:
 		if g.minimal(name) {
-			return &thinkingConfig{ThinkingLevel: "minimal"}, nil
+			return &thinkingConfig{ThinkingLevel: "MINIMAL"}, nil
 		}
-		return &thinkingConfig{ThinkingLevel: "low"}, nil // none of this generation can do without
+		return &thinkingConfig{ThinkingLevel: "LOW"}, nil // none of this generation can do without
 	case model.EffortMax: // the highest level that the API knows
 		effort = model.EffortHigh
 	}
-	return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: string(effort)}, nil
+	return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: strings.ToUpper(string(effort))}, nil
 }
 
 // budgetOf is a level in tokens, as the provider's own OpenAI endpoint counts them. The

@@ -72,14 +72,10 @@ func (t *turn) addPart(p *part) error {
 	switch {
 	case p.FunctionCall != nil:
 		return t.addCall(p.FunctionCall, p.ThoughtSignature)
-	case p.Text == nil && p.ThoughtSignature == "", p.InlineData != nil, p.FileData != nil:
+	case p.Text == nil:
 		return nil
 	}
-	text := ""
-	if p.Text != nil {
-		text = *p.Text
-	}
-	sign := p.ThoughtSignature
+	text, sign := *p.Text, p.ThoughtSignature
 	if t.calls > 0 {
 		sign = "" // the turn's signature stands on its first call, and blocks behind calls would move them
 	}
@@ -119,7 +115,8 @@ func (t *turn) addCall(c *functionCall, signature string) error {
 	return nil
 }
 
-// addUsage takes the counts so far. Each chunk has them, most of them again.
+// addUsage takes the counts so far. Each chunk has them, most of them again; some name
+// the kind of traffic alone.
 func (t *turn) addUsage(u *usageMetadata) {
 	usage := core.Usage{
 		Input:     u.Prompt + u.ToolPrompt,
@@ -127,7 +124,7 @@ func (t *turn) addUsage(u *usageMetadata) {
 		CacheRead: u.Cached,
 		Reasoning: u.Thoughts,
 	}
-	if usage != t.usage {
+	if usage != t.usage && usage != (core.Usage{}) {
 		t.usage = usage
 		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: usage})
 	}
