@@ -136,7 +136,7 @@ func (t *turn) Finished() bool { return t.finish != "" }
 // Stop implements modelwire.Turn. The reason is STOP for calls too: what came decides.
 func (t *turn) Stop() (core.StopReason, error) {
 	switch t.finish {
-	case "STOP":
+	case "STOP", "FUNCTION_CALL": // the second: servers that imitate the API
 		if t.calls > 0 {
 			return core.StopToolUse, nil
 		}
