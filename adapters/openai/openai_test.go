@@ -44,6 +44,14 @@ func replies(stream string) http.HandlerFunc {
 
 var request = model.Request{Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}}
 
+// echoed shows what a delta wants back.
+func echoed(d model.Delta) string {
+	if d.Echo == nil {
+		return ""
+	}
+	return "echo " + string(d.Echo)
+}
+
 // lines writes a stream as one short line a delta, the error last.
 func lines(stream iter.Seq2[model.Delta, error]) []string {
 	var out []string
@@ -56,9 +64,9 @@ func lines(stream iter.Seq2[model.Delta, error]) []string {
 		case model.DeltaText:
 			out = append(out, "text "+d.Text)
 		case model.DeltaReasoning:
-			out = append(out, "reasoning "+d.Text)
+			out = append(out, "reasoning "+d.Text+echoed(d))
 		case model.DeltaToolStart:
-			out = append(out, fmt.Sprintf("call %d %s %s", d.Index, d.CallID, d.Name))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("call %d %s %s %s", d.Index, d.CallID, d.Name, echoed(d))))
 		case model.DeltaToolArgument:
 			out = append(out, fmt.Sprintf("argument %d %s", d.Index, d.Text))
 		case model.DeltaUsage:

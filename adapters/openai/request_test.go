@@ -115,7 +115,7 @@ var bodies = []struct {
 func TestRequestBody(t *testing.T) {
 	for _, test := range bodies {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := encode(test.request, test.dialect)
+			got, err := encode(test.request, kins[test.dialect])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,11 +137,11 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
 		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},
-			"openai: encode the request: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+			`openai: the parameters of tool "t" are {, want a JSON Schema object`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := encode(test.request, DialectCompatible)
+			_, err := encode(test.request, kins[DialectCompatible])
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != test.want {
 				t.Errorf("error %v, want %q", err, test.want)
