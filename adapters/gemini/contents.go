@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
@@ -161,11 +160,5 @@ func functionName(text string) string {
 	if validName(text) {
 		return text
 	}
-	text = strings.Map(func(r rune) rune {
-		if r < 0x80 && nameByte(byte(r)) {
-			return r
-		}
-		return '_'
-	}, text)
-	return ("_" + text)[:min(len(text)+1, maxName)]
+	return modelwire.MadePlain("_"+text, maxName)
 }

@@ -61,7 +61,9 @@ func parseFailure(status int, body []byte) (modelwire.Failure, bool) {
 		inner = list[0]
 	}
 	var said refusal
-	if json.Unmarshal(inner, &outer) != nil || json.Unmarshal(outer.Error, &said) != nil || said.Message == "" && said.Status == "" && said.Code == 0 {
+	ok := json.Unmarshal(inner, &outer) == nil
+	_ = json.Unmarshal(outer.Error, &said) // fields of another form stay empty
+	if !ok || said.Message == "" && said.Status == "" && said.Code == 0 {
 		return modelwire.Failure{Status: status, Message: string(body)}, false
 	}
 	f := modelwire.Failure{Status: status, Message: said.Message}

@@ -44,6 +44,8 @@ func TestFailures(t *testing.T) {
 		{"in a stream, given up", 0, `{"error":{"code":499,"status":"CANCELLED"}}`, modelwire.Failure{Kind: model.KindInterrupted, Status: 499, Message: "CANCELLED"}, true},
 		{"the HTTP status counts", 500, `{"error":{"code":503,"message":"Full."}}`, modelwire.Failure{Status: 500, Message: "Full."}, true},
 		{"no error", 400, `{"x":1}`, modelwire.Failure{Status: 400, Message: `{"x":1}`}, false},
+		{"a code that is a text", 429, `{"error":{"code":"rate_limit","message":"Slow.","status":"RESOURCE_EXHAUSTED"}}`, modelwire.Failure{Status: 429, Message: "Slow."}, true},
+		{"an error that is a text", 400, `{"error":"no"}`, modelwire.Failure{Status: 400, Message: `{"error":"no"}`}, false},
 		{"an error that says nothing", 400, `{"error":{}}`, modelwire.Failure{Status: 400, Message: `{"error":{}}`}, false},
 		{"an empty list", 400, `[]`, modelwire.Failure{Status: 400, Message: `[]`}, false},
 		{"text", 502, `Bad Gateway`, modelwire.Failure{Status: 502, Message: "Bad Gateway"}, false},

@@ -86,7 +86,10 @@ func TestEndpoints(t *testing.T) {
 	if m.client.Idle != 60*time.Second || m.client.HTTP.Timeout != 0 {
 		t.Errorf("idle %v, timeout %v", m.client.Idle, m.client.HTTP.Timeout)
 	}
-	for _, name := range []string{"a/", "/a", "a//b", "a/./b", "a b", "modèle", "a%2f"} {
+	if m, err = New(Options{IdleTimeout: time.Second}); err != nil || m.client.Idle != time.Second {
+		t.Errorf("idle %v, %v", m.client.Idle, err)
+	}
+	for _, name := range []string{"a/", "/a", "a//b", "a/./b", "a b", "modèle", "š", "a%2f"} {
 		if got, err := m.endpoint(name); err == nil {
 			t.Errorf("%q is at %s", name, got)
 		}
@@ -111,6 +114,9 @@ func TestCredentials(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				sent := r.Header.Get("X-Goog-Api-Key") + "|" + r.Header.Get("Authorization")
 				got = append(got, sent)
+				if _, ok := r.Header["X-Goog-Api-Key"]; ok && strings.HasPrefix(sent, "|") {
+					t.Error("an empty key is sent")
+				}
 				if r.Method != http.MethodPost || r.URL.RequestURI() != "/models/m:streamGenerateContent?alt=sse" {
 					t.Errorf("%s %s", r.Method, r.URL.RequestURI())
 				}

@@ -159,7 +159,7 @@ type options struct {
 
 func splitOptions(raw json.RawMessage) (options, error) {
 	var given, config map[string]json.RawMessage
-	if !modelwire.IsObject(raw) || json.Unmarshal(raw, &given) != nil {
+	if json.Unmarshal(raw, &given) != nil {
 		return options{rest: raw}, nil // nothing, or what AddOptions refuses
 	}
 	o := options{config: given["generationConfig"]}
