@@ -24,6 +24,8 @@ type (
 		Temperature   *float64      `json:"temperature,omitempty"`
 		TopP          *float64      `json:"top_p,omitempty"`
 		Stream        bool          `json:"stream"`
+
+		echoes bool // the model's own thinking goes back to it
 	}
 	toolParam struct {
 		Name        string          `json:"name"`
