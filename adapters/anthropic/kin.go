@@ -15,7 +15,7 @@ type kin struct {
 	levels   bool   // thinks as it sees fit, bounded by a level of effort
 	always   bool   // thinks where the request says nothing
 	off      string // the thinking.type with which such a model does not; empty: it always does
-	forced   bool   // takes a forced choice of tools while it thinks
+	forced   bool   // takes a forced choice of tools while it thinks, or could
 	open     bool   // thinks perhaps where the request says nothing
 	bound    bool   // refuses thinking whose conversation has changed since, unless it is told to drop it
 	sampling bool   // takes temperature and top_p

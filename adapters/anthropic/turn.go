@@ -33,6 +33,11 @@ type part struct {
 
 // Add implements modelwire.Turn.
 func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err error) {
+	switch e.Name {
+	case "", "error", "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop":
+	default: // pings, and what is new
+		return nil, false, nil
+	}
 	var v event
 	if err := json.Unmarshal(e.Data, &v); err != nil { // what a broken stream leaves
 		return nil, false, fmt.Errorf("read an event: %w", err)
