@@ -1,11 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -15,6 +17,7 @@ type Model struct {
 	endpoint string
 	client   *modelwire.Client
 	dialect  Dialect
+	kin      kin                              // of the dialect
 	header   func(http.Header, secret.String) // sets the credentials
 }
 
@@ -25,20 +28,21 @@ func New(options Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.ReasoningSummary != "" {
+		return nil, core.Errorf(core.CodeInvalid, "openai: a reasoning summary is one of the Responses API, Chat Completions has none")
+	}
 	key, err := options.check()
 	if err != nil {
 		return nil, err
 	}
+	dialect := cmp.Or(options.Dialect, dialectOf(base.Hostname()))
 	m := &Model{
 		endpoint: base.JoinPath("chat", "completions").String(),
 		client: modelwire.New(modelwire.Client{
 			Name: name, HTTP: options.HTTPClient, Idle: options.IdleTimeout, Key: key, Parse: parseFailure,
 		}),
-		dialect: options.Dialect,
-		header:  options.header,
-	}
-	if m.dialect == DialectAuto {
-		m.dialect = dialectOf(base.Hostname())
+		dialect: dialect, kin: kins[dialect],
+		header: options.header,
 	}
 	return m, nil
 }
@@ -50,10 +54,16 @@ const name = "openai"
 // is a *model.Error; when ctx ends, the error wraps ctx.Err() instead. Breaking
 // out of the loop closes the connection.
 func (m *Model) Stream(ctx context.Context, request model.Request) iter.Seq2[model.Delta, error] {
-	body, err := encode(request, m.dialect)
+	body, err := encode(request, m.kin)
 	if err != nil {
 		return modelwire.Failed(err)
 	}
 	post := modelwire.Post{URL: m.endpoint, Body: body, Header: m.header, Idle: request.StreamIdleTimeout}
-	return m.client.Stream(ctx, post, func() modelwire.Turn { return &turn{} })
+	return m.client.Stream(ctx, post, func() modelwire.Turn { return &turn{echo: m.kin.echo} })
+}
+
+// Check implements model.Checker.
+func (m *Model) Check(request model.Request) error {
+	_, err := encode(request, m.kin)
+	return modelwire.Refused(err)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
@@ -19,25 +18,6 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 // DefaultIdleTimeout is how long a stream may say nothing.
 const DefaultIdleTimeout = modelwire.DefaultIdleTimeout
 
-// Dialect says how a server wants the limit on a turn's tokens spelled.
-type Dialect string
-
-// The dialects. OpenAI's reasoning models refuse max_tokens; most other servers
-// know nothing else, and some refuse unknown fields.
-const (
-	DialectAuto       Dialect = ""           // openai for the hosts of OpenAI and Azure, else compatible
-	DialectOpenAI     Dialect = "openai"     // max_completion_tokens
-	DialectCompatible Dialect = "compatible" // max_tokens
-)
-
-// dialectOf is what DialectAuto means for a host.
-func dialectOf(host string) Dialect {
-	if host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com") || strings.HasSuffix(host, ".openai.azure.com") {
-		return DialectOpenAI
-	}
-	return DialectCompatible
-}
-
 // Options configures a [Model]. The zero value means OpenAI without a key.
 // Printing it, and logging or encoding it as JSON, does not show the key.
 type Options struct {
@@ -46,13 +26,17 @@ type Options struct {
 	// Key, if not nil, is asked for the key of each request instead; of a server that
 	// refuses it with 401 once more, and if it is another then, the request is made again.
 	Key secret.Source `json:"-"`
-	// BaseURL is the http or https URL before /chat/completions; a trailing
-	// slash is tolerated. Empty: [DefaultBaseURL].
+	// BaseURL is the http or https URL before /chat/completions or /responses; a
+	// trailing slash is tolerated. Empty: [DefaultBaseURL].
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
-	// Dialect is how the token limit is spelled.
+	// Dialect is which server it is. Empty: as the host of BaseURL says.
 	Dialect Dialect
+	// ReasoningSummary asks the Responses API for the text of the model's reasoning: auto,
+	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
+	// verified for it. Chat Completions has no such thing.
+	ReasoningSummary string
 	// IdleTimeout bounds every wait for the next bytes of a response, comments
 	// included, of a request that has no time of its own. 0: [DefaultIdleTimeout].
 	IdleTimeout time.Duration
@@ -88,11 +72,12 @@ func (o Options) check() (secret.Source, error) {
 	if err := modelwire.CheckIdle(name, o.IdleTimeout); err != nil {
 		return nil, err
 	}
-	switch o.Dialect {
-	case DialectAuto, DialectOpenAI, DialectCompatible:
-		return key, nil
+	switch o.ReasoningSummary {
+	case "", "auto", "concise", "detailed":
+	default:
+		return nil, core.Errorf(core.CodeInvalid, "openai: reasoning summary is %q, allowed are auto, concise and detailed", core.Excerpt(o.ReasoningSummary))
 	}
-	return nil, core.Errorf(core.CodeInvalid, "openai: dialect %q is unknown, allowed are openai and compatible", core.Excerpt(string(o.Dialect)))
+	return key, o.Dialect.check()
 }
 
 // header sets the credentials.

@@ -97,8 +97,7 @@ var bodies = []struct {
 			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1_0"},` +
 			`{"role":"tool","content":"not JSON","tool_call_id":"c1_1"},` +
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"c4_0","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
-			`{"role":"tool","content":"5","tool_call_id":"c4_0"},` +
-			`{"role":"assistant","content":""}],` +
+			`{"role":"tool","content":"5","tool_call_id":"c4_0"}],` +
 			`"tools":[` +
 			`{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},` +
 			`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
@@ -115,7 +114,7 @@ var bodies = []struct {
 func TestRequestBody(t *testing.T) {
 	for _, test := range bodies {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := encode(test.request, test.dialect)
+			got, err := encode(test.request, kins[test.dialect])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,11 +136,11 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
 		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},
-			"openai: encode the request: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+			`openai: the parameters of tool "t" are {, want a JSON Schema object`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := encode(test.request, DialectCompatible)
+			_, err := encode(test.request, kins[DialectCompatible])
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != test.want {
 				t.Errorf("error %v, want %q", err, test.want)

@@ -12,11 +12,15 @@ import (
 
 // turn makes deltas of the chunks of one stream.
 type turn struct {
+	echo    echoForm
 	deltas  []model.Delta // of the last chunk
 	calls   []call        // by the index of our deltas
 	byWire  map[int]int   // the server's index -> ours
 	finish  string        // the last finish reason that said something
 	refused bool
+	thinks  bool          // reasoning came whose echo did not
+	details []detail      // what OpenRouter wants back
+	held    []model.Delta // of calls: those details may come behind them
 }
 
 // call is a tool call whose pieces come in.
@@ -29,7 +33,9 @@ type call struct {
 // Add implements modelwire.Turn.
 func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err error) {
 	if string(e.Data) == "[DONE]" {
-		return nil, true, nil
+		t.deltas = t.deltas[:0]
+		t.endReasoning(true)
+		return t.deltas, true, nil
 	}
 	var c chunk
 	if e.Name != "error" {
@@ -63,22 +69,68 @@ func (t *turn) add(c *chunk) []model.Delta {
 }
 
 func (t *turn) addChoice(c *choice) {
-	t.addText(model.DeltaReasoning, c.Delta.reasoning())
-	t.addText(model.DeltaText, c.Delta.Content)
+	if text := c.Delta.reasoning(); text != "" {
+		t.addText(model.DeltaReasoning, text)
+		t.thinks = true
+	}
+	for _, piece := range c.Delta.ReasoningDetails {
+		t.details = joined(t.details, piece)
+	}
+	for _, piece := range c.Delta.Content {
+		if piece.thought {
+			t.addText(model.DeltaReasoning, piece.text)
+		} else {
+			t.addText(model.DeltaText, piece.text)
+		}
+	}
 	t.addText(model.DeltaText, c.Delta.Refusal)
 	t.refused = t.refused || c.Delta.Refusal != ""
 	for i := range c.Delta.ToolCalls {
+		t.endReasoning(false)
 		t.addCall(&c.Delta.ToolCalls[i])
 	}
 	if c.FinishReason != "" {
 		t.finish = c.FinishReason
+		t.endReasoning(true)
 	}
 }
 
-func (t *turn) addText(kind model.DeltaType, text string) {
-	if text != "" {
-		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
+// endReasoning says what the server wants back of the reasoning so far, before what
+// follows it: a text, a call, or at the end of the turn the calls that were held.
+func (t *turn) endReasoning(last bool) {
+	switch {
+	case t.echo == echoDetails && !last:
+		return
+	case t.echo == echoDetails && len(t.details) > 0:
+		if encoded, err := json.Marshal(t.details); err == nil { // it was JSON
+			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: encoded})
+		}
+		t.details = nil
+	case t.thinks && (t.echo == echoContent || t.echo == echoRequired):
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: contentEcho})
 	}
+	t.thinks = false
+	t.deltas = append(t.deltas, t.held...)
+	t.held = nil
+}
+
+func (t *turn) addText(kind model.DeltaType, text string) {
+	if text == "" {
+		return
+	}
+	if kind == model.DeltaText {
+		t.endReasoning(false)
+	}
+	t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
+}
+
+// push adds a delta of a call.
+func (t *turn) push(d model.Delta) {
+	if t.echo == echoDetails && t.finish == "" {
+		t.held = append(t.held, d)
+		return
+	}
+	t.deltas = append(t.deltas, d)
 }
 
 // addCall takes a piece of a tool call. A call starts when its name is known.
@@ -95,10 +147,10 @@ func (t *turn) addCall(d *callDelta) {
 			return
 		}
 		c.started, c.pending = true, ""
-		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
+		t.push(model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
 	}
 	if text != "" {
-		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
+		t.push(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
 	}
 }
 
