@@ -122,7 +122,7 @@ func (w *messagesRequest) encodeTurn(m core.Message, ids modelwire.IDs, origin s
 	}
 	for i, call := range m.ToolCalls {
 		content = append(content, &block{
-			Type: "tool_use", ID: ids.Calls[i], Name: toolName(call.Name), Input: modelwire.ArgumentObject(call.Arguments),
+			Type: "tool_use", ID: ids.Calls[i], Name: modelwire.MadePlain(call.Name, maxName), Input: modelwire.ArgumentObject(call.Arguments),
 		})
 	}
 	return content

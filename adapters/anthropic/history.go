@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
@@ -23,7 +22,7 @@ func newHistory(request model.Request) (h history, err error) {
 	}
 	for _, m := range request.Messages {
 		for _, call := range m.ToolCalls {
-			h.called = append(h.called, toolName(call.Name))
+			h.called = append(h.called, modelwire.MadePlain(call.Name, maxName))
 		}
 		h.thought = h.thought || thinks(m, request.Origin)
 	}
@@ -101,21 +100,3 @@ func beginsThinking(m core.Message, origin string) bool {
 
 // own reports whether a block goes back as it came: to no model but the one that made it.
 func own(b core.Block, origin string) bool { return len(b.Echo) > 0 && b.Origin == origin }
-
-// toolName is the name of a call as the API takes it. Another model may have made one up
-// that it does not, and every request of the thread would be refused for it.
-func toolName(name string) string {
-	if plainName(name) {
-		return name
-	}
-	plain := strings.Map(func(r rune) rune {
-		if r < 0x80 && plainName(string(r)) {
-			return r
-		}
-		return '_'
-	}, name)
-	if plain == "" {
-		return "_"
-	}
-	return plain[:min(len(plain), maxName)]
-}

@@ -196,6 +196,8 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"a top_p of the newest", with("claude-haiku-5-5", func(r *model.Request) { r.TopP = new(0.99) }), "top_p 0.99 has no form for model claude-haiku-5-5, which takes 1 alone", false},
 		{"too high a temperature", with("m", func(r *model.Request) { r.Temperature = new(1.5) }), "temperature 1.5 has no form in this API, which takes 0 to 1", false},
 		{"a temperature of thinking", with("m", func(r *model.Request) { r.Temperature, r.ReasoningEffort = new(0.5), model.EffortHigh }), "temperature 0.5 has no form beside reasoning, which takes 1 alone", false},
+		{"a temperature of adaptive thinking", with("claude-opus-4-6", func(r *model.Request) { r.Temperature, r.ReasoningEffort = new(0.5), model.EffortHigh }),
+			"temperature 0.5 has no form beside reasoning, which takes 1 alone", false},
 		{"a top_p of thinking", with("m", func(r *model.Request) { r.TopP, r.ReasoningEffort = new(0.94), model.EffortHigh }), "top_p 0.94 has no form beside reasoning, which takes 0.95 to 1", false},
 		{"a format of the oldest", with("claude-sonnet-4-20250514", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Schema: json.RawMessage(`{}`)} }),
 			"a response format has no form for model claude-sonnet-4-20250514", false},

@@ -11,8 +11,12 @@ import (
 // servers do in their refusals, and no error may.
 const Key = "sk-contract-4f7a9c1e"
 
-// Idle is the time that a stream of the suite may be silent.
-const Idle = 100 * time.Millisecond
+// Idle is the time that a stream may be silent in the cases that are about it, and
+// patience that of all others, on a machine that has more to do.
+const (
+	Idle     = 500 * time.Millisecond
+	patience = 30 * time.Second
+)
 
 // Case is one stream, and what it has to come to.
 type Case struct {
