@@ -109,6 +109,11 @@ func TestStreams(t *testing.T) {
 		}, []string{"stop end_turn"}},
 		{"no JSON", []string{`{"type":"message_start"`}, []string{"error: read an event: unexpected end of JSON input"}},
 		{"a new event, and a ping", []string{`{"type":"ping"}`, `{"type":"a_new_event","x":[1]}`, reason("pause_turn"), stop}, []string{"stop other"}},
+		{"the end of a message within a call", []string{tool, reason("max_tokens"), stop},
+			[]string{"call 0 toolu_1 now", "error: the message ended within the tool call of block 0"}},
+		{"the end of a message within a text", []string{
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`, reason("end_turn"), stop,
+		}, []string{"text a", "stop end_turn"}},
 		{"a piece of nothing", []string{`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`}, []string{"error: a piece of block 0, which is not open"}},
 		{"the end of nothing", []string{close}, []string{"error: the end of block 0, which is not open"}},
 		{"a call without a name", []string{`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"1"}}`}, []string{"error: the tool call of block 2 has no name"}},

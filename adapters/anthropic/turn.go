@@ -65,7 +65,7 @@ func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err erro
 		t.report(v.Usage)
 	case "message_stop":
 		t.settle(!cutting(t.finish))
-		last = true
+		last, err = true, t.closed()
 	}
 	return t.deltas, last, err
 }
@@ -146,6 +146,17 @@ func (t *turn) end(index int) error {
 		t.argue(p.call, string(p.input))
 	case p.kind == "tool_use" && !p.argued:
 		t.bare = p.call + 1
+	}
+	return nil
+}
+
+// closed returns the error of a message that ends within a call: what is there of its
+// arguments may be all or not.
+func (t *turn) closed() error {
+	for index, p := range t.open {
+		if p.kind == "tool_use" {
+			return fmt.Errorf("the message ended within the tool call of block %d", index)
+		}
 	}
 	return nil
 }
