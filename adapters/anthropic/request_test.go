@@ -115,6 +115,21 @@ var bodies = []struct {
 			`"tool_choice":{"type":"none"},"stream":true}`,
 	},
 	{
+		name: "calls without tools",
+		request: model.Request{
+			Model: "m", MaxTokens: 5, NoPromptCache: true, Messages: []core.Message{
+				said(core.RoleUser, "a"),
+				{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "now"}, {ID: "y", Name: "add"}, {ID: "z", Name: "now"}}},
+				result("x", "1"), result("y", "2"), result("z", "3"),
+			},
+		},
+		want: `{"model":"m","max_tokens":5,"tools":[{"name":"add","input_schema":{"type":"object","properties":{}}},{"name":"now","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[` +
+			`{"type":"tool_use","id":"c1_0","name":"now","input":{}},{"type":"tool_use","id":"c1_1","name":"add","input":{}},{"type":"tool_use","id":"c1_2","name":"now","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_0","content":"1"},{"type":"tool_result","tool_use_id":"c1_1","content":"2"},` +
+			`{"type":"tool_result","tool_use_id":"c1_2","content":"3"}]}],"tool_choice":{"type":"none"},"stream":true}`,
+	},
+	{
 		name: "a window that begins with the model",
 		request: model.Request{
 			Model: "claude-3-5-haiku-latest", NoPromptCache: true, Messages: []core.Message{said(core.RoleAssistant, "Yes."), said(core.RoleUser, "No.")},

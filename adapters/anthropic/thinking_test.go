@@ -156,6 +156,7 @@ func TestThinkingGoesBackToTheModelThatThought(t *testing.T) {
 			[][]core.Message{own("claude-opus-4-5"), {said(core.RoleAssistant, "It is 1."), user}}, manual, []string{without, "text"}, ""},
 		{"its own that does not think again", "claude-sonnet-4-5", model.EffortLow,
 			[][]core.Message{own("claude-sonnet-4-5"), unsigned("claude-sonnet-4-5")}, manual, []string{with, without}, ""},
+		{"its own of before it was asked to think", "claude-sonnet-4-5", model.EffortLow, [][]core.Message{unsigned("claude-sonnet-4-5")}, "null", []string{without}, ""},
 		{"another's in the middle", "claude-sonnet-4-5", model.EffortLow,
 			[][]core.Message{own("claude-sonnet-4-5"), unsigned("gpt-5")}, "null", []string{without, without}, ""},
 		{"another's first", "claude-sonnet-4-5", model.EffortLow,
