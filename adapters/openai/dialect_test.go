@@ -176,6 +176,18 @@ const (
 	toolsNow = `{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}`
 )
 
+func TestEchoesOfAnotherForm(t *testing.T) {
+	for _, dialect := range []Dialect{DialectZAI, DialectOpenRouter, DialectOpenAI} {
+		body, err := encode(model.Request{Model: "m", Origin: own, Messages: []core.Message{
+			{Role: core.RoleAssistant, Content: []core.Block{thought(kept, own)}, ToolCalls: []core.ToolCall{{ID: "x", Name: "add"}}},
+			{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x"}},
+		}}, kins[dialect])
+		if err != nil || strings.Contains(string(body), `"reasoning`) || strings.Contains(string(body), "hm") {
+			t.Errorf("%s: %s, %v", dialect, body, err)
+		}
+	}
+}
+
 func TestMistralsOrder(t *testing.T) {
 	context := core.Message{Role: core.RoleSystem, Content: []core.Block{block(core.BlockText, "noon")}}
 	call := core.Message{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "get weather"}}}

@@ -30,7 +30,9 @@ func (k kin) giveBack(wire *chatMessage, m core.Message, origin string, silent b
 			return // it would be ignored
 		}
 		for _, b := range own {
-			wire.ReasoningContent += b.Text
+			if bytes.Equal(b.Echo, contentEcho) {
+				wire.ReasoningContent += b.Text
+			}
 		}
 		if wire.ReasoningContent == "" && k.echo == echoRequired && !silent {
 			wire.ReasoningContent = noReasoning

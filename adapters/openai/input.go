@@ -80,12 +80,12 @@ func inputTurn(m core.Message, ids []string, origin string) []any {
 			part := inputPart{Type: "output_text", Text: b.Text}
 			items = append(items, inputMessage{Type: "message", Role: "assistant", Content: []inputPart{part}})
 			said = len(items)
-		case b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == origin:
+		case b.Type == core.BlockReasoning && b.Origin == origin && isReasoning(b.Echo):
 			items = append(items, b.Echo)
 		}
 	}
 	for i, call := range m.ToolCalls {
-		if call.Echo != nil && call.Origin == origin {
+		if call.Origin == origin && isReasoning(call.Echo) {
 			items = append(items, call.Echo)
 		}
 		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)})
@@ -142,4 +142,11 @@ type reasoningItem struct {
 	Type      string          `json:"type"`
 	Summary   json.RawMessage `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
+}
+
+// isReasoning reports whether an echo is such an item: a model of the same name may have
+// been spoken to over Chat Completions before.
+func isReasoning(echo json.RawMessage) bool {
+	var item reasoningItem
+	return json.Unmarshal(echo, &item) == nil && item.Type == "reasoning" && item.Encrypted != ""
 }

@@ -93,6 +93,9 @@ func TestResponsesBodies(t *testing.T) {
 		}}, `{"model":"gpt-5","input":[{"type":"message","role":"user","content":"add"},{"type":"function_call","call_id":"c1_0","name":"add","arguments":"{}"},` +
 			`{"type":"function_call_output","call_id":"c1_0","output":"{\"sum\":1}"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]},` +
 			`{"type":"message","role":"user","content":"go on"}]` + end},
+		{"echoes of Chat Completions", Options{}, model.Request{Model: "gpt-5", Origin: own, Messages: []core.Message{
+			{Role: core.RoleAssistant, Content: []core.Block{thought(`"reasoning_content"`, own), thought(`[{"type":"reasoning.text"}]`, own), thought(`{"type":"reasoning"}`, own), block(core.BlockText, "a")}},
+		}}, `{"model":"gpt-5","input":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]` + end},
 		{"files", Options{}, model.Request{Model: "gpt-5", Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{
 			block(core.BlockText, "see"),
 			{Type: core.BlockFile, MediaType: "image/png", Data: []byte("abc")},
@@ -259,6 +262,13 @@ var responseStreams = []struct {
 		`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"a"}}`,
 		`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`),
 		[]string{"call 0 call_1 a", "stop max_tokens"}},
+	{"incomplete by the event alone", data(
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"a"}}`,
+		`{"type":"response.incomplete","response":{}}`),
+		[]string{"call 0 call_1 a", "stop other"}},
+	{"arguments as an object", data(
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":"a","arguments":{"a":1}}}`, completed),
+		[]string{"call 0 call_1 a", `argument 0 {"a":1}`, "stop tool_use"}},
 	{"failed", data(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}`), []string{"error oops"}},
 	{"failed without a reason", data(`{"type":"response.failed","response":{"status":"failed","error":null}}`), []string{"error the response failed without a reason"}},
 	{"a bare error", data(`{"type":"error","code":"rate_limit_exceeded","message":"slow down","param":null}`), []string{"error slow down"}},

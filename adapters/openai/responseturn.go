@@ -18,7 +18,7 @@ type responseEvent struct {
 	ItemID       string       `json:"item_id"`
 	SummaryIndex int          `json:"summary_index"`
 	Delta        looseText    `json:"delta"`
-	Arguments    string       `json:"arguments"`
+	Arguments    fragmentText `json:"arguments"`
 	Item         responseItem `json:"item"`
 	Response     response     `json:"response"`
 }
@@ -28,7 +28,7 @@ type responseItem struct {
 	Type      string          `json:"type"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
+	Arguments fragmentText    `json:"arguments"`
 	Encrypted string          `json:"encrypted_content"`
 	Summary   json.RawMessage `json:"summary"`
 }
@@ -87,6 +87,9 @@ func (t *responseTurn) Add(e modelwire.Event) (deltas []model.Delta, last bool, 
 		return nil, false, event.Response.failure()
 	case "response.completed", "response.incomplete":
 		t.end = event.Response
+		if event.Type == "response.incomplete" {
+			t.end.Status = "incomplete"
+		}
 		if u := event.Response.Usage; u != nil {
 			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: u.core()})
 		}
@@ -117,7 +120,7 @@ func (t *responseTurn) add(e *responseEvent) error {
 			return fmt.Errorf("arguments of item %d, which is no call", e.OutputIndex)
 		}
 		if e.Type == "response.function_call_arguments.done" {
-			return t.whole(i, e.Arguments)
+			return t.whole(i, string(e.Arguments))
 		}
 		t.argue(i, string(e.Delta))
 	}
@@ -150,7 +153,7 @@ func (t *responseTurn) addItem(e *responseEvent) error {
 			t.echo = nil
 		}
 		if done {
-			return t.whole(i, e.Item.Arguments)
+			return t.whole(i, string(e.Item.Arguments))
 		}
 	}
 	return nil
@@ -214,7 +217,7 @@ func (t *responseTurn) Finished() bool { return false }
 // Stop implements modelwire.Turn.
 func (t *responseTurn) Stop() (core.StopReason, error) {
 	switch {
-	case t.end.Status == "incomplete" || t.end.Incomplete.Reason != "":
+	case t.end.Status == "incomplete":
 		switch t.end.Incomplete.Reason {
 		case "max_output_tokens", "max_tokens":
 			return core.StopMaxTokens, nil
