@@ -12,7 +12,7 @@ import (
 const Key = "sk-contract-4f7a9c1e"
 
 // Idle is the time that a stream may be silent in the cases that wait for its end.
-const Idle = 100 * time.Millisecond
+const Idle = 300 * time.Millisecond
 
 // patience is that of all others: a busy machine is no idle stream.
 const patience = 30 * time.Second
