@@ -1,5 +1,5 @@
-// Package wire binds the demo agent's model to the provider that OPENAI_BASE_URL
-// names, for functions whose model is spoken to over HTTP, as a deployed one's is.
+// Package wire binds the demo agent's model to the provider that the settings
+// name, for functions whose model is spoken to over HTTP, as a deployed one's is.
 package wire
 
 import (
