@@ -88,7 +88,7 @@ func inputTurn(m core.Message, ids []string, origin string) []any {
 		if call.Echo != nil && call.Origin == origin {
 			items = append(items, call.Echo)
 		}
-		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: call.Name, Arguments: modelwire.ArgumentText(call.Arguments)})
+		items = append(items, inputCall{Type: "function_call", CallID: ids[i], Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)})
 		said = len(items)
 	}
 	return items[:said] // reasoning without the item that followed it is refused
