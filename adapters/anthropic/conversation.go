@@ -99,21 +99,22 @@ func (w *messagesRequest) encodeMessage(m core.Message, ids modelwire.IDs, origi
 		content, err = encodeContent(m.Content)
 		return roleUser, content, err
 	case core.RoleTool:
-		return roleUser, []any{&block{
-			Type: typeResult, ToolUseID: ids.Result, Content: m.ToolResult.Text(), IsError: m.ToolResult.IsError,
-		}}, nil
+		result := &block{Type: typeResult, ToolUseID: ids.Result, IsError: m.ToolResult.IsError}
+		if text := m.ToolResult.Text(); seen(text) {
+			result.Content = text
+		}
+		return roleUser, []any{result}, nil
 	case core.RoleAssistant:
 		return roleAssistant, w.encodeTurn(m, ids, origin), nil
 	}
 	return "", nil, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 }
 
-// encodeTurn returns what the model said: its own thinking as it came, if the model thinks
-// in this request too, then text, then calls.
+// encodeTurn returns what the model said: its own thinking as it came and text, then calls.
 func (w *messagesRequest) encodeTurn(m core.Message, ids modelwire.IDs, origin string) (content []any) {
 	for _, b := range m.Content {
 		switch {
-		case own(b, origin) && w.Thinking.on():
+		case own(b, origin) && w.echoes:
 			content = append(content, json.RawMessage(b.Echo))
 		case b.Type == core.BlockText && seen(b.Text):
 			content = append(content, &block{Type: typeText, Text: b.Text})

@@ -29,29 +29,59 @@ func newHistory(request model.Request) (h history, err error) {
 	}
 	slices.Sort(h.called)
 	h.called = slices.Compact(h.called)
-	first, open := openLoop(request.Messages)
-	h.unthought = open && !beginsThinking(first, request.Origin)
+	h.unthought = unthought(request)
 	return h, nil
 }
 
-// openLoop returns the first turn of the tool loop that the model is in the middle of:
-// turns with calls, with nothing but results and plugins' context between them, of which
-// the last is the last turn.
-func openLoop(messages []core.Message) (first core.Message, open bool) {
-	for _, m := range slices.Backward(messages) {
-		switch m.Role {
-		case core.RoleAssistant:
-			if len(m.ToolCalls) == 0 {
-				return first, open
-			}
-			first, open = m, true
-		case core.RoleUser:
-			if open {
-				return first, open
-			}
+// unthought reports whether the model is in the middle of a tool loop of which it did not
+// think the beginning, or of which another model has said a part. Later turns of its own
+// need no thinking: without a trial feature it thinks once a loop.
+func unthought(request model.Request) bool {
+	first := true
+	for _, m := range openLoop(request) {
+		if m.Role != core.RoleAssistant {
+			continue
 		}
+		if !beginsThinking(m, request.Origin) && (first || m.Model != request.Model) {
+			return true
+		}
+		first = false
 	}
-	return first, open
+	return false
+}
+
+// openLoop returns the tool loop that the model is in the middle of: turns with calls, with
+// nothing but results and plugins' context between them, of which the last is the last that
+// goes out. What the model said right before the first of them is in one message with it.
+func openLoop(request model.Request) []core.Message {
+	from, to := 0, 0
+	behind := core.RoleUser // of the message behind the one looked at
+	for i, m := range slices.Backward(request.Messages) {
+		switch {
+		case m.Role != core.RoleAssistant:
+			if m.Role == core.RoleUser && to > 0 {
+				return request.Messages[from:to]
+			}
+		case len(m.ToolCalls) > 0:
+			if to == 0 {
+				to = i + 1
+			}
+			from = i
+		case silent(m, request.Origin):
+			continue
+		case to > 0 && behind == core.RoleAssistant:
+			return request.Messages[i:to]
+		default:
+			return request.Messages[from:to]
+		}
+		behind = m.Role
+	}
+	return request.Messages[from:to]
+}
+
+// silent reports whether nothing goes out of a turn without calls.
+func silent(m core.Message, origin string) bool {
+	return !slices.ContainsFunc(m.Content, func(b core.Block) bool { return own(b, origin) || b.Type == core.BlockText && seen(b.Text) })
 }
 
 // thinks reports whether a turn has thinking of the origin.

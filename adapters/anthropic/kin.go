@@ -15,7 +15,8 @@ type kin struct {
 	levels   bool   // thinks as it sees fit, bounded by a level of effort
 	always   bool   // thinks where the request says nothing
 	off      string // the thinking.type with which such a model does not; empty: it always does
-	forced   bool   // takes a forced choice of tools while it thinks
+	forced   bool   // takes a forced choice of tools while it thinks, or could
+	open     bool   // thinks perhaps where the request says nothing
 	bound    bool   // refuses thinking whose conversation has changed since, unless it is told to drop it
 	sampling bool   // takes temperature and top_p
 	formats  bool   // takes output_config.format
@@ -27,7 +28,7 @@ var (
 	// newest is also what a Claude model is taken for that is not in the table.
 	newest = kin{output: 128_000, levels: true, always: true, bound: true, formats: true}
 	// other is a model of another vendor behind the same API.
-	other = kin{output: 8192, budgets: true, sampling: true, formats: true}
+	other = kin{output: 8192, budgets: true, open: true, sampling: true, formats: true}
 )
 
 // kins are the models by the beginnings of their names; of two that fit the longer counts.

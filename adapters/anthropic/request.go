@@ -24,6 +24,8 @@ type (
 		Temperature   *float64      `json:"temperature,omitempty"`
 		TopP          *float64      `json:"top_p,omitempty"`
 		Stream        bool          `json:"stream"`
+
+		echoes bool // the model's own thinking goes back to it
 	}
 	toolParam struct {
 		Name        string          `json:"name"`
@@ -167,8 +169,8 @@ func (w *messagesRequest) sample(request model.Request, k kin) error {
 	return nil
 }
 
-// choose bounds the choice of tools. Where the model thinks and may not be forced
-// meanwhile, a forced choice becomes auto. Without tools there is no choice; but calls of
+// choose bounds the choice of tools. Where the model thinks, or may not be kept from it, and
+// cannot be forced meanwhile, a forced choice becomes auto. Without tools there is no choice; but calls of
 // the history must have their tools, which then are shown, and none may be called.
 func (w *messagesRequest) choose(request model.Request, k kin, h history) {
 	if len(request.Tools) == 0 {
@@ -181,7 +183,7 @@ func (w *messagesRequest) choose(request model.Request, k kin, h history) {
 		return
 	}
 	choice := request.ToolChoice
-	free := k.forced || !w.Thinking.on()
+	free := k.forced || !k.always && !w.Thinking.on()
 	switch {
 	case choice.Mode == "":
 	case choice.Mode == model.ToolNamed && free:

@@ -37,7 +37,8 @@ func (t *thinking) on() bool { return t != nil && (t.Type == "adaptive" || t.Typ
 // think sets the limit of the turn's tokens, and whether the model reasons.
 //
 // A tool loop that began without this model's thinking is finished without: the API refuses
-// to think in the middle of it, but for models that cannot be kept from it.
+// to think in the middle of it, but for models that cannot be kept from it. A model that
+// does not think is given none of its thinking back.
 func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	effort := request.ReasoningEffort
 	budget, budgeted := effort.Budget()
@@ -49,22 +50,30 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 		return err
 	}
 	asked := effort != "" && effort != model.EffortNone
-	if k.canStop() && (effort == model.EffortNone || h.unthought || !asked && !k.always) {
+	switch kept := effort == model.EffortNone || h.unthought; {
+	case k.canStop() && (kept || !asked && !k.always):
+		w.echoes = k.open && !kept
 		if k.always {
 			w.Thinking = &thinking{Type: k.off}
 		}
 		return nil
-	}
-	if budgeted || !k.levels {
+	case budgeted || !k.levels:
 		if !budgeted {
 			budget = min(budgets[effort], w.MaxTokens*3/4)
 		}
 		if budget >= minBudget { // a level is the provider's affair, so that no room for it is no error
-			w.Thinking = &thinking{Type: "enabled", Budget: budget}
+			w.Thinking, w.echoes = &thinking{Type: "enabled", Budget: budget}, true
 		}
 		return nil
 	}
-	w.Thinking = &thinking{Type: "adaptive"}
+	w.adapt(effort, k, h)
+	return nil
+}
+
+// adapt lets the model think as it sees fit. Whose thinking may be void by now says so,
+// since windows, summaries and context that comes and goes change the conversation.
+func (w *messagesRequest) adapt(effort model.Effort, k kin, h history) {
+	w.Thinking, w.echoes = &thinking{Type: "adaptive"}, true
 	if !k.budgets { // those show no thinking unless asked to
 		w.Thinking.Display = "summarized"
 	}
@@ -78,7 +87,6 @@ func (w *messagesRequest) think(request model.Request, k kin, h history) error {
 	default:
 		w.config().Effort = string(effort)
 	}
-	return nil
 }
 
 // defaultTokens is the limit of a turn's tokens of a request that says none.

@@ -12,7 +12,8 @@ import (
 
 // turn makes deltas of the events of one stream.
 type turn struct {
-	deltas []model.Delta // of the last event
+	event  event         // the last one
+	deltas []model.Delta // of it
 	open   map[int]*part // by the API's index
 	calls  int
 	bare   int // the call that ended without an argument, from 1, until it is known why; 0: none
@@ -33,8 +34,14 @@ type part struct {
 
 // Add implements modelwire.Turn.
 func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err error) {
-	var v event
-	if err := json.Unmarshal(e.Data, &v); err != nil { // what a broken stream leaves
+	switch e.Name {
+	case "", "error", "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop":
+	default: // pings, and what is new
+		return nil, false, nil
+	}
+	t.event = event{}
+	v := &t.event
+	if err := json.Unmarshal(e.Data, v); err != nil { // what a broken stream leaves
 		return nil, false, fmt.Errorf("read an event: %w", err)
 	}
 	t.deltas = t.deltas[:0]
