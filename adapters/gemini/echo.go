@@ -44,8 +44,8 @@ func own(raw json.RawMessage, origin, request string) (e echo, ok bool) {
 	return e, e.Signature != ""
 }
 
-// addEcho adds the signed part of a reasoning block to the parts of a turn. A part of
-// text is the end of the text before it; where that is no longer so, the signature is
+// addEcho adds the signed part of a reasoning block to the parts of a turn, all of which
+// are texts so far. A part of text is the end of the text before it; where that is no longer so, the signature is
 // dropped.
 func addEcho(parts []part, b core.Block, e echo) []part {
 	if e.On == onThought {
@@ -55,7 +55,7 @@ func addEcho(parts []part, b core.Block, e echo) []part {
 	text := ""
 	if e.Bytes > 0 {
 		last := len(parts) - 1
-		if last < 0 || parts[last].Text == nil || parts[last].ThoughtSignature != "" || len(*parts[last].Text) < e.Bytes {
+		if last < 0 || parts[last].ThoughtSignature != "" || len(*parts[last].Text) < e.Bytes {
 			return parts
 		}
 		before := *parts[last].Text

@@ -65,7 +65,7 @@ func parseFailure(status int, body []byte) (modelwire.Failure, bool) {
 		return modelwire.Failure{Status: status, Message: string(body)}, false
 	}
 	f := modelwire.Failure{Status: status, Message: said.Message}
-	if f.Status == 0 && said.Code >= 400 && said.Code < 600 {
+	if f.Status == 0 && said.Code >= 400 { // smaller ones are RPC's
 		f.Status = said.Code
 	}
 	if f.Status == 0 {

@@ -38,6 +38,8 @@ func TestFailures(t *testing.T) {
 			modelwire.Failure{Kind: model.KindOverflow, Status: 400, Message: "Unable to submit request because the input token count is 1055186 but model only supports up to 1048576."}, true},
 		{"a list", 503, ` [{"error":{"code":503,"message":"Full.","status":"UNAVAILABLE"}}]`, modelwire.Failure{Status: 503, Message: "Full."}, true},
 		{"in a stream", 0, `{"error":{"code":503,"message":"Full.","status":"UNAVAILABLE"}}`, modelwire.Failure{Status: 503, Message: "Full."}, true},
+		{"in a stream, without a name", 0, `{"error":{"code":400}}`, modelwire.Failure{Status: 400}, true},
+		{"a message alone", 502, `{"error":{"message":"Full."}}`, modelwire.Failure{Status: 502, Message: "Full."}, true},
 		{"in a stream, an RPC code", 0, `{"error":{"code":14,"message":"Full.","status":"UNAVAILABLE"}}`, modelwire.Failure{Status: 503, Message: "Full."}, true},
 		{"in a stream, given up", 0, `{"error":{"code":499,"status":"CANCELLED"}}`, modelwire.Failure{Kind: model.KindInterrupted, Status: 499, Message: "CANCELLED"}, true},
 		{"the HTTP status counts", 500, `{"error":{"code":503,"message":"Full."}}`, modelwire.Failure{Status: 500, Message: "Full."}, true},

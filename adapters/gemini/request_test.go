@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,13 @@ func TestARequestInFull(t *testing.T) {
 	}
 }
 
+func TestARequestOfNothingButWords(t *testing.T) {
+	got, err := encode(model.Request{Model: "m", Messages: []core.Message{core.UserMessage("u", "Go.")}})
+	if want := `{"contents":[{"role":"user","parts":[{"text":"Go."}]}]}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
 func TestContents(t *testing.T) {
 	call := func(id, name, arguments string) core.ToolCall {
 		return core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
@@ -149,6 +157,7 @@ func TestContents(t *testing.T) {
 			[]core.Message{user, turnOf("a", nil,
 				core.Block{Type: core.BlockReasoning, Text: "Thought.", Echo: sign("Zg==", onThought, 8), Origin: "other/model"},
 				core.Block{Type: core.BlockReasoning, Echo: json.RawMessage(`"not ours"`), Origin: here},
+				core.Block{Type: core.BlockReasoning, Echo: json.RawMessage(`{"thoughtSignature":"Zg==","on":7}`), Origin: here},
 				core.Block{Type: core.BlockReasoning, Echo: sign("dGV4dA==", onText, 5), Origin: here},
 				said("Hi"), core.Block{Type: core.BlockReasoning, Echo: sign("dGV4dA==", onText, 5), Origin: here}), user},
 			`[` + gone + `,{"role":"model","parts":[{"text":"Hi"}]},` + gone + `]`},
@@ -230,6 +239,9 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 		{"nothing", func(r *model.Request) {}, ""},
 		{"a tool's name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "2nd"}} }, `tool name "2nd"` + names},
 		{"a name with a space", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a b"}} }, `tool name "a b"` + names},
+		{"a name with a bracket", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a[b"}} }, `tool name "a[b"` + names},
+		{"the longest name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: strings.Repeat("a", 128)}} }, ""},
+		{"a longer name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: strings.Repeat("a", 129)}} }, `tool name "` + strings.Repeat("a", 61) + `..."` + names},
 		{"every character of a name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "_aZ0_.:-"}} }, ""},
 		{"parameters", func(r *model.Request) {
 			r.Tools = []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`[]`)}}
@@ -256,6 +268,10 @@ func TestWhatHasNoFormIsNamed(t *testing.T) {
 		{"how tools are called", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"toolConfig":{}}`) }, "provider_options.toolConfig" + set},
 		{"contents", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"contents":[]}`) }, "provider_options.contents" + set},
 		{"a temperature", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"generationConfig":{"temperature":1}}`) }, "provider_options.generationConfig.temperature" + set},
+		{"the first of two", func(r *model.Request) {
+			r.ProviderOptions = json.RawMessage(`{"generationConfig":{"topP":1,"temperature":1,"stopSequences":[],"responseMimeType":""}}`)
+		}, "provider_options.generationConfig.responseMimeType" + set},
+		{"a configuration that is null", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"generationConfig":null}`) }, "provider_options.generationConfig is null, want a JSON object"},
 		{"thinking", func(r *model.Request) {
 			r.ProviderOptions = json.RawMessage(`{"generationConfig":{"thinkingConfig":{}}}`)
 		}, ""},
@@ -340,5 +356,23 @@ func TestAResponseFormat(t *testing.T) {
 	got, err := configure(model.Request{Model: "gemini-3-flash-preview", ResponseFormat: &model.ResponseFormat{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}})
 	if want := `{"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}`; err != nil || string(got) != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+func TestNamesOfOtherModelsAreMadeFit(t *testing.T) {
+	tests := []struct{ name, want string }{
+		{"get_weather", "get_weather"},
+		{"functions.add:0", "functions.add:0"},
+		{"", "_"},
+		{"-x", "_-x"},
+		{"a b", "_a_b"},
+		{strings.Repeat("é", 200), strings.Repeat("_", 128)},
+		{strings.Repeat("a", 128), strings.Repeat("a", 128)},
+		{strings.Repeat("a", 129), "_" + strings.Repeat("a", 127)},
+	}
+	for _, test := range tests {
+		if got := functionName(test.name); got != test.want {
+			t.Errorf("%q is %q, want %q", test.name, got, test.want)
+		}
 	}
 }

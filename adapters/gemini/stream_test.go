@@ -203,6 +203,8 @@ func TestKindsOfErrorsInAStream(t *testing.T) {
 	}{
 		{"a blocked prompt", `{"promptFeedback":{"blockReason":"SAFETY"}}`, model.KindFiltered},
 		{"a call in pieces", parts(`{"functionCall":{"name":"now","willContinue":true}}`), model.KindInvalid},
+		{"a day's quota", `{"error":{"code":429,"message":"Enough.","details":[{"violations":[{"quotaId":"RequestsPerDay"}]}]}}`, model.KindQuota},
+		{"a day's quota in a list", `[{"error":{"code":429,"message":"Enough.","details":[{"violations":[{"quotaId":"RequestsPerDay"}]}]}}]`, model.KindQuota},
 	}
 	for _, test := range tests {
 		_, _, err := (&turn{}).Add(modelwire.Event{Data: []byte(test.chunk)})
