@@ -7,7 +7,8 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 )
 
-// onBedrock stands where the AWS SDK is not linked: it costs a cold build 18 s.
-func onBedrock(connection) (model.Model, error) {
-	return nil, core.Errorf(core.CodeInvalid, "this program is built without Bedrock: build it with the tag bedrock, as `make run MODEL=bedrock/NAME` and the functions on AWS are")
+// Bedrock returns an error: its SDK takes 18 s to compile for the first time, so that a
+// program has it only if it is built with the tag bedrock.
+func Bedrock() (model.Model, error) {
+	return nil, core.Errorf(core.CodeInvalid, "this program is built without Bedrock: `make run MODEL=bedrock/NAME` builds the local host with it, -tags bedrock any other; what is deployed has it")
 }

@@ -28,7 +28,7 @@ type connection struct {
 // makers make the clients, by the id of the provider.
 func makers() map[string]func(connection) (model.Model, error) {
 	all := map[string]func(connection) (model.Model, error){
-		"openai": chat, "openai-responses": responses, "anthropic": claude, "gemini": google, "bedrock": onBedrock, "scripted": script,
+		"openai": chat, "openai-responses": responses, "anthropic": claude, "gemini": google, "bedrock": amazon, "scripted": script,
 	}
 	for id := range kins {
 		all[id] = chat
