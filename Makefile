@@ -12,6 +12,11 @@ LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
 KILLS ?= 60
 SEED ?= 0
+# The model of make run, as provider/name; empty: as the environment says. Bedrock is linked
+# for a model of its own alone, since it takes 18 s to compile for the first time, with the
+# credentials of profiles and SSO, which no function has.
+MODEL ?= $(REVEILLE_MODEL)
+LOCALBEDROCK := bedrock,profile
 # Runs a command with the endpoints of DynamoDB and SQS: those of the environment,
 # those of `make aws-up`, else a moto server that ends with the command.
 AWS := scripts/aws-with.sh
@@ -35,10 +40,10 @@ help: ## List what make can do; `make` alone does so too
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 # The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
-run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
+run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR); MODEL=provider/name says which model
 	@mkdir -p -m 700 .reveille
-	@GO=$(GO) scripts/build.sh -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
-	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
+	@GO=$(GO) scripts/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/dev
+	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
 dev: ## The same, built and started again whenever a file is saved; runs go on
 	@mkdir -p -m 700 .reveille

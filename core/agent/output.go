@@ -22,10 +22,26 @@ func FinalAnswerTool(f *model.ResponseFormat) model.ToolDefinition {
 	}
 }
 
-// Formats reports whether the provider makes the model answer in the form.
-func (m *BoundModel) Formats(f *model.ResponseFormat) bool {
+// Format makes a request with a ResponseFormat one that the model can be asked: in its
+// provider's own way, where that has one beside the request's tools, or with
+// [FinalAnswerTool] behind them.
+func (m *BoundModel) Format(r *model.Request) {
+	if r.ResponseFormat == nil || m.formats(*r) {
+		return
+	}
+	tools := r.Tools
+	r.Tools = append(tools[:len(tools):len(tools)], FinalAnswerTool(r.ResponseFormat))
+	r.ResponseFormat = nil
+}
+
+// formats reports whether the provider makes the model answer in the form.
+func (m *BoundModel) formats(r model.Request) bool {
+	if m.learnt && !m.NativeFormat {
+		return false
+	}
 	checker, ok := m.Model.(model.Checker)
-	return !ok || checker.Check(model.Request{Model: m.Name, ResponseFormat: f}) == nil
+	r.Messages = nil
+	return !ok || checker.Check(r) == nil
 }
 
 // CheckAnswer returns an error with code invalid that says what is wrong with a text

@@ -50,7 +50,7 @@ func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termin
 		return naturalEnd(*turn)
 	}
 	if m.wrong != nil {
-		m.askToMend(turn, m.wrong)
+		m.askToMend(turn, m.wrong, m.unsaid.asked.ResponseFormat != nil)
 		m.warn(ctx, "the answer is not of its form and goes back to the model", "repair", m.totals.Repairs, "error", m.wrong)
 		return nil
 	}
@@ -65,29 +65,18 @@ func (m *machine) answered(ctx context.Context, turn *core.Message) *core.Termin
 	return &core.Termination{Type: core.TerminationError, Code: codeInvalidOutput, Detail: core.Shorten(why, maxDetail)}
 }
 
-// askToMend adds the message to the log, and counts it.
-func (d *draft) askToMend(turn *core.Message, wrong error) {
+// askToMend adds the message to the log, and counts it. native says that the model was
+// asked for the form in its provider's own way.
+func (d *draft) askToMend(turn *core.Message, wrong error, native bool) {
 	d.totals.Repairs++
 	totals := d.totals
 	how := "Answer again, with nothing but JSON that matches its schema."
-	if !d.model.Formats(d.agent.Spec.ResponseFormat) {
+	if !native {
 		how = "Answer again, by calling " + agent.FinalAnswer + "."
 	}
 	note := core.UserMessage(turn.ID+".repair", fmt.Sprintf("[The answer cannot be used: %s. %s]", wrong, how))
 	note.RunID, note.Step, note.CreatedAt = d.id, turn.Step, turn.CreatedAt
 	d.add(thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: &note, Repair: true, Totals: &totals})
-}
-
-// form makes the request ask for an answer of the run's form: in the provider's own way,
-// or by a tool.
-func (d *draft) form(request *model.Request) {
-	f := d.agent.Spec.ResponseFormat
-	if f == nil || d.model.Formats(f) {
-		return
-	}
-	request.ResponseFormat = nil
-	tools := request.Tools
-	request.Tools = append(tools[:len(tools):len(tools)], agent.FinalAnswerTool(f))
 }
 
 // answers reports whether a call is the answer: what the model says next is its text. A

@@ -20,7 +20,7 @@ import (
 //   - what the turn has said, if a call is to go on from it;
 //   - context messages behind the newest message;
 //   - the agent's tools, then those of the run's frontend, but for those that plugins
-//     hide, and the one that takes the answer, see form;
+//     hide, and the one that takes the answer, see agent.BoundModel.Format;
 //   - parameters: the agent's, then what plugins override for this step;
 //   - last, the plugins' transforms, in order.
 func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Request, error) {
@@ -29,6 +29,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
+		ProviderOptions: spec.ProviderOptions[d.model.Provider],
 	}
 	if spec.Retry.StreamIdleTimeoutMS != nil { // else what the model was made with counts
 		request.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
@@ -41,14 +42,14 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
 	asked.Override.Apply(&request)
-	request.Origin = strings.TrimPrefix(d.model.Provider+"/"+request.Model, "/") // of a provider without a name, the model's
+	request.Origin = d.model.Origin(request.Model)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
 		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
 			request.ToolChoice = model.ToolChoice{} // what is hidden cannot be chosen
 		}
 	}
-	d.form(&request)
+	d.model.Format(&request)
 	if len(request.Tools) == 0 { // providers refuse a choice of nothing
 		request.ToolChoice = model.ToolChoice{}
 	}
