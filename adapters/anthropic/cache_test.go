@@ -94,6 +94,9 @@ func TestWhereMarksStand(t *testing.T) {
 		{"a message that may be gone", model.Request{
 			Messages: []core.Message{said(core.RoleUser, "1"), said(core.RoleAssistant, "2"), said(core.RoleSystem, "3"), said(core.RoleSystem, "4")},
 		}, []string{`"1"`}},
+		{"two messages before it", model.Request{
+			Messages: []core.Message{said(core.RoleUser, "1"), said(core.RoleAssistant, "2"), said(core.RoleUser, "3"), said(core.RoleAssistant, "4"), said(core.RoleSystem, "5")},
+		}, []string{`"1"`, `"3"`}},
 		{"a file", model.Request{Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "1"}, file("image/png", "", "x", "")}}}}, []string{`"image"`}},
 		{"none", model.Request{NoPromptCache: true, System: "s", Tools: []model.ToolDefinition{{Name: "a"}}, Messages: []core.Message{said(core.RoleUser, "1")}}, nil},
 	}

@@ -186,6 +186,7 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 	}{
 		{"no model", model.Request{Messages: hi}, "the request names no model", false},
 		{"nothing said", model.Request{Model: "m", Messages: []core.Message{said(core.RoleUser, " ")}}, "the request has no message", true},
+		{"nobody but plugins", model.Request{Model: "m", Messages: []core.Message{said(core.RoleSystem, "a"), said(core.RoleSystem, "b")}}, "the request has no message", true},
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `message "7" has the role "critic"`, true},
 		{"a result of nothing", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `tool message "7" has no result`, true},
 		{"a sound", sent(file("audio/wav", "", "1", "")), "a file of media type audio/wav has no form in this API, which takes JPEG, PNG, GIF, WebP, PDF and text", true},

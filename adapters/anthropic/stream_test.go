@@ -96,6 +96,10 @@ func TestStreams(t *testing.T) {
 		{"a call whose arguments came with its beginning", []string{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"add","input":{"a": 1}}}`, close, reason("tool_use"), stop,
 		}, []string{"call 0 1 add", `argument 0 {"a": 1}`, "stop tool_use"}},
+		{"an event that leaves out what the one before it had", []string{
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"add","input":{"a":1}}}`, close,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","name":"now"}}`, `{"type":"content_block_stop","index":1}`, reason("tool_use"), stop,
+		}, []string{"call 0 1 add", `argument 0 {"a":1}`, "call 1  now", "argument 1 {}", "stop tool_use"}},
 		{"pieces count more than the beginning", []string{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"add","input":{"a":1}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"b\":2}"}}`, close, reason("tool_use"), stop,

@@ -140,6 +140,11 @@ func TestThinkingGoesBackToTheModelThatThought(t *testing.T) {
 	)
 	user, note := said(core.RoleUser, "hi"), said(core.RoleSystem, "It is noon.")
 	own := func(name string) []core.Message { return thought("anthropic/"+name, name) }
+	foreign := core.Message{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockReasoning, Text: "hm", Echo: json.RawMessage(`{}`), Origin: "o"}}}
+	bare := unsigned("claude-sonnet-4-5")
+	bare[0].Content = nil
+	mixed := own("claude-sonnet-4-5")
+	mixed[0].Content = append([]core.Block{foreign.Content[0], {Type: core.BlockText, Text: " "}}, mixed[0].Content...)
 	tests := []struct {
 		name     string
 		model    string
@@ -169,6 +174,14 @@ func TestThinkingGoesBackToTheModelThatThought(t *testing.T) {
 			[][]core.Message{{said(core.RoleAssistant, "Well.")}, own("claude-sonnet-4-5")}, "null", []string{"text text tool_use"}, ""},
 		{"words before it, and context between", "claude-sonnet-4-5", model.EffortLow,
 			[][]core.Message{{said(core.RoleAssistant, "Well."), note}, own("claude-sonnet-4-5")}, manual, []string{"text", with}, ""},
+		{"words before it, nothing, and context between", "claude-sonnet-4-5", model.EffortLow,
+			[][]core.Message{{said(core.RoleAssistant, "Well."), said(core.RoleAssistant, " "), note}, own("claude-sonnet-4-5")}, manual, []string{"text", with}, ""},
+		{"words twice at the end", "claude-sonnet-4-5", model.EffortLow,
+			[][]core.Message{{said(core.RoleAssistant, "Well."), said(core.RoleAssistant, "Yes."), user}}, manual, []string{"text text"}, ""},
+		{"another's, and thoughts of another behind", "claude-sonnet-4-5", model.EffortLow,
+			[][]core.Message{unsigned("gpt-5"), {foreign, user}}, "null", []string{without}, ""},
+		{"calls and nothing else", "claude-sonnet-4-5", model.EffortLow, [][]core.Message{bare}, "null", []string{"tool_use"}, ""},
+		{"its own behind another's thought and a space", "claude-sonnet-4-5", model.EffortLow, [][]core.Message{mixed}, manual, []string{with}, ""},
 		{"a model that is not asked to think", "claude-sonnet-4-5", "", [][]core.Message{own("claude-sonnet-4-5")}, "null", []string{without}, ""},
 		{"another vendor's", "glm-5", "", [][]core.Message{own("glm-5")}, "null", []string{with}, ""},
 		{"another vendor's, kept from it", "glm-5", model.EffortNone, [][]core.Message{own("glm-5")}, "null", []string{without}, ""},

@@ -61,7 +61,6 @@ func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err erro
 		if v.Delta.StopReason != "" {
 			t.finish = v.Delta.StopReason
 		}
-		t.settle(!cutting(t.finish))
 		t.report(v.Usage)
 	case "message_stop":
 		t.settle(!cutting(t.finish))
