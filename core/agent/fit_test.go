@@ -81,11 +81,12 @@ func TestAModelIsAskedForWhatTheAgentAsksFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []model.Request{{
+	once := model.Request{
 		Model: "narrow-1", Origin: "p/narrow-1", System: "Be brief.", MaxTokens: 5, Temperature: new(0.5), TopP: new(0.25),
 		Tools:         []model.ToolDefinition{{Name: "read", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}},
 		StopSequences: []string{"END"}, ReasoningEffort: model.EffortLow, ResponseFormat: format, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
-	}}
+	}
+	want := []model.Request{once, once} // whether it has a form for the format, and for all of it
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
 	}
