@@ -17,7 +17,7 @@ import (
 func heardOf(t *testing.T, window int) *catalog.Catalog {
 	t.Helper()
 	known, err := new(catalog.Catalog).With(fmt.Appendf(nil, `{"models":[
-		{"provider":"openai","names":["o-1"],"context_window":%d,"max_output_tokens":50,"inputs":["image"],"tokens_per_byte":0.5,"native_format":true},
+		{"provider":"openai","names":["o-1"],"context_window":%d,"max_input_tokens":900,"max_output_tokens":50,"inputs":["image"],"tokens_per_byte":0.5,"native_format":true},
 		{"provider":"groq","names":["o-1"],"context_window":700},
 		{"provider":"east","names":["e-1"],"context_window":900}]}`, window))
 	if err != nil {
@@ -32,7 +32,7 @@ func knownModels(known *catalog.Catalog) agent.Parts {
 	p.Catalog = known
 	p.Models = map[string]agent.ModelBinding{
 		"code":  {Model: mute{}, Name: "o-1", Provider: "openai"},
-		"said":  {Model: mute{}, Name: "o-1", Provider: "openai", Facts: model.Facts{ContextWindow: 40, MaxInputTokens: 30}},
+		"said":  {Model: mute{}, Name: "o-1", Provider: "openai", Facts: model.Facts{ContextWindow: 40}},
 		"wrong": {Model: mute{}, Name: "o-2", Provider: "openai"},
 	}
 	open := func(agent.ProviderSpec) (model.Model, error) { return mute{}, nil }
@@ -57,7 +57,7 @@ func knownModels(known *catalog.Catalog) agent.Parts {
 
 func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 	r := registry(t, knownModels(heardOf(t, 1000)))
-	openai := model.Facts{ContextWindow: 1000, MaxOutputTokens: 50, Inputs: []model.Input{"image"}, TokensPerByte: 0.5, NativeFormat: true}
+	openai := model.Facts{ContextWindow: 1000, MaxInputTokens: 900, MaxOutputTokens: 50, Inputs: []model.Input{"image"}, TokensPerByte: 0.5, NativeFormat: true}
 	smaller := func(window, input, output int) model.Facts {
 		f := openai
 		f.ContextWindow, f.MaxInputTokens, f.MaxOutputTokens = window, input, output
@@ -65,10 +65,10 @@ func TestWhatIsKnownOfAnAgentsModel(t *testing.T) {
 	}
 	for id, want := range map[string]model.Facts{
 		"code":      openai,
-		"said":      smaller(40, 30, 40),
+		"said":      smaller(40, 40, 40),
 		"wrong":     {ContextWindow: 8192},
 		"data":      openai,
-		"sized":     smaller(60, 0, 20),
+		"sized":     smaller(60, 60, 20),
 		"proxied":   {ContextWindow: 8192}, // OpenAI's or Groq's?
 		"proxied-e": {ContextWindow: 900},
 		"groq":      {ContextWindow: 700},
@@ -118,10 +118,10 @@ func TestWhatIsKnownIsPinnedWithTheRun(t *testing.T) {
 	yesterday, today := knownModels(heardOf(t, 1000)), registry(t, knownModels(heardOf(t, 2000)))
 	for id, want := range map[string]string{
 		"code": `{"spec":{"id":"code","model":"code"},` +
-			`"facts":{"code":{"context_window":1000,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
+			`"facts":{"code":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
 		"wrong": `{"spec":{"id":"wrong","model":"wrong"},"facts":{"wrong":{"context_window":8192}}}`,
 		"data": `{"spec":{"id":"data","model":"data"},"models":[{"id":"data","provider":"mine","upstream_model":"o-1"}],"providers":[{"id":"mine","adapter":"openai"}],` +
-			`"facts":{"data":{"context_window":1000,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
+			`"facts":{"data":{"context_window":1000,"max_input_tokens":900,"max_output_tokens":50,"tokens_per_byte":0.5,"inputs":["image"],"native_format":true}}}`,
 	} {
 		then := resolve(t, yesterday, id)
 		if diff := cmp.Diff(want, string(then.Content())); diff != "" {
@@ -134,6 +134,10 @@ func TestWhatIsKnownIsPinnedWithTheRun(t *testing.T) {
 		if diff := cmp.Diff(then.CallableModels()[0].Facts, again.CallableModels()[0].Facts); diff != "" {
 			t.Errorf("%s (-then +again):\n%s", id, diff)
 		}
+	}
+	// What code says is pinned as well, without any catalog.
+	if got, want := string(resolve(t, knownModels(nil), "said").Content()), `{"spec":{"id":"said","model":"said"},"facts":{"said":{"context_window":40}}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	// An agent that was stored before anything was known has what is known today.
 	old, err := today.ResolveContent([]byte(`{"spec":{"id":"code","model":"code"}}`))
