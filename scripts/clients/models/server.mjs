@@ -1,5 +1,6 @@
-// Starts a fake OpenAI on a port of the loopback interface (0 or none: a free
-// one), prints its base URL when it listens, and ends when its input does.
+// Starts fake model providers (OpenAI chat and Responses, Anthropic, Gemini, Bedrock) on
+// one port of the loopback interface (0 or none: a free one), prints its base URL when
+// it listens, and ends when its input does.
 import { LLMock } from "@copilotkit/aimock";
 
 const mock = new LLMock({ host: "127.0.0.1", port: Number(process.argv[2] ?? 0), strict: true });
@@ -23,6 +24,10 @@ mock.onMessage(
   { content: "This answer never reaches its end." },
   { chunkSize: 5, latency: 20, truncateAfterChunks: 4 },
 );
+
+mock.onMessage("think first", { reasoning: "Let me think.", content: "It is done." }, { chunkSize: 6 });
+
+mock.onMessage("echo: tool", { toolCalls: [{ id: "call_1", name: "get_time", arguments: '{"zone":"UTC"}' }] });
 
 mock.onMessage("be limited", {
   status: 429,

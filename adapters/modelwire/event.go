@@ -1,4 +1,4 @@
-package openai
+package modelwire
 
 import (
 	"bufio"
@@ -15,14 +15,14 @@ const maxLine = 1 << 20
 // errLineTooLong is an event over maxLine.
 var errLineTooLong = core.Errorf(core.CodeTooLarge, "a line of the stream is longer than 1 MB")
 
-// event is one server-sent event that has data.
-type event struct {
-	name string // "" or what the event line says
-	data []byte // valid until the next call of next
+// Event is one server-sent event that has data.
+type Event struct {
+	Name string // "" or what the event line says
+	Data []byte // without the space around it; valid until the next event
 }
 
 // decoder cuts a response body into server-sent events. It knows the lines that
-// chat servers send: data, event and comments, ended by LF or CR LF. Ids, retry
+// providers send: data, event and comments, ended by LF or CR LF. Ids, retry
 // times and unknown fields are skipped.
 type decoder struct {
 	in    *bufio.Reader
@@ -38,8 +38,8 @@ func newDecoder(body io.Reader) *decoder {
 // next returns the next event. At the end of the body it returns io.EOF; an
 // event that the end cuts off before its blank line is still returned, since
 // some servers end so after [DONE].
-func (d *decoder) next() (event, error) {
-	var e event
+func (d *decoder) next() (Event, error) {
+	var e Event
 	lines := 0
 	d.data = d.data[:0]
 	for {
@@ -48,13 +48,13 @@ func (d *decoder) next() (event, error) {
 			if err == io.EOF && lines > 0 {
 				break
 			}
-			return event{}, err
+			return Event{}, err
 		}
 		if len(line) == 0 {
 			if lines > 0 {
 				break
 			}
-			e.name = ""
+			e.Name = ""
 			continue
 		}
 		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has an empty name
@@ -66,14 +66,14 @@ func (d *decoder) next() (event, error) {
 			}
 			lines++
 			if len(d.data)+len(value) > maxLine {
-				return event{}, errLineTooLong
+				return Event{}, errLineTooLong
 			}
 			d.data = append(d.data, value...)
 		case "event":
-			e.name = string(value)
+			e.Name = string(value)
 		}
 	}
-	e.data = bytes.TrimSpace(d.data)
+	e.Data = bytes.TrimSpace(d.data)
 	return e, nil
 }
 
