@@ -107,6 +107,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.equip(c.tools, stored); err != nil {
 		return nil, err
 	}
+	if err := r.fit(stored); err != nil {
+		return nil, err
+	}
 	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
