@@ -12,12 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
+// name begins the adapter's errors.
+const name = "bedrock"
+
 // DefaultIdleTimeout is how long a stream may say nothing.
-const DefaultIdleTimeout = 60 * time.Second
+const DefaultIdleTimeout = modelwire.DefaultIdleTimeout
 
 const (
 	usageTime = 5 * time.Second        // for the usage, which comes behind the end of a turn
@@ -46,8 +49,8 @@ type Model struct {
 // New reads the environment and returns a model. It makes no request. The error
 // names the variable that is missing or wrong.
 func New(options Options) (*Model, error) {
-	if options.IdleTimeout < 0 {
-		return nil, core.Errorf(core.CodeInvalid, "bedrock: idle timeout %v is negative", options.IdleTimeout)
+	if err := modelwire.CheckIdle(name, options.IdleTimeout); err != nil {
+		return nil, err
 	}
 	connection, err := connect(options.AWS)
 	if err != nil {
@@ -62,8 +65,8 @@ func New(options Options) (*Model, error) {
 
 // Check implements model.Checker.
 func (m *Model) Check(request model.Request) error {
-	_, err := frame(request)
-	return err
+	_, err := frame(request, false)
+	return modelwire.Refused(err)
 }
 
 // Stream implements model.Model. A failure of the provider or of the way to it
@@ -90,7 +93,7 @@ var errIdle = errors.New("idle")
 func (m *Model) infer(ctx context.Context, request model.Request, yield func(model.Delta) bool) error {
 	input, err := encode(request)
 	if err != nil {
-		return &model.Error{Kind: model.KindInvalid, Message: err.Error()}
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -328,6 +328,7 @@ func TestACancelEndsTheStream(t *testing.T) {
 		close(gone)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var last error
 	for _, err := range m.Stream(ctx, hello()) {
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 
 	"github.com/reveille-run/reveille/adapters/awsenv"
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/adapters/modelwire"
 )
 
 const (
@@ -30,10 +31,8 @@ type connection struct {
 func connect(config awsenv.Config) (connection, error) {
 	token := config.Variable(tokenVariable)
 	if token != "" {
-		for _, c := range []byte(token) {
-			if c <= ' ' || c >= 0x7f {
-				return connection{}, core.Errorf(core.CodeInvalid, "Bedrock client: environment variable %s has a space, a line end or another character that a header cannot carry", tokenVariable)
-			}
+		if err := modelwire.CheckHeader("Bedrock client", "environment variable "+tokenVariable, token); err != nil {
+			return connection{}, err
 		}
 		config.Credentials = aws.AnonymousCredentials{}
 	}
@@ -79,7 +78,24 @@ func (s sender) Do(r *http.Request) (*http.Response, error) {
 	own := r.WithContext(r.Context())
 	own.Body = io.NopCloser(bytes.NewReader(text))
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
-	return s.client.Do(own)
+	response, err := s.client.Do(own)
+	if err != nil {
+		return nil, err
+	}
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if response.StatusCode == http.StatusOK && media != "" && media != "application/vnd.amazon.eventstream" {
+		_ = response.Body.Close()
+		return nil, strangeError(media)
+	}
+	return response, nil
+}
+
+// strangeError is a response that is no event stream: its media type.
+type strangeError string
+
+// Error implements error.
+func (e strangeError) Error() string {
+	return "responded with " + string(e) + " where a stream was asked for"
 }
 
 // redact removes the token from text: servers quote it in their refusals.

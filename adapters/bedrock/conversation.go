@@ -2,13 +2,13 @@ package bedrock
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -20,12 +20,11 @@ const opening = "[The conversation begins earlier.]"
 // conversation makes messages of ours into the API's, in which the roles alternate.
 type conversation struct {
 	origin  string
-	context []string          // system texts from before the conversation
-	turns   []turnSaid        // in order, roles alternating
-	ids     map[string]string // our call ids -> those on the wire, of the newest turn with calls
-	calls   []string          // names that were called, each once
-	names   map[string]int    // names of documents that are taken, and how often
-	foreign bool              // the open tool loop has a turn whose thinking is missing
+	context []string        // system texts from before the conversation
+	turns   []turnSaid      // in order, roles alternating
+	ids     []modelwire.IDs // of each message
+	calls   []string        // names that were called, each once
+	names   map[string]int  // names of documents that are taken, and how often
 }
 
 // turnSaid is one message on the wire.
@@ -37,7 +36,11 @@ type turnSaid struct {
 
 // converse reads the messages of a request.
 func converse(request model.Request) (*conversation, error) {
-	c := &conversation{origin: request.Origin, names: make(map[string]int)}
+	ids, err := modelwire.CallIDs(name, request.Messages)
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{origin: request.Origin, ids: ids, names: make(map[string]int)}
 	for n, m := range request.Messages {
 		if err := c.add(n, m); err != nil {
 			return nil, err
@@ -65,23 +68,15 @@ func (c *conversation) add(n int, m core.Message) error {
 			c.say(types.ConversationRoleUser, false, text(said))
 		}
 	case core.RoleUser:
-		c.foreign = false // a loop ends where a person speaks
 		blocks, err := c.content(m.Content)
 		if err != nil {
 			return err
 		}
 		c.say(types.ConversationRoleUser, true, blocks...)
 	case core.RoleAssistant:
-		c.say(types.ConversationRoleAssistant, true, c.turn(n, m)...)
+		c.say(types.ConversationRoleAssistant, true, c.turn(m, c.ids[n].Calls)...)
 	case core.RoleTool:
-		if m.ToolResult == nil {
-			return invalid("tool message %q has no result", core.Excerpt(m.ID))
-		}
-		block, err := c.result(*m.ToolResult)
-		if err != nil {
-			return err
-		}
-		c.say(types.ConversationRoleUser, true, block)
+		c.say(types.ConversationRoleUser, true, result(*m.ToolResult, c.ids[n].Result))
 	default:
 		return invalid("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role)))
 	}
@@ -103,10 +98,9 @@ func (c *conversation) say(role types.ConversationRole, stable bool, blocks ...t
 	}
 }
 
-// turn is what the model said at place n: reasoning and text, then calls.
-func (c *conversation) turn(n int, m core.Message) []types.ContentBlock {
+// turn is what the model said: reasoning and text, then calls with their ids.
+func (c *conversation) turn(m core.Message, ids []string) []types.ContentBlock {
 	var blocks []types.ContentBlock
-	thought := false
 	for _, b := range m.Content {
 		switch {
 		case b.Type == core.BlockText && strings.TrimSpace(b.Text) != "":
@@ -114,34 +108,38 @@ func (c *conversation) turn(n int, m core.Message) []types.ContentBlock {
 		case b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == c.origin:
 			if block, ok := reasoning(b); ok {
 				blocks = append(blocks, block)
-				thought = true
 			}
 		}
 	}
-	if len(m.ToolCalls) == 0 {
-		return blocks
-	}
-	c.foreign = !thought
-	c.ids = make(map[string]string, len(m.ToolCalls))
 	for i, call := range m.ToolCalls {
-		id := fmt.Sprintf("c%d_%d", n, i)
-		c.ids[call.ID] = id
-		if !slices.Contains(c.calls, call.Name) {
-			c.calls = append(c.calls, call.Name)
+		called := toolName(call.Name)
+		if !slices.Contains(c.calls, called) {
+			c.calls = append(c.calls, called)
 		}
 		blocks = append(blocks, &types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{
-			ToolUseId: aws.String(id), Name: aws.String(call.Name), Input: raw(arguments(call.Arguments)),
+			ToolUseId: aws.String(ids[i]), Name: aws.String(called), Input: raw(modelwire.ArgumentObject(call.Arguments)),
 		}})
 	}
 	return blocks
 }
 
-// result answers a call of the turn before it.
-func (c *conversation) result(r core.ToolResult) (types.ContentBlock, error) {
-	id, ok := c.ids[r.CallID]
-	if !ok {
-		return nil, invalid("the result of call %q follows no turn that made it", core.Excerpt(r.CallID))
+// unthought reports whether the conversation ends in a tool loop whose last turn does
+// not begin with the model's own reasoning.
+func (c *conversation) unthought() bool {
+	last := len(c.turns) - 1
+	open := slices.ContainsFunc(c.turns[last].blocks, func(b types.ContentBlock) bool {
+		_, ok := b.(*types.ContentBlockMemberToolResult)
+		return ok
+	})
+	if !open {
+		return false
 	}
+	_, thought := c.turns[last-1].blocks[0].(*types.ContentBlockMemberReasoningContent)
+	return !thought
+}
+
+// result is that of the call with the id.
+func result(r core.ToolResult, id string) types.ContentBlock {
 	said := r.Text()
 	if strings.TrimSpace(said) == "" {
 		said = "(empty)" // the API refuses a blank text
@@ -152,21 +150,7 @@ func (c *conversation) result(r core.ToolResult) (types.ContentBlock, error) {
 	if r.IsError { // only some models take a status, so that success has none
 		block.Status = types.ToolResultStatusError
 	}
-	return &types.ContentBlockMemberToolResult{Value: block}, nil
-}
-
-// arguments are what a call was made with, an object as the API wants it. Arguments
-// that were no JSON are kept as a JSON string and go out under a name.
-func arguments(given json.RawMessage) []byte {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(given, &object) == nil && object != nil {
-		return given
-	}
-	var said string
-	if len(given) == 0 || string(given) == "null" || json.Unmarshal(given, &said) == nil && said == "" {
-		return []byte("{}")
-	}
-	return []byte(`{"no_object":` + string(given) + `}`)
+	return &types.ContentBlockMemberToolResult{Value: block}
 }
 
 // echo is what a reasoning block is sent back with: one of the two.

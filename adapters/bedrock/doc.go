@@ -24,8 +24,9 @@
 //
 // # Provider options
 //
-// guardrailConfig, performanceConfig, serviceTier, requestMetadata and
-// additionalModelRequestFields, as the API's reference has them.
+// guardrailConfig, performanceConfig, serviceTier and requestMetadata, as the API's
+// reference has them; every other name is a field of the model's own request, as are
+// the members of additionalModelRequestFields.
 //
 // # What is not here
 //

@@ -1,18 +1,21 @@
 package bedrock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -39,7 +42,10 @@ func (m *Model) failure(err error) error {
 	}
 	var unsent *smithyhttp.RequestSendError
 	var wait net.Error
+	var strange strangeError
 	switch {
+	case errors.As(err, &strange):
+		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + m.bounded(strange.Error())}
 	case errors.As(err, &wait) && wait.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return &model.Error{Kind: model.KindTimeout, Message: "bedrock: no response: " + m.bounded(err.Error())}
 	case errors.As(err, &unsent):
@@ -65,9 +71,12 @@ func (m *Model) refusal(said smithy.APIError, status int, request string) error 
 // none for a connection that broke off.
 func (m *Model) cut(err error) error {
 	var said smithy.APIError
+	var length eventstream.LengthError
 	switch {
 	case errors.As(err, &said):
 		return m.refusal(said, 0, "")
+	case errors.As(err, &length): // another attempt would bring it again
+		return &model.Error{Kind: model.KindProvider, Message: "bedrock: read the stream: " + m.bounded(length.Error())}
 	case err != nil:
 		return &model.Error{Kind: model.KindInterrupted, Message: "bedrock: read the stream: " + m.bounded(err.Error())}
 	}
@@ -95,70 +104,28 @@ var kinds = map[string]model.ErrorKind{
 
 // What the service says where its code says too little.
 var (
-	overflowPhrases = []string{"input is too long", "prompt is too long", "too many input tokens", "context length", "context window", "maximum context", "maximum tokens you requested exceeds", "exceeds the maximum number of tokens"}
-	unknownPhrases  = []string{"model identifier is invalid", "on-demand throughput isn't supported", "on-demand throughput isn’t supported", "end of its life"}
-	quotaPhrases    = []string{"tokens per day", "daily"}
+	unknownPhrases = []string{"model identifier is invalid", "on-demand throughput", "end of its life"}
+	quotaPhrases   = []string{"tokens per day", "requests per day"}
 )
 
 // kindOf classes a failure by its code, and without a known one by its status.
 func kindOf(code string, status int, message string) model.ErrorKind {
 	kind, known := kinds[strings.ToLower(code)]
-	if !known {
-		kind = ofStatus(status)
-	}
-	message = strings.ToLower(message)
+	has := func(phrase string) bool { return strings.Contains(strings.ToLower(message), phrase) }
 	switch {
-	case kind == model.KindRateLimited && has(message, quotaPhrases):
+	case !known && status == http.StatusFailedDependency: // the model's own error
+		return model.KindProvider
+	case !known:
+		return modelwire.KindOf(status, message)
+	case kind == model.KindRateLimited && slices.ContainsFunc(quotaPhrases, has):
 		return model.KindQuota
-	case kind == model.KindInvalid && has(message, overflowPhrases):
-		return model.KindOverflow
-	case kind == model.KindInvalid && has(message, unknownPhrases):
+	case kind == model.KindInvalid && slices.ContainsFunc(unknownPhrases, has):
 		return model.KindNotFound
+	case kind == model.KindInvalid:
+		return cmp.Or(modelwire.Said(message), kind)
 	}
 	return kind
 }
 
-func has(message string, phrases []string) bool {
-	for _, phrase := range phrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
-}
-
-func ofStatus(status int) model.ErrorKind {
-	switch status {
-	case http.StatusTooManyRequests:
-		return model.KindRateLimited
-	case http.StatusServiceUnavailable, 529:
-		return model.KindOverloaded
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return model.KindTimeout
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return model.KindUnauthorized
-	case http.StatusNotFound:
-		return model.KindNotFound
-	case http.StatusRequestEntityTooLarge:
-		return model.KindOverflow
-	case 0, http.StatusFailedDependency: // in a stream; or the model's own error
-		return model.KindProvider
-	}
-	if status >= 500 {
-		return model.KindProvider
-	}
-	return model.KindInvalid
-}
-
-// bounded makes one line of text without the token, of at most maxMessage bytes.
-func (m *Model) bounded(text string) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(m.redact(text), "?")), " ")
-	if len(text) <= maxMessage {
-		return text
-	}
-	cut := maxMessage - len("...")
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
-}
+// bounded makes one line of text without the token.
+func (m *Model) bounded(text string) string { return modelwire.OneLine(m.redact(text), maxMessage) }

@@ -76,7 +76,7 @@ func (c *conversation) file(b core.Block) (types.ContentBlock, error) {
 		return &types.ContentBlockMemberImage{Value: image}, nil
 	}
 	if format, ok := documents[kind]; ok {
-		document := types.DocumentBlock{Format: format, Name: aws.String(c.name(b.Filename)), Source: &types.DocumentSourceMemberBytes{Value: b.Data}}
+		document := types.DocumentBlock{Format: format, Name: aws.String(c.label(b.Filename)), Source: &types.DocumentSourceMemberBytes{Value: b.Data}}
 		if b.URL != "" {
 			document.Source = &types.DocumentSourceMemberS3Location{Value: location}
 		}
@@ -91,9 +91,9 @@ func (c *conversation) file(b core.Block) (types.ContentBlock, error) {
 // maxName is how long the name of a document may be.
 const maxName = 200
 
-// name makes a name that the API takes of a file's, without its ending: letters,
+// label makes a name that the API takes of a file's, without its ending: letters,
 // digits, single spaces, hyphens, parentheses and brackets, each name once a request.
-func (c *conversation) name(filename string) string {
+func (c *conversation) label(filename string) string {
 	filename = strings.TrimSuffix(filename, path.Ext(filename))
 	plain := strings.Map(func(r rune) rune {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

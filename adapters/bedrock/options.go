@@ -1,16 +1,15 @@
 package bedrock
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 )
 
@@ -30,64 +29,79 @@ type (
 	}
 )
 
-// optionNames are the provider options, as the API's reference has them.
-var optionNames = []string{"additionalModelRequestFields", "guardrailConfig", "performanceConfig", "requestMetadata", "serviceTier"}
+// The members of a request that can be given, and those that the adapter sets. Any other
+// name is a field of the model's own request.
+var (
+	given    = []string{"guardrailConfig", "performanceConfig", "requestMetadata", "serviceTier"}
+	reserved = []string{"additionalModelResponseFieldPaths", "inferenceConfig", "messages", "modelId", "outputConfig", "promptVariables", "system", "toolConfig"}
+)
+
+const modelFields = "additionalModelRequestFields"
 
 // apply sets the provider options, and the fields that the reasoning effort needs.
 func apply(input *bedrockruntime.ConverseStreamInput, options json.RawMessage, fields map[string]json.RawMessage) error {
-	var given map[string]json.RawMessage
-	if len(bytes.TrimSpace(options)) > 0 {
-		if err := json.Unmarshal(options, &given); err != nil {
-			return invalid("provider options are no JSON object: %s", core.Excerpt(string(options)))
-		}
+	var members map[string]json.RawMessage
+	if len(options) > 0 && (!modelwire.IsObject(options) || json.Unmarshal(options, &members) != nil) {
+		return invalid("provider_options are %s, want a JSON object", core.Excerpt(string(options)))
 	}
 	all := maps.Clone(fields)
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(optionNames, name) {
-			return invalid("provider option %q cannot be given, allowed are %s", core.Excerpt(name), strings.Join(optionNames, ", "))
-		}
+	for _, member := range slices.Sorted(maps.Keys(members)) {
 		var err error
-		if name == "additionalModelRequestFields" {
-			all, err = add(all, given[name])
-		} else {
-			err = set(input, name, given[name])
+		switch value := members[member]; {
+		case slices.Contains(reserved, member):
+			err = invalid("provider_options.%s is set by the adapter and cannot be given", member)
+		case slices.Contains(given, member):
+			err = set(input, member, value)
+		case member == modelFields:
+			all, err = addAll(all, value)
+		default:
+			all, err = add(all, member, value)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(all) > 0 {
-		text, err := json.Marshal(all) // sorted by name
+		text, err := modelwire.Encode(name, all) // sorted by name
 		if err != nil {
-			return invalid("encode additionalModelRequestFields: %v", err)
+			return err
 		}
 		input.AdditionalModelRequestFields = raw(text)
 	}
 	return nil
 }
 
-// add puts the fields of the model's own request to those that are there.
-func add(fields map[string]json.RawMessage, text json.RawMessage) (map[string]json.RawMessage, error) {
+// addAll puts the members of an object to the fields.
+func addAll(fields map[string]json.RawMessage, object json.RawMessage) (map[string]json.RawMessage, error) {
 	var more map[string]json.RawMessage
-	if json.Unmarshal(text, &more) != nil {
-		return nil, invalid("provider option additionalModelRequestFields is no JSON object")
+	if !modelwire.IsObject(object) || json.Unmarshal(object, &more) != nil {
+		return nil, invalid("provider_options.%s is %s, want a JSON object", modelFields, core.Excerpt(string(object)))
 	}
-	if fields == nil {
-		fields = make(map[string]json.RawMessage)
-	}
-	for name, value := range more {
-		if _, taken := fields[name]; taken {
-			return nil, invalid("provider option additionalModelRequestFields.%s cannot be given beside a reasoning effort, which sets it", core.Excerpt(name))
+	var err error
+	for _, field := range slices.Sorted(maps.Keys(more)) {
+		if fields, err = add(fields, field, more[field]); err != nil {
+			return nil, err
 		}
-		fields[name] = value
 	}
 	return fields, nil
 }
 
+// add puts a field of the model's own request to those that are there.
+func add(fields map[string]json.RawMessage, field string, value json.RawMessage) (map[string]json.RawMessage, error) {
+	if _, taken := fields[field]; taken {
+		return nil, invalid("provider_options.%s is set twice, by the reasoning effort perhaps", core.Excerpt(field))
+	}
+	if fields == nil {
+		fields = make(map[string]json.RawMessage)
+	}
+	fields[field] = value
+	return fields, nil
+}
+
 // set is one of the other options.
-func set(input *bedrockruntime.ConverseStreamInput, name string, text json.RawMessage) error {
+func set(input *bedrockruntime.ConverseStreamInput, member string, text json.RawMessage) error {
 	var err error
-	switch name {
+	switch member {
 	case "guardrailConfig":
 		var g guardrail
 		err = core.DecodeStrict(text, &g)
@@ -102,14 +116,14 @@ func set(input *bedrockruntime.ConverseStreamInput, name string, text json.RawMe
 	case "serviceTier":
 		var t tier
 		if err = core.DecodeStrict(text, &t); err == nil && t.Type == "" {
-			return invalid("provider option serviceTier.type is missing")
+			return invalid("provider_options.serviceTier.type is missing")
 		}
 		input.ServiceTier = &types.ServiceTier{Type: types.ServiceTierType(t.Type)}
 	case "requestMetadata":
 		err = json.Unmarshal(text, &input.RequestMetadata)
 	}
 	if err != nil {
-		return invalid("provider option %s: %v", name, err)
+		return invalid("provider_options.%s: %v", member, err)
 	}
 	return nil
 }

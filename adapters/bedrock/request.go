@@ -3,13 +3,14 @@ package bedrock
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/document"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -17,33 +18,28 @@ import (
 const maxInt32 = 1<<31 - 1
 
 // encode returns a request in the API's terms. What has no form there is an error
-// with code invalid that names it.
+// that names it.
 func encode(request model.Request) (*bedrockruntime.ConverseStreamInput, error) {
-	input, err := frame(request)
-	if err != nil {
-		return nil, err
-	}
 	c, err := converse(request)
 	if err != nil {
 		return nil, err
 	}
 	kin := kinOf(request.Model)
-	marked := kin.marks && !request.NoPromptCache
-	input.System = c.system(request.System, marked)
-	input.Messages = c.messages(marked)
+	input, err := frame(request, forced(request) || c.unthought())
+	if err != nil {
+		return nil, err
+	}
+	input.System = c.system(request.System, kin.marks && !request.NoPromptCache)
+	input.Messages = c.messages(kin.marks && !request.NoPromptCache)
 	if c.calls != nil && input.ToolConfig == nil { // the API wants tools described that the history calls
 		input.ToolConfig = &types.ToolConfiguration{Tools: stubs(c.calls)}
-	}
-	if c.foreign { // Claude wants its own thinking before each call of the open loop
-		if err := withoutThinking(input, request); err != nil {
-			return nil, err
-		}
 	}
 	return input, nil
 }
 
-// frame is the request without its conversation.
-func frame(request model.Request) (*bedrockruntime.ConverseStreamInput, error) {
+// frame is the request without its conversation; unthinking: the turn is made without
+// reasoning, whatever the effort.
+func frame(request model.Request, unthinking bool) (*bedrockruntime.ConverseStreamInput, error) {
 	if request.Model == "" {
 		return nil, invalid("the request names no model")
 	}
@@ -52,6 +48,9 @@ func frame(request model.Request) (*bedrockruntime.ConverseStreamInput, error) {
 	thought, err := kin.think(request)
 	if err != nil {
 		return nil, err
+	}
+	if unthinking && kin.family == claude {
+		thought = kin.unthinking()
 	}
 	if thought.level != "" {
 		input.OutputConfig = &types.OutputConfig{Effort: aws.String(thought.level)}
@@ -100,17 +99,6 @@ func limits(request model.Request) (*types.InferenceConfiguration, error) {
 	return &c, nil
 }
 
-// withoutThinking takes back what turned thinking on, and keeps the rest.
-func withoutThinking(input *bedrockruntime.ConverseStreamInput, request model.Request) error {
-	request.ReasoningEffort = ""
-	plain, err := frame(request)
-	if err != nil {
-		return err
-	}
-	input.OutputConfig, input.AdditionalModelRequestFields = plain.OutputConfig, plain.AdditionalModelRequestFields
-	return nil
-}
-
 // rawDocument is JSON that goes out as it is. The SDK's own documents are decoded and
 // encoded again, and a provider's prompt cache compares bytes.
 type rawDocument struct {
@@ -136,5 +124,5 @@ func compact(text []byte) []byte {
 }
 
 func invalid(format string, args ...any) error {
-	return core.Errorf(core.CodeInvalid, "bedrock: "+format, args...)
+	return modelwire.Invalid(name, fmt.Sprintf(format, args...))
 }

@@ -1,13 +1,14 @@
 package bedrock
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
-	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -20,16 +21,16 @@ func tools(request model.Request, marked bool) (*types.ToolConfiguration, error)
 		return nil, nil // a choice without tools means nothing
 	}
 	config := &types.ToolConfiguration{}
+	if err := modelwire.CheckTools(name, request.Tools, plainName, "1 to 64 of A-Z a-z 0-9 _ -"); err != nil {
+		return nil, err
+	}
 	for _, t := range request.Tools {
-		if !plainName(t.Name) {
-			return nil, invalid("tool %q: its name must be 1 to 64 of A-Z a-z 0-9 _ -", core.Excerpt(t.Name))
-		}
 		schema := t.Parameters
 		if len(schema) == 0 {
 			schema = json.RawMessage(emptySchema)
 		}
-		if err := checkSchema(schema); err != "" {
-			return nil, invalid("tool %q: its parameters %s", t.Name, err)
+		if !ofObject(schema) {
+			return nil, invalid("the parameters of tool %q have no \"type\":\"object\" at their top", t.Name)
 		}
 		config.Tools = append(config.Tools, describe(t.Name, t.Description, schema))
 	}
@@ -68,30 +69,33 @@ func stubs(names []string) []types.Tool {
 	return all
 }
 
-// checkSchema says what is wrong with a schema of arguments, empty if nothing is.
-func checkSchema(schema json.RawMessage) string {
+// ofObject reports whether a schema is one of an object, as the API wants it.
+func ofObject(schema json.RawMessage) bool {
 	var s struct {
 		Type any `json:"type"`
 	}
-	if !json.Valid(schema) || bytes.TrimSpace(schema)[0] != '{' || json.Unmarshal(schema, &s) != nil {
-		return "are no JSON Schema object: " + core.Excerpt(string(schema))
-	}
-	if s.Type != "object" {
-		return `have no "type":"object" at their top, which the API wants`
-	}
-	return ""
+	return json.Unmarshal(schema, &s) == nil && s.Type == "object"
 }
 
+// maxToolName is the longest name of a tool.
+const maxToolName = 64
+
 // plainName reports whether the API takes the name of a tool.
-func plainName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '_' && c != '-' {
-			return false
-		}
+func plainName(name string) bool { return modelwire.PlainName(name, maxToolName) }
+
+// toolName is the name of a call as the API takes it: a model may have made one up, and
+// every request of the thread would be refused for it.
+func toolName(called string) string {
+	if plainName(called) {
+		return called
 	}
-	return len(name) >= 1 && len(name) <= 64
+	plain := strings.Map(func(r rune) rune {
+		if plainName(string(r)) {
+			return r
+		}
+		return '_'
+	}, called)
+	return cmp.Or(plain[:min(len(plain), maxToolName)], "_")
 }
 
 func cachePoint() types.CachePointBlock {

@@ -10,21 +10,21 @@ import (
 
 // Event is one event on the wire, such as messageStop; payload is its JSON.
 func Event(kind, payload string) []byte {
-	return frame(payload, ":message-type", "event", ":event-type", kind, ":content-type", "application/json")
+	return Message(payload, ":message-type", "event", ":event-type", kind, ":content-type", "application/json")
 }
 
 // Exception is an exception inside a stream, such as throttlingException.
 func Exception(kind, message string) []byte {
-	return frame(fmt.Sprintf(`{"message":%q}`, message), ":message-type", "exception", ":exception-type", kind, ":content-type", "application/json")
+	return Message(fmt.Sprintf(`{"message":%q}`, message), ":message-type", "exception", ":exception-type", kind, ":content-type", "application/json")
 }
 
 // Unmodeled is an error inside a stream that the API does not name.
 func Unmodeled(code, message string) []byte {
-	return frame("", ":message-type", "error", ":error-code", code, ":error-message", message)
+	return Message("", ":message-type", "error", ":error-code", code, ":error-message", message)
 }
 
-// frame encodes one message of the event stream; headers are names and values in turn.
-func frame(payload string, headers ...string) []byte {
+// Message is any message of the event stream; headers are names and values in turn.
+func Message(payload string, headers ...string) []byte {
 	message := eventstream.Message{Payload: []byte(payload)}
 	for i := 0; i < len(headers); i += 2 {
 		message.Headers.Set(headers[i], eventstream.StringValue(headers[i+1]))
