@@ -446,19 +446,19 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// body is what a request looks like on the wire.
-func body(t *testing.T, request model.Request) string {
+// sent is what a request looks like on the wire.
+func sent(t *testing.T, request model.Request) string {
 	t.Helper()
-	var sent []byte
+	var got []byte
 	m := fake(t, func(w http.ResponseWriter, r *http.Request) {
-		sent, _ = io.ReadAll(r.Body)
+		got, _ = io.ReadAll(r.Body)
 		bedrocktest.Serve(w, bedrocktest.Stop("end_turn"))
 	})
-	if lines := tell(t.Context(), m, request); len(sent) == 0 {
+	if lines := tell(t.Context(), m, request); len(got) == 0 {
 		return strings.Join(lines, "\n")
 	}
-	if !json.Valid(sent) {
-		t.Fatalf("no JSON: %s", sent)
+	if !json.Valid(got) {
+		t.Fatalf("no JSON: %s", got)
 	}
-	return string(sent)
+	return string(got)
 }

@@ -87,6 +87,9 @@ func (s sender) Do(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		return nil, strangeError(media)
 	}
+	if response.StatusCode == http.StatusOK {
+		response.Body = &body{ReadCloser: response.Body}
+	}
 	return response, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -71,12 +70,11 @@ func (m *Model) refusal(said smithy.APIError, status int, request string) error 
 // none for a connection that broke off.
 func (m *Model) cut(err error) error {
 	var said smithy.APIError
-	var length eventstream.LengthError
 	switch {
 	case errors.As(err, &said):
 		return m.refusal(said, 0, "")
-	case errors.As(err, &length): // another attempt would bring it again
-		return &model.Error{Kind: model.KindProvider, Message: "bedrock: read the stream: " + m.bounded(length.Error())}
+	case errors.Is(err, errEventTooLong):
+		return &model.Error{Kind: model.KindProvider, Message: "bedrock: " + errEventTooLong.Error()}
 	case err != nil:
 		return &model.Error{Kind: model.KindInterrupted, Message: "bedrock: read the stream: " + m.bounded(err.Error())}
 	}
