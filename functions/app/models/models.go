@@ -4,11 +4,13 @@ package models
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/reveille-run/reveille/adapters/openai"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/functions/providers"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -37,6 +39,13 @@ func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error
 		if s.OpenAIBaseURL != "" {
 			binding.Provider = "openai-compatible"
 		}
+	}
+	if name, ok := strings.CutPrefix(s.Model, "bedrock/"); ok {
+		provider, err := providers.Bedrock()
+		if err != nil {
+			return nil, fmt.Errorf("REVEILLE_MODEL=%s: %w", s.Model, err)
+		}
+		binding = agent.ModelBinding{Model: provider, Name: name, Provider: "bedrock"}
 	}
 	return map[string]agent.ModelBinding{Default: binding}, nil
 }

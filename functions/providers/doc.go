@@ -1,0 +1,3 @@
+// Package providers makes the providers of models, one file each. Only what runs steps
+// links it.
+package providers
