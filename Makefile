@@ -5,13 +5,18 @@ GO ?= go
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
 # The tags of all files that are checked, and the folders with files that these leave out.
-TAGS := killpoints clients aws project
-UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
-# How a function is built for Lambda.
-LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
+TAGS := killpoints clients aws project bedrock profile
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+# How a function is built for Lambda. Only those that run steps have what the tag bedrock links.
+LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,bedrock -trimpath -ldflags '-s -w'
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
 KILLS ?= 60
 SEED ?= 0
+# The model of make run, as provider/name; empty: as the environment says. Bedrock is linked
+# for a model of its own alone, since it takes 18 s to compile for the first time, with the
+# credentials of profiles and SSO, which no function has.
+MODEL ?= $(REVEILLE_MODEL)
+LOCALBEDROCK := bedrock,profile
 # Runs a command with the endpoints of DynamoDB and SQS: those of the environment,
 # those of `make aws-up`, else a moto server that ends with the command.
 AWS := scripts/aws-with.sh
@@ -28,17 +33,17 @@ DAYS ?= 1
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: starts cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: starts starts-before cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 # The shell becomes the host, so that a signal to make reaches it: go run does not pass SIGTERM on.
-run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR)
+run: ## Start the local host on 127.0.0.1:3000 (REVEILLE_ADDR); MODEL=provider/name says which model
 	@mkdir -p -m 700 .reveille
-	@GO=$(GO) scripts/build.sh -buildvcs=false -ldflags '-s -w' -o .reveille/dev ./scripts/dev
-	@REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
+	@GO=$(GO) scripts/build.sh -buildvcs=false $(if $(filter bedrock/%,$(MODEL)),-tags $(LOCALBEDROCK)) -ldflags '-s -w' -o .reveille/dev ./scripts/dev
+	@$(if $(MODEL),REVEILLE_MODEL="$(MODEL)") REVEILLE_TRIGGERS="$${REVEILLE_TRIGGERS-functions/app/triggers.json}" exec .reveille/dev
 
 dev: ## The same, built and started again whenever a file is saved; runs go on
 	@mkdir -p -m 700 .reveille
@@ -126,12 +131,18 @@ openapi: ## The OpenAPI document against its specification, the local host again
 	scripts/openapi.sh
 
 test-aws: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip $(STARTS) ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
 
 STARTS = TestFunctionsStartNearTheFloor
 
 starts: ## How long functions take to start, beside a program that only links the same SDK clients: alone on the machine
 	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/deployed
+
+BEFORE ?= HEAD~1
+
+starts-before: ## Whether functions start within 1 ms of when they did at a commit (BEFORE), interleaved: alone on the machine
+	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) | tar -x -C .reveille/before
+	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh
@@ -151,7 +162,7 @@ smoke: ## Use a host or a deployment as a client does: chat, tool, approval, res
 invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json
 	@[ -d "functions/$(FN)" ] && [ -n "$(FN)" ] && [ -f "$(EVENT)" ] || { echo 'usage: make invoke FN=step EVENT=events/step.json; FN is one of api, step, stream, sweep, trigger' >&2; exit 2; }
 	@mkdir -p -m 700 .reveille
-	@$(GO) build -tags lambda.norpc -o .reveille/$(FN) ./functions/$(FN)
+	@$(GO) build -tags lambda.norpc,bedrock -o .reveille/$(FN) ./functions/$(FN)
 	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
 		$(if $(filter trigger,$(FN)),-env "REVEILLE_TRIGGERS=$${REVEILLE_TRIGGERS-$(CURDIR)/events/triggers.json}" -env "WEBHOOK_SECRET=$${WEBHOOK_SECRET-secret}") -invoke $(FN)=$(EVENT)
 
