@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // uploaded are the tags of what is deployed, as the Makefile has them.
-const uploaded = "lambda.norpc bedrock "
+const uploaded = "lambda.norpc bedrock nethttpomithttp2 "
 
 // build builds a function as `sam build` does, but for this machine, once per test run,
 // and returns the path of its binary. The target is a folder of this module, or an
