@@ -104,6 +104,8 @@ func (k kin) think(request model.Request) (thought, error) {
 	switch {
 	case effort == model.EffortNone && k.family == nova && k.major == 2:
 		return fields("reasoningConfig", `{"type":"disabled"}`), nil
+	case effort == model.EffortNone && k.family == claude:
+		return k.unthinking(), nil
 	case effort == model.EffortNone && k.family != gptOSS:
 		return thought{}, nil // nothing turns it on
 	case k.family == claude && k.atLeast(3, 7):
