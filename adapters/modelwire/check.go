@@ -2,10 +2,12 @@ package modelwire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
@@ -100,12 +102,27 @@ func CheckTools(adapter string, tools []model.ToolDefinition, name func(string) 
 
 // PlainName reports whether name has 1 to limit characters of A-Z a-z 0-9 _ -.
 func PlainName(name string, limit int) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && c != '_' && c != '-' {
+	for _, c := range name {
+		if !plain(c) {
 			return false
 		}
 	}
 	return len(name) >= 1 && len(name) <= limit
+}
+
+// MadePlain returns the name of a call as a provider takes it that wants [PlainName] of
+// names: _ stands for what it refuses, and what is too long is cut. A model may have made
+// the name up, and every later request of its thread would be refused for it.
+func MadePlain(name string, limit int) string {
+	name = strings.Map(func(c rune) rune {
+		if !plain(c) {
+			return '_'
+		}
+		return c
+	}, name)
+	return cmp.Or(name[:min(len(name), limit)], "_")
+}
+
+func plain(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

@@ -11,9 +11,22 @@ import (
 )
 
 func TestAgainstAnIndependentServer(t *testing.T) {
-	m, err := openai.New(openai.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..") + "/v1"})
+	options := openai.Options{APIKey: modeltest.Key, BaseURL: wiretest.Fake(t, "../..") + "/v1"}
+	chat, err := openai.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Independent(t, modeltest.Provider{Name: "openai", Model: "gpt-fake"}, m, nil)
+	options.ReasoningSummary = "auto"
+	responses, err := openai.NewResponses(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("chat", func(t *testing.T) {
+		modeltest.Independent(t, modeltest.Provider{Name: "openai", Model: "gpt-fake"}, chat, nil)
+	})
+	t.Run("responses", func(t *testing.T) {
+		modeltest.Independent(t, modeltest.Provider{Name: "openai", Model: "gpt-fake"}, responses, map[string]string{
+			"usage": "the fake counts no tokens of this API", "cut in the middle": "the fake counts events, and cuts before the first text",
+		})
+	})
 }

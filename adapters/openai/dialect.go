@@ -41,7 +41,8 @@ type kin struct {
 	levels     map[model.Effort]string
 	unschooled bool // knows JSON but no schema: the system prompt says it
 	choices    choiceForm
-	ids        idForm
+	nine       bool // call ids are nine letters and digits
+	strict     bool // about who speaks after whom, see order
 	echo       echoForm
 }
 
@@ -49,7 +50,6 @@ type (
 	limitName  uint8
 	effortForm uint8
 	choiceForm uint8
-	idForm     uint8
 	echoForm   uint8
 )
 
@@ -70,11 +70,7 @@ const (
 	choiceAny                     // required is called any
 	choiceWords                   // no function: it is the only tool that is sent, and required
 	choiceAuto                    // nothing else
-)
-
-const (
-	idPlain idForm = iota
-	idNine         // nine letters and digits
+	choiceCalm                    // a forced call only where the model does not reason
 )
 
 const (
@@ -98,10 +94,10 @@ var kins = map[Dialect]kin{
 	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
 	DialectGroq:       {hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels},
 	DialectOpenRouter: {hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
-	DialectDeepSeek:   {hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, echo: echoRequired},
+	DialectDeepSeek:   {hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
 	DialectZAI:        {hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
 	DialectXAI:        {hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels},
-	DialectMistral:    {hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, ids: idNine},
+	DialectMistral:    {hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
 	DialectLlamaCpp:   {usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
 	DialectOllama:     {hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
 	DialectVLLM:       {usage: true, levels: allLevels},
@@ -135,7 +131,7 @@ func (d Dialect) check() error {
 
 // effort sets how much the model may reason.
 func (k kin) effort(c *chatRequest, effort model.Effort) error {
-	if effort == "" {
+	if effort == "" || c.Thinking != nil {
 		return nil
 	}
 	if tokens, ok := effort.Budget(); ok && k.efforts == effortObject {
@@ -175,8 +171,11 @@ func (k kin) choose(c *chatRequest, choice model.ToolChoice) error {
 		}
 		return nil
 	}
+	if k.choices == choiceCalm && (mode == model.ToolRequired || mode == model.ToolNamed) {
+		c.Thinking = &chatThinking{"disabled"}
+	}
 	switch {
-	case mode == "":
+	case mode == "", mode == model.ToolAuto && k.choices == choiceCalm:
 	case mode == model.ToolNamed && k.choices == choiceWords:
 		named := slices.DeleteFunc(c.Tools, func(tool chatTool) bool { return tool.Function.Name != choice.Name })
 		if len(named) == 0 {
@@ -195,7 +194,7 @@ func (k kin) choose(c *chatRequest, choice model.ToolChoice) error {
 
 // id returns the id of a call as the server takes it.
 func (k kin) id(wire string) string {
-	if k.ids != idNine {
+	if !k.nine {
 		return wire
 	}
 	var turn, call int

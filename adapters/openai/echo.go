@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/model"
 )
 
 // contentEcho is the echo of a block of reasoning whose text goes back as
@@ -17,11 +16,11 @@ var contentEcho = json.RawMessage(`"reasoning_content"`)
 const noReasoning = " "
 
 // giveBack sets what the server wants back of a turn's reasoning. What another model
-// has signed is not for it.
-func (k kin) giveBack(wire *chatMessage, m core.Message, request model.Request) {
+// has signed is not for it. silent says that the model does not reason in this request.
+func (k kin) giveBack(wire *chatMessage, m core.Message, origin string, silent bool) {
 	var own []core.Block
 	for _, b := range m.Content {
-		if b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == request.Origin {
+		if b.Type == core.BlockReasoning && b.Echo != nil && b.Origin == origin {
 			own = append(own, b)
 		}
 	}
@@ -33,7 +32,7 @@ func (k kin) giveBack(wire *chatMessage, m core.Message, request model.Request) 
 		for _, b := range own {
 			wire.ReasoningContent += b.Text
 		}
-		if wire.ReasoningContent == "" && k.echo == echoRequired && request.ReasoningEffort != model.EffortNone {
+		if wire.ReasoningContent == "" && k.echo == echoRequired && !silent {
 			wire.ReasoningContent = noReasoning
 		}
 	case echoDetails:

@@ -99,6 +99,9 @@ var kinds = map[string]model.ErrorKind{
 	"rate_limit_error":           model.KindRateLimited,
 	"overloaded_error":           model.KindOverloaded,
 	"timeout":                    model.KindTimeout,
+	"server_is_overloaded":       model.KindOverloaded,
+	"slow_down":                  model.KindOverloaded,
 	"server_error":               model.KindProvider,
+	"invalid_prompt":             model.KindInvalid,
 	"invalid_request_error":      model.KindInvalid,
 }

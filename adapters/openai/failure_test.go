@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,43 +111,4 @@ func TestErrorsInsideAStreamAreClassedWithoutAStatus(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMessagesAreBounded(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(500)
-		_, _ = io.WriteString(w, strings.Repeat("é", 100_000))
-	})
-	want := "openai: status 500: " + strings.Repeat("é", 248) + "..."
-	if got := failed(t, m).Message; got != want {
-		t.Errorf("%d bytes: %q", len(got), got)
-	}
-}
-
-func TestNoResponse(t *testing.T) {
-	t.Run("refused", func(t *testing.T) {
-		server := httptest.NewServer(http.NotFoundHandler())
-		server.Close()
-		m, err := New(Options{BaseURL: server.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := failed(t, m); e.Kind != model.KindProvider || !strings.HasPrefix(e.Message, "openai: no response: dial tcp") {
-			t.Errorf("kind %q, message %q", e.Kind, e.Message)
-		}
-	})
-	t.Run("late headers", func(t *testing.T) {
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client go
-			<-r.Context().Done()
-		}))
-		defer server.Close()
-		m, err := New(Options{BaseURL: server.URL, HTTPClient: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: time.Millisecond}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := failed(t, m); e.Kind != model.KindTimeout || !model.Transient(e) {
-			t.Errorf("kind %q, message %q", e.Kind, e.Message)
-		}
-	})
 }

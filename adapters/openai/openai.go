@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/secret"
 )
@@ -26,6 +27,9 @@ func New(options Options) (*Model, error) {
 	base, err := options.base()
 	if err != nil {
 		return nil, err
+	}
+	if options.ReasoningSummary != "" {
+		return nil, core.Errorf(core.CodeInvalid, "openai: a reasoning summary is one of the Responses API, Chat Completions has none")
 	}
 	key, err := options.check()
 	if err != nil {

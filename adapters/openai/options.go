@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/adapters/modelwire"
+	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/secret"
 )
 
@@ -25,13 +26,17 @@ type Options struct {
 	// Key, if not nil, is asked for the key of each request instead; of a server that
 	// refuses it with 401 once more, and if it is another then, the request is made again.
 	Key secret.Source `json:"-"`
-	// BaseURL is the http or https URL before /chat/completions; a trailing
-	// slash is tolerated. Empty: [DefaultBaseURL].
+	// BaseURL is the http or https URL before /chat/completions or /responses; a
+	// trailing slash is tolerated. Empty: [DefaultBaseURL].
 	BaseURL string
 	// Organization is sent as OpenAI-Organization unless empty.
 	Organization string
 	// Dialect is which server it is. Empty: as the host of BaseURL says.
 	Dialect Dialect
+	// ReasoningSummary asks the Responses API for the text of the model's reasoning: auto,
+	// concise or detailed. Empty: there is none to show; OpenAI wants an organization to be
+	// verified for it. Chat Completions has no such thing.
+	ReasoningSummary string
 	// IdleTimeout bounds every wait for the next bytes of a response, comments
 	// included, of a request that has no time of its own. 0: [DefaultIdleTimeout].
 	IdleTimeout time.Duration
@@ -66,6 +71,11 @@ func (o Options) check() (secret.Source, error) {
 	}
 	if err := modelwire.CheckIdle(name, o.IdleTimeout); err != nil {
 		return nil, err
+	}
+	switch o.ReasoningSummary {
+	case "", "auto", "concise", "detailed":
+	default:
+		return nil, core.Errorf(core.CodeInvalid, "openai: reasoning summary is %q, allowed are auto, concise and detailed", core.Excerpt(o.ReasoningSummary))
 	}
 	return key, o.Dialect.check()
 }

@@ -159,16 +159,40 @@ func (c *chatRequest) say(request model.Request, k kin) error {
 			return err
 		}
 		if m.Role == core.RoleAssistant {
-			k.giveBack(&wire, m, request)
+			if len(m.ToolCalls) == 0 && m.Text() == "" {
+				continue // it says nothing, which some servers refuse
+			}
+			k.giveBack(&wire, m, request.Origin, c.Thinking != nil)
+		}
+		if k.strict {
+			c.order(&wire)
 		}
 		c.Messages = append(c.Messages, wire)
 	}
 	return nil
 }
 
+// order makes the next message one that Mistral takes where it stands: only the first
+// may be a system message, and what a person says never follows a result.
+func (c *chatRequest) order(next *chatMessage) {
+	last := len(c.Messages) - 1
+	if next.Role == "system" && last >= 0 && c.Messages[last].Role != "system" {
+		next.Role = "user"
+	}
+	if next.Role == "user" && last >= 0 && c.Messages[last].Role == "tool" {
+		text := "I have the results."
+		c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: &text})
+	}
+}
+
+const maxName = 64
+
+// plainName is the name of a call as the API takes it.
+func plainName(called string) string { return modelwire.MadePlain(called, maxName) }
+
 // checkTools returns the error of tools that the API refuses.
 func checkTools(tools []model.ToolDefinition) error {
-	return modelwire.CheckTools(name, tools, func(name string) bool { return modelwire.PlainName(name, 64) }, "1 to 64 of A-Z a-z 0-9 _ -")
+	return modelwire.CheckTools(name, tools, func(name string) bool { return modelwire.PlainName(name, maxName) }, "1 to 64 of A-Z a-z 0-9 _ -")
 }
 
 func (k kin) message(m core.Message, ids modelwire.IDs) (chatMessage, error) {
@@ -189,7 +213,7 @@ func (k kin) message(m core.Message, ids modelwire.IDs) (chatMessage, error) {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{
 				ID:       k.id(ids.Calls[i]),
 				Type:     "function",
-				Function: chatCallFunction{Name: call.Name, Arguments: modelwire.ArgumentText(call.Arguments)},
+				Function: chatCallFunction{Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)},
 			})
 		}
 		if text == "" && len(m.ToolCalls) > 0 {

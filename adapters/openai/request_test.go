@@ -97,8 +97,7 @@ var bodies = []struct {
 			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1_0"},` +
 			`{"role":"tool","content":"not JSON","tool_call_id":"c1_1"},` +
 			`{"role":"assistant","content":null,"tool_calls":[{"id":"c4_0","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
-			`{"role":"tool","content":"5","tool_call_id":"c4_0"},` +
-			`{"role":"assistant","content":""}],` +
+			`{"role":"tool","content":"5","tool_call_id":"c4_0"}],` +
 			`"tools":[` +
 			`{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},` +
 			`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +

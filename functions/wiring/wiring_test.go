@@ -10,6 +10,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/demo"
 	demomodels "github.com/reveille-run/reveille/functions/demo/models"
 	"github.com/reveille-run/reveille/functions/settings"
@@ -108,7 +109,7 @@ func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
 func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
 	broken := errors.New("broken")
 	parts := func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }
-	models := func(*env.Env, settings.Settings) (map[string]agent.ModelBinding, error) { return nil, broken }
+	models := func(*env.Env, settings.Settings) (wiring.Bound, error) { return wiring.Bound{}, broken }
 	if _, err := (wiring.Deployment{Parts: parts, Models: demomodels.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
 		t.Errorf("parts: error %v, want %v", err, broken)
 	}
@@ -117,5 +118,56 @@ func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
 	}
 	if _, err := (wiring.Deployment{Parts: parts}).Idle(); !errors.Is(err, broken) {
 		t.Errorf("idle: error %v, want %v", err, broken)
+	}
+}
+
+// Providers that are data find the adapters that are bound, and keys in the environment.
+func TestProvidersThatAreDataAreOpened(t *testing.T) {
+	t.Setenv("EAST_KEY", "sk-east")
+	var opened []string
+	open := func(name string) func(agent.ProviderSpec) (model.Model, error) {
+		return func(p agent.ProviderSpec) (model.Model, error) {
+			opened = append(opened, name+" "+p.ID+" "+p.APIKey.Reveal())
+			return model.None{}, nil
+		}
+	}
+	d := wiring.Deployment{
+		Models: func(*env.Env, settings.Settings) (wiring.Bound, error) {
+			return wiring.Bound{Adapters: map[string]func(agent.ProviderSpec) (model.Model, error){"linked": open("linked"), "own": open("linked")}}, nil
+		},
+		Parts: func(models map[string]agent.ModelBinding) (agent.Parts, error) {
+			if models == nil {
+				t.Error("the map of models is nil")
+			}
+			return agent.Parts{
+				Adapters:   map[string]func(agent.ProviderSpec) (model.Model, error){"own": open("own")},
+				Specs:      []agent.Spec{{ID: "a", Model: "m"}, {ID: "b", Model: "n"}},
+				ModelSpecs: []agent.ModelSpec{{ID: "m", Provider: "east", UpstreamModel: "gpt-5"}, {ID: "n", Provider: "west", UpstreamModel: "n-1"}},
+				Providers:  []agent.ProviderSpec{{ID: "east", Adapter: "linked", APIKeyEnv: "EAST_KEY"}, {ID: "west", Adapter: "own", APIKey: secret.New("sk-west"), APIKeyEnv: "EAST_KEY"}},
+			}, nil
+		},
+	}
+	parts, err := d.Agents(env.System(), settings.Settings{Catalog: `{"models":[{"provider":"east","names":["gpt-5"],"context_window":1234}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := agent.NewRegistry(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"linked east sk-east", "own west sk-west"}, opened); diff != "" {
+		t.Error(diff)
+	}
+	for id, want := range map[string]int{"a": 1234, "b": 8192} {
+		resolved, err := registry.Resolve(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resolved.CallableModels()[0].ContextWindow; got != want {
+			t.Errorf("%s has a window of %d, want %d", id, got, want)
+		}
+	}
+	if _, err := d.Agents(env.System(), settings.Settings{Catalog: `{`}); err == nil {
+		t.Error("a broken catalog is accepted")
 	}
 }

@@ -108,8 +108,10 @@ func (s *Server) Paths() []string {
 	return append([]string(nil), s.paths...)
 }
 
-// Gone is closed when a client has left while the transcript hung.
+// Gone is closed when a client has left before the transcript's end.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
+
+func (s *Server) leave() { s.once.Do(func() { close(s.gone) }) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -128,10 +130,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		case "@hang":
 			<-r.Context().Done()
-			s.once.Do(func() { close(s.gone) })
+			s.leave()
 			return
 		}
 		if !s.send(w, line) {
+			s.leave()
 			return
 		}
 	}

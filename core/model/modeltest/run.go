@@ -90,7 +90,11 @@ func (p Provider) stream(t *testing.T, c Case) {
 	if p.Usage != nil && c.Name == "usage" {
 		want.Usage = *p.Usage
 	}
-	got, err := p.ask(t, c.Name, nil)
+	got, err := p.ask(t, c.Name, func(r *model.Request) {
+		if c.Silent {
+			r.StreamIdleTimeout = Idle
+		}
+	})
 	if c.Name != "usage" {
 		got.Usage = core.Usage{}
 	}
@@ -139,7 +143,7 @@ func (p Provider) ask(t *testing.T, play string, change func(*model.Request)) (T
 // request is the one that all cases make.
 func (p Provider) request(change func(*model.Request)) model.Request {
 	r := model.Request{
-		Model: p.Model, Origin: p.Name + "/" + p.Model, System: "Be brief.", MaxTokens: 4000, StreamIdleTimeout: Idle,
+		Model: p.Model, Origin: p.Name + "/" + p.Model, System: "Be brief.", MaxTokens: 4000, StreamIdleTimeout: patience,
 		Messages: []core.Message{core.UserMessage("m1", "What is the weather in Oslo and Rome?")},
 		Tools: []model.ToolDefinition{
 			{Name: "get_time", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},

@@ -9,12 +9,12 @@ import (
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
-// Prices returns the built-in catalog of models, and over it what REVEILLE_PRICES gives:
-// as JSON, or in a file. The error names the variable, the file if there is one, and what
-// is wrong.
-func Prices(s settings.Settings) (*catalog.Catalog, error) {
+// Catalog returns the built-in catalog of models, and over it what REVEILLE_MODEL_CATALOG
+// gives: as JSON, or in a file. The error names the variable, the file if there is one, and
+// what is wrong.
+func Catalog(s settings.Settings) (*catalog.Catalog, error) {
 	known := catalog.Default()
-	data, from, err := given("REVEILLE_PRICES", s.Prices)
+	data, from, err := given("REVEILLE_MODEL_CATALOG", s.Catalog)
 	if err != nil || data == nil {
 		return known, err
 	}

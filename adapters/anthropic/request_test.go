@@ -1,0 +1,250 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+func said(role core.Role, text string) core.Message {
+	return core.Message{Role: role, Content: []core.Block{{Type: core.BlockText, Text: text}}}
+}
+
+func result(call, text string) core.Message {
+	return core.Message{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: call, Name: "add", Message: text}}
+}
+
+func file(media, name, data, url string) core.Block {
+	return core.Block{Type: core.BlockFile, MediaType: media, Filename: name, Data: []byte(data), URL: url}
+}
+
+// bodies are shaped after the reference of the Messages API.
+var bodies = []struct {
+	name    string
+	request model.Request
+	want    string
+}{
+	{
+		name: "a whole conversation",
+		request: model.Request{
+			Model: "claude-sonnet-4-5", System: "Be <brief> & kind.", MaxTokens: 100, Temperature: new(0.0), TopP: new(0.5), StopSequences: []string{"END"},
+			Messages: []core.Message{
+				said(core.RoleUser, "add"),
+				{
+					Role:    core.RoleAssistant,
+					Content: []core.Block{{Type: core.BlockReasoning, Text: "hm"}, {Type: core.BlockText, Text: "One "}, {Type: core.BlockText, Text: "moment."}},
+					ToolCalls: []core.ToolCall{
+						{ID: "x", Name: "add", Arguments: json.RawMessage(`{"b": 1,"a": 2}`)},
+						{ID: "y", Name: "no such/tool ü", Arguments: json.RawMessage(`"{\"a\": 1"`)},
+						{ID: "z", Name: ""},
+					},
+				},
+				result("x", "3"),
+				{Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "y", Name: "add", Message: "not JSON", IsError: true}},
+				result("z", " "),
+				said(core.RoleUser, "go on"),
+			},
+			Tools: []model.ToolDefinition{
+				{Name: "add", Description: "Adds.", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}, {Name: "now"},
+			},
+			ToolChoice:      model.ToolChoice{Mode: model.ToolNamed, Name: "add"},
+			ProviderOptions: json.RawMessage(`{"top_k": 5, "metadata": {"user_id": "u"}}`),
+		},
+		want: `{"model":"claude-sonnet-4-5","max_tokens":100,"tools":[` +
+			`{"name":"add","description":"Adds.","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}},` +
+			`{"name":"now","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}],` +
+			`"system":[{"type":"text","text":"Be <brief> & kind.","cache_control":{"type":"ephemeral"}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"add","cache_control":{"type":"ephemeral"}}]},` +
+			`{"role":"assistant","content":[{"type":"text","text":"One "},{"type":"text","text":"moment."},` +
+			`{"type":"tool_use","id":"c1_0","name":"add","input":{"b":1,"a":2}},` +
+			`{"type":"tool_use","id":"c1_1","name":"no_such_tool__","input":{"invalid_arguments":"{\"a\": 1"}},` +
+			`{"type":"tool_use","id":"c1_2","name":"_","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_0","content":"3"},` +
+			`{"type":"tool_result","tool_use_id":"c1_1","content":"not JSON","is_error":true},` +
+			`{"type":"tool_result","tool_use_id":"c1_2"},` +
+			`{"type":"text","text":"go on","cache_control":{"type":"ephemeral"}}]}],` +
+			`"tool_choice":{"type":"tool","name":"add"},"stop_sequences":["END"],"temperature":0,"top_p":0.5,"stream":true,` +
+			`"metadata":{"user_id":"u"},"top_k":5}`,
+	},
+	{
+		name: "files",
+		request: model.Request{
+			Model: "claude-haiku-4-5", NoPromptCache: true, Messages: []core.Message{{Role: core.RoleUser, Content: []core.Block{
+				file("image/png", "", "1", ""), file("image/svg+xml", "", "", "https://example.com/a.svg"), file("application/pdf", "a.pdf", "2", ""),
+				file("application/pdf", "", "", "https://example.com/b.pdf"), file("text/csv; charset=utf-8", "a.csv", "a,b", ""), file("application/json", "", "{}", ""),
+				{Type: core.BlockText, Text: "What is it?"},
+			}}},
+		},
+		want: `{"model":"claude-haiku-4-5","max_tokens":32000,"messages":[{"role":"user","content":[` +
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"MQ=="}},` +
+			`{"type":"image","source":{"type":"url","url":"https://example.com/a.svg"}},` +
+			`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"Mg=="},"title":"a.pdf"},` +
+			`{"type":"document","source":{"type":"url","url":"https://example.com/b.pdf"}},` +
+			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"a,b"},"title":"a.csv"},` +
+			`{"type":"document","source":{"type":"text","media_type":"text/plain","data":"{}"}},` +
+			`{"type":"text","text":"What is it?"}]}],"stream":true}`,
+	},
+	{
+		name: "plugins' context, and sides that speak twice",
+		request: model.Request{
+			Model: "m", System: "Be brief.", MaxTokens: 5,
+			Messages: []core.Message{
+				said(core.RoleSystem, "You are in Oslo."), said(core.RoleSystem, " "),
+				said(core.RoleUser, "a"), said(core.RoleUser, " \n"), said(core.RoleUser, "b"),
+				{Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: " "}}},
+				said(core.RoleAssistant, "c"), said(core.RoleSystem, "between"), said(core.RoleAssistant, "d"),
+				{Role: core.RoleAssistant, ToolCalls: []core.ToolCall{{ID: "x", Name: "add"}}},
+				said(core.RoleSystem, "early"), result("x", "1"), said(core.RoleSystem, "It is noon."),
+			},
+			ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+		},
+		want: `{"model":"m","max_tokens":5,"tools":[{"name":"add","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}],` +
+			`"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}},{"type":"text","text":"You are in Oslo."}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},` +
+			`{"role":"assistant","content":[{"type":"text","text":"c"}]},` +
+			`{"role":"user","content":[{"type":"text","text":"between","cache_control":{"type":"ephemeral"}}]},` +
+			`{"role":"assistant","content":[{"type":"text","text":"d"},{"type":"tool_use","id":"c9_0","name":"add","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c9_0","content":"1"},` +
+			`{"type":"text","text":"early","cache_control":{"type":"ephemeral"}},{"type":"text","text":"It is noon."}]}],` +
+			`"tool_choice":{"type":"none"},"stream":true}`,
+	},
+	{
+		name: "a window that begins with the model",
+		request: model.Request{
+			Model: "claude-3-5-haiku-latest", NoPromptCache: true, Messages: []core.Message{said(core.RoleAssistant, "Yes."), said(core.RoleUser, "No.")},
+			Tools: []model.ToolDefinition{{Name: "now"}}, ToolChoice: model.ToolChoice{Mode: model.ToolNone}, Temperature: new(1.0), TopP: new(1.0),
+		},
+		want: `{"model":"claude-3-5-haiku-latest","max_tokens":8192,"tools":[{"name":"now","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"[What was said before is left out here.]"}]},` +
+			`{"role":"assistant","content":[{"type":"text","text":"Yes."}]},{"role":"user","content":[{"type":"text","text":"No."}]}],` +
+			`"tool_choice":{"type":"none"},"stream":true}`,
+	},
+	{
+		name: "a format beside an effort",
+		request: model.Request{
+			Model: "claude-opus-5-5", NoPromptCache: true, Messages: []core.Message{said(core.RoleUser, "hi")}, ReasoningEffort: model.EffortHigh,
+			Temperature: new(1.0), TopP: new(1.0), Tools: []model.ToolDefinition{{Name: "now"}}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
+			ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","additionalProperties":false}`), Strict: true},
+		},
+		want: `{"model":"claude-opus-5-5","max_tokens":32000,"tools":[{"name":"now","input_schema":{"type":"object","properties":{}}}],` +
+			`"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"tool_choice":{"type":"auto"},` +
+			`"thinking":{"type":"adaptive","display":"summarized"},` +
+			`"output_config":{"effort":"high","format":{"type":"json_schema","schema":{"type":"object","additionalProperties":false}}},"stream":true}`,
+	},
+}
+
+func TestRequestBody(t *testing.T) {
+	for _, test := range bodies {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := encode(test.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, string(got.body)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRequestsWithoutAWireForm(t *testing.T) {
+	hi := []core.Message{said(core.RoleUser, "hi")}
+	with := func(name string, change func(*model.Request)) model.Request {
+		r := model.Request{Model: name, Messages: hi}
+		change(&r)
+		return r
+	}
+	sent := func(b core.Block) model.Request {
+		return with("m", func(r *model.Request) { r.Messages = []core.Message{{Role: core.RoleUser, Content: []core.Block{b}}} })
+	}
+	tests := []struct {
+		name    string
+		request model.Request
+		want    string
+		history bool // of the messages, which Check does not see
+	}{
+		{"no model", model.Request{Messages: hi}, "the request names no model", false},
+		{"nothing said", model.Request{Model: "m", Messages: []core.Message{said(core.RoleUser, " ")}}, "the request has no message", true},
+		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `message "7" has the role "critic"`, true},
+		{"a result of nothing", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `tool message "7" has no result`, true},
+		{"a sound", sent(file("audio/wav", "", "1", "")), "a file of media type audio/wav has no form in this API, which takes JPEG, PNG, GIF, WebP, PDF and text", true},
+		{"an image of another type", sent(file("image/svg+xml", "", "1", "")), "a file of media type image/svg+xml has no form in this API, which takes JPEG, PNG, GIF, WebP, PDF and text", true},
+		{"a text by its URL", sent(file("text/plain", "", "", "https://example.com")), "a file of media type text/plain by its URL has no form in this API, its bytes may have; images and PDF alone may be URLs", true},
+		{"a media type that is none", sent(file("image", "", "1", "")), "a file of media type image has no form in this API, which takes JPEG, PNG, GIF, WebP, PDF and text", true},
+		{"a name", with("m", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a.b"}} }), `tool name "a.b" has no form in this API, want 1 to 128 of A-Z a-z 0-9 _ -`, false},
+		{"too long a name", with("m", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: strings.Repeat("a", 129)}} }),
+			`tool name "` + core.Excerpt(strings.Repeat("a", 129)) + `" has no form in this API, want 1 to 128 of A-Z a-z 0-9 _ -`, false},
+		{"a schema", with("m", func(r *model.Request) {
+			r.Tools = []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`[]`)}}
+		}),
+			`the parameters of tool "a" are [], want a JSON Schema object`, false},
+		{"an effort", with("claude-3-5-haiku-latest", func(r *model.Request) { r.ReasoningEffort = model.EffortLow }),
+			`reasoning effort "low" has no form for model claude-3-5-haiku-latest, which does not reason`, false},
+		{"a budget", with("claude-opus-4-7", func(r *model.Request) { r.ReasoningEffort = model.EffortBudget(2000) }),
+			`reasoning effort "budget:2000" has no form for model claude-opus-4-7, which has levels`, false},
+		{"too small a budget", with("claude-opus-4-5", func(r *model.Request) { r.ReasoningEffort = model.EffortBudget(1023) }),
+			"a reasoning budget of 1023 tokens has no form beside a limit of 33023 tokens, want 1024 or more, and less than the limit", false},
+		{"a budget of all tokens", with("claude-opus-4-5", func(r *model.Request) { r.ReasoningEffort, r.MaxTokens = model.EffortBudget(2000), 2000 }),
+			"a reasoning budget of 2000 tokens has no form beside a limit of 2000 tokens, want 1024 or more, and less than the limit", false},
+		{"a temperature of the newest", with("claude-opus-4-7", func(r *model.Request) { r.Temperature = new(0.5) }), "temperature 0.5 has no form for model claude-opus-4-7, which takes 1 alone", false},
+		{"a top_p of the newest", with("claude-haiku-5-5", func(r *model.Request) { r.TopP = new(0.99) }), "top_p 0.99 has no form for model claude-haiku-5-5, which takes 1 alone", false},
+		{"too high a temperature", with("m", func(r *model.Request) { r.Temperature = new(1.5) }), "temperature 1.5 has no form in this API, which takes 0 to 1", false},
+		{"a temperature of thinking", with("m", func(r *model.Request) { r.Temperature, r.ReasoningEffort = new(0.5), model.EffortHigh }), "temperature 0.5 has no form beside reasoning, which takes 1 alone", false},
+		{"a top_p of thinking", with("m", func(r *model.Request) { r.TopP, r.ReasoningEffort = new(0.94), model.EffortHigh }), "top_p 0.94 has no form beside reasoning, which takes 0.95 to 1", false},
+		{"a format of the oldest", with("claude-sonnet-4-20250514", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Schema: json.RawMessage(`{}`)} }),
+			"a response format has no form for model claude-sonnet-4-20250514", false},
+		{"an option of the adapter's", with("m", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"thinking":{}}`) }),
+			"provider_options.thinking is set by the adapter and cannot be given", false},
+		{"a fifth mark", with("m", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"cache_control":{}}`) }),
+			"provider_options.cache_control is set by the adapter and cannot be given", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := encode(test.request)
+			var e *model.Error
+			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != "anthropic: "+test.want {
+				t.Errorf("error %v\nwant %s", err, test.want)
+			}
+			m, err := New(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bare := test.request
+			bare.Messages = nil
+			switch err := m.Check(bare); {
+			case test.history && err != nil:
+				t.Errorf("Check: %v", err)
+			case !test.history && (core.CodeOf(err) != core.CodeInvalid || err.Error() != "anthropic: "+test.want):
+				t.Errorf("Check: %v (%s)", err, core.CodeOf(err))
+			}
+		})
+	}
+}
+
+func TestWhatModelsTakeGoesByTheLongestName(t *testing.T) {
+	tests := []struct {
+		name string
+		want kin
+	}{
+		{"claude-opus-4-5-20251101", kins["claude-opus-4-5"]},
+		{"claude-opus-4-20250514", kins["claude-opus-4"]},
+		{"claude-opus-5", kins["claude-opus-5"]},
+		{"anthropic/claude-opus-5-5", newest},
+		{"us.anthropic.claude-3-7-sonnet-20250219-v1:0", budgeted},
+		{"claude-opus-9", newest},
+		{"glm-5", other},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := kinOf(test.name); got != test.want {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
