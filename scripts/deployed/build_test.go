@@ -31,8 +31,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// uploaded are the tags of what is deployed, as the Makefile has them.
-const uploaded = "lambda.norpc bedrock nethttpomithttp2 "
+// uploaded are the tags of what is deployed, notInlined its packages whose functions are
+// not copied to where they are called, as the Makefile has them.
+const (
+	uploaded   = "lambda.norpc bedrock nethttpomithttp2 "
+	notInlined = "github.com/aws/aws-sdk-go-v2/service/...=-l"
+)
 
 // build builds a function as `sam build` does, but for this machine, once per test run,
 // and returns the path of its binary. The target is a folder of this module, or an
@@ -64,7 +68,7 @@ func buildFor(tb testing.TB, processor, target, tags string) string {
 		return path
 	}
 	path := filepath.Join(builds.folder, fmt.Sprintf("%s-%d", filepath.Base(target), len(builds.paths)))
-	c := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w", "-o", path+".linked", ".")
+	c := exec.Command("go", "build", "-tags", tags, "-gcflags", notInlined, "-trimpath", "-ldflags", "-s -w", "-o", path+".linked", ".")
 	if c.Dir = target; !filepath.IsAbs(target) {
 		c.Dir = filepath.Join("..", "..", target)
 	}
