@@ -148,6 +148,16 @@ func TestReasoningGoesBackToItsModelAlone(t *testing.T) {
 	}
 }
 
+func TestACallThatMustBeMadeIsMadeWithoutThinking(t *testing.T) {
+	request := model.Request{
+		Model: sonnet, ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
+		ToolChoice: model.ToolChoice{Mode: model.ToolRequired}, Messages: []core.Message{core.UserMessage("1", "Hello")},
+	}
+	if got := sent(t, request); strings.Contains(got, "thinking") || !strings.Contains(got, `"toolChoice":{"any":{}}`) {
+		t.Errorf("body %s", got)
+	}
+}
+
 func TestEfforts(t *testing.T) {
 	const opus46, opus48, opus5, nova2, oss = "global.anthropic.claude-opus-4-6-v1", "anthropic.claude-opus-4-8", "anthropic.claude-opus-5", "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"
 	tests := []struct {
