@@ -5,10 +5,12 @@ GO ?= go
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 CLIENTS := $(wildcard scripts/clients/*)
 # The tags of all files that are checked, and the folders with files that these leave out.
-TAGS := killpoints clients aws project
-UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
-# How a function is built for Lambda.
-LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc -trimpath -ldflags '-s -w'
+TAGS := killpoints clients aws project bedrock profile
+UNTAGGED = $(shell git grep -lE '^//go:build.*!(killpoints|clients|aws|project|bedrock|profile)' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+# How a function is built for Lambda. Only those that run steps have what the tag bedrock
+# links. HTTP/2 is left out, 140 KB of the package: a container has a request or two at a time.
+# What AWS generates is not inlined, which is 75 KB.
+LAMBDA := CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -tags lambda.norpc,bedrock,nethttpomithttp2 -gcflags 'github.com/aws/aws-sdk-go-v2/service/...=-l' -trimpath -ldflags '-s -w'
 # How often `make soak` ends the local host, and the seed of a go that is to be repeated.
 KILLS ?= 60
 SEED ?= 0
@@ -33,7 +35,7 @@ DAYS ?= 1
 # The sample of make mutants.
 MUTANTS ?= 300
 
-.PHONY: starts cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
+.PHONY: starts starts-before cost dev smoke invoke logs destroy test-project load openapi exhaustive linearize fuzz help replay run test check unit kill demo-approval sim day sim-mutants soak coldstart test-clients test-copilotkit test-aws aws-up aws-down lint-template sam-build bench mutants nightly deploy \
 	build-ApiFunction build-StreamFunction build-StepFunction build-SweepFunction build-TriggerFunction
 
 help: ## List what make can do; `make` alone does so too
@@ -131,12 +133,18 @@ openapi: ## The OpenAPI document against its specification, the local host again
 	scripts/openapi.sh
 
 test-aws: ## DynamoDB, SQS, EventBridge, S3 and the stores of secrets on the wire, and the built functions under a Lambda Runtime API
-	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip $(STARTS) ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
+	$(AWS) $(GO) test -count=1 -tags aws -parallel 6 -skip '$(STARTS)|TestFunctionsStartAsBefore' ./adapters/dynamo ./adapters/sqs ./adapters/eventbridge ./adapters/secrets ./scripts/deployed
 
 STARTS = TestFunctionsStartNearTheFloor
 
 starts: ## How long functions take to start, beside a program that only links the same SDK clients: alone on the machine
 	$(GO) test -count=1 -tags aws -run $(STARTS) -v ./scripts/deployed
+
+BEFORE ?= HEAD~1
+
+starts-before: ## Whether functions start within 1 ms of when they did at a commit (BEFORE), interleaved: alone on the machine
+	@rm -rf .reveille/before && mkdir -p -m 700 .reveille/before && git archive $(BEFORE) | tar -x -C .reveille/before
+	START_BEFORE=$(CURDIR)/.reveille/before $(GO) test -count=1 -tags aws -run TestFunctionsStartAsBefore -v ./scripts/deployed
 
 aws-up: ## Start (or name) the endpoints that test-aws uses; .reveille/aws.env has them
 	scripts/aws-up.sh
@@ -156,7 +164,7 @@ smoke: ## Use a host or a deployment as a client does: chat, tool, approval, res
 invoke: ## Run a built function once, with an event: FN=step EVENT=events/step.json
 	@[ -d "functions/$(FN)" ] && [ -n "$(FN)" ] && [ -f "$(EVENT)" ] || { echo 'usage: make invoke FN=step EVENT=events/step.json; FN is one of api, step, stream, sweep, trigger' >&2; exit 2; }
 	@mkdir -p -m 700 .reveille
-	@$(GO) build -tags lambda.norpc -o .reveille/$(FN) ./functions/$(FN)
+	@$(GO) build -tags lambda.norpc,bedrock -o .reveille/$(FN) ./functions/$(FN)
 	@$(if $(REVEILLE_TABLE),,$(AWS)) $(GO) run ./scripts/lambdahost $(if $(REVEILLE_TABLE),,-scratch) -function $(FN)=.reveille/$(FN) \
 		$(if $(filter trigger,$(FN)),-env "REVEILLE_TRIGGERS=$${REVEILLE_TRIGGERS-$(CURDIR)/events/triggers.json}" -env "WEBHOOK_SECRET=$${WEBHOOK_SECRET-secret}") -invoke $(FN)=$(EVENT)
 

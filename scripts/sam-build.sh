@@ -37,7 +37,7 @@ build() {
 			echo "sam-build: ${folder##*/}: sam build${*:+ $*} has made no $function/bootstrap"
 			exit 1
 		fi
-		for setting in GOOS=linux GOARCH=arm64 CGO_ENABLED=0 -tags=lambda.norpc; do
+		for setting in GOOS=linux GOARCH=arm64 CGO_ENABLED=0 -tags=lambda.norpc,bedrock,nethttpomithttp2; do
 			if ! "${GO:-go}" version -m "$bootstrap" | grep -q "build	$setting\$"; then
 				echo "sam-build: ${folder##*/}: sam build${*:+ $*} has built $function/bootstrap without $setting"
 				exit 1

@@ -22,6 +22,10 @@ type Config struct {
 	// AWS_SESSION_TOKEN and the service's AWS_ENDPOINT_URL_ variable (for another
 	// endpoint than the region's). Default os.Getenv.
 	Getenv func(string) string
+	// Region and Credentials are taken instead of those variables, which need not be
+	// there then. Default: theirs.
+	Region      string
+	Credentials aws.CredentialsProvider
 	// Transport carries the requests. Default: a copy of http.DefaultTransport
 	// with more idle connections.
 	Transport http.RoundTripper
@@ -48,6 +52,9 @@ type Settings struct {
 // Elsewhere reports whether the variable of an endpoint names another than the region's.
 func (c Config) Elsewhere(endpoint string) bool { return c.getenv(endpoint) != "" }
 
+// Variable returns a variable of the environment that the client is made from.
+func (c Config) Variable(name string) string { return c.getenv(name) }
+
 func (c Config) getenv(name string) string {
 	if c.Getenv == nil {
 		return os.Getenv(name)
@@ -60,7 +67,7 @@ func (c Config) getenv(name string) string {
 // an error that names the service and it.
 func (c Config) Settings(service, endpoint string) (Settings, error) {
 	getenv := c.getenv
-	for _, name := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+	for _, name := range c.wanted() {
 		if getenv(name) == "" {
 			return Settings{}, core.Errorf(core.CodeInvalid, "%s client: environment variable %s is not set", service, name)
 		}
@@ -76,15 +83,8 @@ func (c Config) Settings(service, endpoint string) (Settings, error) {
 		backoff = jitter
 	}
 	s := Settings{
-		Region: getenv("AWS_REGION"),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{
-				AccessKeyID:     getenv("AWS_ACCESS_KEY_ID"),
-				SecretAccessKey: getenv("AWS_SECRET_ACCESS_KEY"),
-				SessionToken:    getenv("AWS_SESSION_TOKEN"),
-				Source:          "environment",
-			}, nil
-		}),
+		Region:      cmp.Or(c.Region, getenv("AWS_REGION")),
+		Credentials: c.credentials(),
 		HTTPClient: &http.Client{
 			Transport:     transport,
 			Timeout:       cmp.Or(c.Timeout, 5*time.Second),
@@ -103,6 +103,32 @@ func (c Config) Settings(service, endpoint string) (Settings, error) {
 		s.BaseEndpoint = aws.String(address)
 	}
 	return s, nil
+}
+
+// wanted are the variables that must be there.
+func (c Config) wanted() []string {
+	var names []string
+	if c.Region == "" {
+		names = append(names, "AWS_REGION")
+	}
+	if c.Credentials == nil {
+		names = append(names, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+	}
+	return names
+}
+
+func (c Config) credentials() aws.CredentialsProvider {
+	if c.Credentials != nil {
+		return c.Credentials
+	}
+	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{
+			AccessKeyID:     c.getenv("AWS_ACCESS_KEY_ID"),
+			SecretAccessKey: c.getenv("AWS_SECRET_ACCESS_KEY"),
+			SessionToken:    c.getenv("AWS_SESSION_TOKEN"),
+			Source:          "environment",
+		}, nil
+	})
 }
 
 func jitter(retried int) time.Duration {

@@ -31,18 +31,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// uploaded are the tags of what is deployed, notInlined its packages whose functions are
+// not copied to where they are called, as the Makefile has them.
+const (
+	uploaded   = "lambda.norpc bedrock nethttpomithttp2 "
+	notInlined = "github.com/aws/aws-sdk-go-v2/service/...=-l"
+)
+
 // build builds a function as `sam build` does, but for this machine, once per test run,
 // and returns the path of its binary. The target is a folder of this module, or an
 // absolute path into another. Tags are added to those of the deployment.
 func build(tb testing.TB, target, tags string) string {
 	tb.Helper()
-	return buildFor(tb, runtime.GOARCH, target, tags)
+	return buildFor(tb, runtime.GOARCH, target, uploaded+tags)
 }
 
 // deployed is build for the processor that template.yaml names: what is uploaded.
 func deployed(tb testing.TB, target string) string {
 	tb.Helper()
-	return buildFor(tb, "arm64", target, "")
+	return buildFor(tb, "arm64", target, uploaded)
 }
 
 func buildFor(tb testing.TB, processor, target, tags string) string {
@@ -61,7 +68,7 @@ func buildFor(tb testing.TB, processor, target, tags string) string {
 		return path
 	}
 	path := filepath.Join(builds.folder, fmt.Sprintf("%s-%d", filepath.Base(target), len(builds.paths)))
-	c := exec.Command("go", "build", "-tags", "lambda.norpc "+tags, "-trimpath", "-ldflags", "-s -w", "-o", path+".linked", ".")
+	c := exec.Command("go", "build", "-tags", tags, "-gcflags", notInlined, "-trimpath", "-ldflags", "-s -w", "-o", path+".linked", ".")
 	if c.Dir = target; !filepath.IsAbs(target) {
 		c.Dir = filepath.Join("..", "..", target)
 	}

@@ -3,8 +3,11 @@
 package deployed
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // maxZip is the largest deployment package that a function may be, in bytes.
@@ -18,14 +21,14 @@ func TestDeploymentPackagesStaySmall(t *testing.T) {
 	}
 }
 
-// maxStart is how much longer than the floor, a program that only links the same SDK
+// maxStart is how much longer than its floor, a program that only links the same SDK
 // clients, a function may take from exec to its first request for an event.
 const maxStart = 1.5
 
 // TestFunctionsStartNearTheFloor starts each twenty times in turn, and up to ten times as
 // often while one seems slow, since a busy machine makes times longer.
 func TestFunctionsStartNearTheFloor(t *testing.T) {
-	targets, took := append([]string{"floor"}, functions...), starts{}
+	targets, took := slices.Concat(floors, functions), starts{}
 	var slow []string
 	for range 10 {
 		took.measure(t, targets)
@@ -35,6 +38,35 @@ func TestFunctionsStartNearTheFloor(t *testing.T) {
 		}
 	}
 	for _, name := range slow {
-		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of("floor"), took.ratio(name), maxStart)
+		t.Errorf("%s takes %s to start, the floor %s: %.2f times as long, at most %.2f", name, took.of(name), took.of(floorOf(name)), took.ratio(name), maxStart)
+	}
+}
+
+// maxSlower is how much later than before a function may ask for its first event.
+const maxSlower = time.Millisecond
+
+// TestFunctionsStartAsBefore starts each function in turn with the one of another
+// checkout of this module, which START_BEFORE names (`make starts-before BEFORE=commit`
+// makes one), and compares the least times: of twenty each, and of up to a hundred while
+// one seems slow.
+func TestFunctionsStartAsBefore(t *testing.T) {
+	before := os.Getenv("START_BEFORE")
+	if before == "" {
+		t.Skip("START_BEFORE names no other checkout")
+	}
+	was := func(name string) string { return filepath.Join(before, "functions", name) }
+	took := starts{}
+	for _, name := range functions {
+		for range 5 {
+			took.measure(t, []string{was(name), name})
+			if slices.Min(took[name])-slices.Min(took[was(name)]) <= maxSlower {
+				break
+			}
+		}
+		now, then := slices.Min(took[name]), slices.Min(took[was(name)])
+		t.Logf("%s starts in %s, before in %s", name, now, then)
+		if now-then > maxSlower {
+			t.Errorf("%s starts in %s, before in %s: at most %s later", name, now, then, maxSlower)
+		}
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,7 +25,7 @@ func (s starts) measure(tb testing.TB, names []string) {
 	tb.Helper()
 	for range rounds {
 		for _, name := range names {
-			s[name] = append(s[name], start(tb, build(tb, source(name), "")))
+			s[name] = append(s[name], start(tb, program(tb, name)))
 		}
 	}
 }
@@ -34,15 +37,26 @@ func (s starts) of(name string) time.Duration {
 	return sorted[len(sorted)/10]
 }
 
-// ratio is how much longer than the floor a program takes.
-func (s starts) ratio(name string) float64 { return float64(s.of(name)) / float64(s.of("floor")) }
+// ratio is how much longer than its floor a program takes.
+func (s starts) ratio(name string) float64 { return float64(s.of(name)) / float64(s.of(floorOf(name))) }
+
+// floors are the programs that only link SDK clients.
+var floors = []string{"floor", "floor-bedrock"}
+
+// floorOf is the floor of a program: step and stream have the client of Bedrock, too.
+func floorOf(name string) string {
+	if name == "step" || name == "stream" || name == "floor-bedrock" {
+		return "floor-bedrock"
+	}
+	return "floor"
+}
 
 // BenchmarkStart measures, for each function, the time from exec to its first
 // call of the Runtime API (of 60 starts, interleaved), beside a program that only
 // links the same SDK clients (or the one whose source folder START_FLOOR names),
 // and the sizes of what is deployed.
 func BenchmarkStart(b *testing.B) {
-	targets, took := append([]string{"floor"}, functions...), starts{}
+	targets, took := slices.Concat(floors, functions), starts{}
 	for range 3 {
 		took.measure(b, targets)
 	}
@@ -53,15 +67,31 @@ func BenchmarkStart(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(float64(took.of(name).Microseconds())/1000, "ms-start")
 			b.ReportMetric(took.ratio(name), "x-floor")
-			uploaded := deployed(b, source(name))
-			b.ReportMetric(float64(size(b, uploaded))/1e6, "MB-binary")
-			b.ReportMetric(float64(zipped(b, uploaded))/1e6, "MB-zip")
+			arm := buildFor(b, "arm64", source(name), tagsOf(name))
+			b.ReportMetric(float64(size(b, arm))/1e6, "MB-binary")
+			b.ReportMetric(float64(zipped(b, arm))/1e6, "MB-zip")
 		})
 	}
 }
 
+// program builds a function, a floor, or a function of another checkout by its path.
+func program(tb testing.TB, name string) string {
+	tb.Helper()
+	return buildFor(tb, runtime.GOARCH, source(name), tagsOf(name))
+}
+
+func tagsOf(name string) string {
+	if name == "floor" {
+		return strings.Replace(uploaded, "bedrock", "", 1)
+	}
+	return uploaded
+}
+
 func source(name string) string {
-	if name != "floor" {
+	switch {
+	case filepath.IsAbs(name):
+		return name
+	case !slices.Contains(floors, name):
 		return "functions/" + name
 	}
 	if other := os.Getenv("START_FLOOR"); other != "" {

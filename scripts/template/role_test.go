@@ -186,6 +186,11 @@ func TestWhatIsAddedToRoles(t *testing.T) {
 		"ModelSecret": {
 			`HasModelSecret: !Ref StreamRole !Ref StepRole: Allow: secretsmanager:GetSecretValue: !Sub ["arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${Name}-??????"`,
 		},
+		"Bedrock": {
+			`HasBedrockModels: !Ref StreamRole !Ref StepRole: Allow: bedrock:InvokeModelWithResponseStream: !Split [",","!Join [\"\",[\"arn:*:bedrock:*:*:inference-profile/*.\",\"!Join [\\\",arn:*:bedrock:*:*:inference-profile/*.\\\",\\\"!Ref BedrockModels\\\"]\"]]"]`,
+			`HasBedrockModels: !Ref StreamRole !Ref StepRole: Allow: bedrock:InvokeModelWithResponseStream: !Split [",","!Join [\"\",[\"arn:*:bedrock:*::foundation-model/\",\"!Join [\\\",arn:*:bedrock:*::foundation-model/\\\",\\\"!Ref BedrockModels\\\"]\"]]"]`,
+			"HasBedrockModels: !Ref StreamRole !Ref StepRole: Allow: bedrock:InvokeModelWithResponseStream: !Sub arn:${AWS::Partition}:bedrock:${AWS::Region}:${AWS::AccountId}:application-inference-profile/*",
+		},
 		"PayloadsErase": {
 			": !Ref StepRole: Allow: s3:DeleteObject: !Sub ${Payloads.Arn}/*",
 			": !Ref StepRole: Allow: s3:ListBucket: !GetAtt Payloads.Arn",

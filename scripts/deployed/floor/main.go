@@ -1,5 +1,5 @@
-// Command floor is the least that a function with DynamoDB and SQS can be: the
-// start-up time of ours is measured beside it.
+// Command floor is the least that a function with DynamoDB and SQS can be, and, with
+// the tag bedrock, with Bedrock: the start-up time of ours is measured beside it.
 package main
 
 import (
@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
+
+// converse is a call of Bedrock, nil where it is not linked.
+var converse func(ctx context.Context, region string, credentials aws.CredentialsProvider) error
 
 func main() {
 	credentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -31,6 +34,9 @@ func main() {
 			return err
 		}
 		_, err = queue.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: aws.String("q"), MessageBody: aws.String("x")})
-		return err
+		if err != nil || converse == nil {
+			return err
+		}
+		return converse(ctx, os.Getenv("AWS_REGION"), credentials)
 	})
 }

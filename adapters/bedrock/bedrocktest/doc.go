@@ -1,0 +1,3 @@
+// Package bedrocktest plays Bedrock's ConverseStream over HTTP, for tests: [Event],
+// [Exception] and [Refuse] make what the service sends, [Serve] sends it.
+package bedrocktest

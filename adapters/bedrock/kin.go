@@ -1,0 +1,183 @@
+package bedrock
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// kin is what a family of models has in common that others have not. What is known of
+// Claude's versions is as its maker's pages had it in 2026-10.
+type kin struct {
+	family     family
+	line       string // of Claude: sonnet
+	major      int    // of Claude and Nova: the version
+	minor      int
+	marks      bool // takes cache points
+	marksTools bool // behind its tools, too
+}
+
+type family uint8
+
+const (
+	other family = iota
+	claude
+	nova
+	gptOSS
+)
+
+// kinOf reads the family out of a model's name.
+func kinOf(model string) kin {
+	if _, version, ok := strings.Cut(model, "anthropic.claude-"); ok {
+		k := kin{family: claude}
+		k.line, k.major, k.minor = versionOf(version)
+		k.marks = k.atLeast(3, 5)
+		k.marksTools = k.marks
+		return k
+	}
+	if _, version, ok := strings.Cut(model, "amazon.nova-"); ok {
+		k := kin{family: nova, major: 1, marks: true}
+		if strings.HasPrefix(version, "2-") {
+			k.major = 2
+		}
+		return k
+	}
+	if strings.Contains(model, "openai.gpt-oss-") {
+		return kin{family: gptOSS}
+	}
+	return kin{}
+}
+
+func (k kin) atLeast(major, minor int) bool {
+	return k.major > major || k.major == major && k.minor >= minor
+}
+
+// versionOf reads sonnet, 4 and 5 out of "sonnet-4-5-20250929-v1:0", and haiku, 3 and 0
+// out of "3-haiku-20240307-v1:0". A number of more than two digits is a date.
+func versionOf(text string) (line string, major, minor int) {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return c == '-' || c == ':' || c == '/' })
+	numbers := 0
+	for i, part := range parts {
+		n, ok := short(part)
+		switch {
+		case ok && numbers == 0:
+			major, numbers = n, 1
+		case ok && numbers == 1 && i > 0 && isShort(parts[i-1]):
+			minor, numbers = n, 2
+		case !ok && line == "":
+			line = part
+		}
+	}
+	return line, major, minor
+}
+
+func isShort(part string) bool {
+	_, ok := short(part)
+	return ok
+}
+
+func short(part string) (int, bool) {
+	n, err := strconv.Atoi(part)
+	return n, err == nil && len(part) <= 2
+}
+
+// thought is how a request says how much a model may reason.
+type thought struct {
+	level  string                     // of outputConfig
+	fields map[string]json.RawMessage // of additionalModelRequestFields
+}
+
+// budgets are what the levels are to models that know budgets alone, in tokens.
+var budgets = map[model.Effort]int{model.EffortLow: 2_048, model.EffortMedium: 8_192, model.EffortHigh: 16_384, model.EffortMax: 32_000}
+
+// leastBudget is the smallest that Claude takes.
+const leastBudget = 1_024
+
+// think is the effort in the family's terms.
+func (k kin) think(request model.Request) (thought, error) {
+	effort := request.ReasoningEffort
+	if err := effort.Check(); err != nil || effort == "" {
+		return thought{}, err
+	}
+	switch {
+	case effort == model.EffortNone && k.family == nova && k.major == 2:
+		return fields("reasoningConfig", `{"type":"disabled"}`), nil
+	case effort == model.EffortNone && k.family == claude:
+		return k.unthinking(), nil
+	case effort == model.EffortNone && k.family != gptOSS:
+		return thought{}, nil // nothing turns it on
+	case k.family == claude && k.atLeast(3, 7):
+		return k.claude(request)
+	}
+	level := effort
+	if level == model.EffortMax {
+		level = model.EffortHigh // the highest that they know
+	}
+	if _, budget := effort.Budget(); !budget && effort != model.EffortNone {
+		switch {
+		case k.family == nova && k.major == 2:
+			return fields("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+string(level)+`"}`), nil
+		case k.family == gptOSS:
+			return fields("reasoning_effort", `"`+string(level)+`"`), nil
+		}
+	}
+	return thought{}, invalid("reasoning effort %q has no known form for the model %q; provider option additionalModelRequestFields takes what its maker documents", effort, request.Model)
+}
+
+func fields(name, value string) thought {
+	return thought{fields: map[string]json.RawMessage{name: json.RawMessage(value)}}
+}
+
+// claude thinks by a level from version 4.6 on, before it by a budget.
+func (k kin) claude(request model.Request) (thought, error) {
+	budget, given := request.ReasoningEffort.Budget()
+	switch {
+	case request.Temperature != nil || request.TopP != nil:
+		return thought{}, invalid("Claude takes no temperature and no top_p beside a reasoning effort")
+	case given && k.atLeast(4, 7):
+		return thought{}, invalid("the model %q takes levels of reasoning effort, not a budget", request.Model)
+	case given && budget < leastBudget:
+		return thought{}, invalid("a reasoning effort of %d tokens, Claude takes %d or more", budget, leastBudget)
+	case given && request.MaxTokens > 0 && budget >= request.MaxTokens:
+		return thought{}, invalid("max_tokens is %d, want more than the %d tokens of the reasoning effort", request.MaxTokens, budget)
+	case !given && k.atLeast(4, 6):
+		t := fields("thinking", `{"type":"adaptive"}`)
+		if k.atLeast(4, 7) { // those show no reasoning unless asked to
+			t = fields("thinking", `{"type":"adaptive","display":"summarized"}`)
+		}
+		t.level = string(request.ReasoningEffort)
+		return t, nil
+	case !given:
+		budget = budgets[request.ReasoningEffort]
+		if request.MaxTokens > 0 {
+			budget = min(budget, request.MaxTokens*3/4)
+		}
+		if budget < leastBudget { // a level is the provider's affair: no room for it is no error
+			return thought{}, nil
+		}
+	}
+	return fields("thinking", `{"type":"enabled","budget_tokens":`+strconv.Itoa(budget)+`}`), nil
+}
+
+// forced reports whether the request makes Claude call a tool, beside which it cannot
+// think.
+func forced(request model.Request) bool {
+	mode := request.ToolChoice.Mode
+	return len(request.Tools) > 0 && (mode == model.ToolRequired || mode == model.ToolNamed)
+}
+
+// unthinking keeps Claude from thinking; from version 5 on it does so unless told not to,
+// and some cannot be.
+func (k kin) unthinking() thought {
+	switch {
+	case k.major < 5:
+		return thought{}
+	case k.line == "sonnet" && k.minor == 5:
+		return fields("thinking", `{"type":"between_tools"}`)
+	case k.minor == 0 && (k.line == "opus" || k.line == "sonnet"), k.line == "haiku":
+		return fields("thinking", `{"type":"disabled"}`)
+	}
+	return thought{}
+}

@@ -1,0 +1,310 @@
+package bedrock
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+const (
+	sonnet   = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+	schema   = `{"type":"object","properties":{"b":{"type":"number"},"a":{"type":"string"}}}`
+	mark     = `{"cachePoint":{"type":"default"}}`
+	question = `{"content":[{"text":"Hello"}],"role":"user"}`
+)
+
+func tool(name string) model.ToolDefinition {
+	return model.ToolDefinition{Name: name, Description: "Does.", Parameters: json.RawMessage(schema)}
+}
+
+func call(id, name, arguments string) core.ToolCall {
+	return core.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
+}
+
+func turnOf(calls ...core.ToolCall) core.Message {
+	return core.Message{ID: "t", Role: core.RoleAssistant, ToolCalls: calls}
+}
+
+func resultOf(call, said string) core.Message {
+	return core.Message{ID: "r", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: call, Message: said}}
+}
+
+func thinking(echo, origin string) core.Block {
+	return core.Block{Type: core.BlockReasoning, Text: "Hm.", Echo: json.RawMessage(echo), Origin: origin}
+}
+
+func system(said string) core.Message {
+	return core.Message{ID: "s", Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: said}}}
+}
+
+// TestRequests has the whole bodies; a prompt cache compares their bytes.
+func TestRequests(t *testing.T) {
+	toolsMarked := `"toolConfig":{"tools":[{"toolSpec":{"description":"Does.","inputSchema":{"json":` + schema + `},"name":"do"}},` + mark + `]}`
+	tests := []struct {
+		name   string
+		change func(*model.Request)
+		want   string
+	}{
+		{"the least", func(*model.Request) {}, `{"messages":[` + question + `]}`},
+		{"what bounds a turn", func(r *model.Request) {
+			r.MaxTokens, r.Temperature, r.TopP, r.StopSequences = 100, new(0.5), new(0.25), []string{"END"}
+		}, `{"inferenceConfig":{"maxTokens":100,"stopSequences":["END"],"temperature":0.5,"topP":0.25},"messages":[` + question + `]}`},
+		{"a format", func(r *model.Request) {
+			r.ResponseFormat = &model.ResponseFormat{Name: "answer", Schema: json.RawMessage(`{"type": "object"}`)}
+		}, `{"messages":[` + question + `],"outputConfig":{"textFormat":{"structure":{"jsonSchema":{"name":"answer","schema":"{\"type\":\"object\"}"}},"type":"json_schema"}}}`},
+		{"marks, with context before and behind", func(r *model.Request) {
+			r.Model, r.System, r.Tools = sonnet, "Be brief.", []model.ToolDefinition{tool("do")}
+			r.Messages = []core.Message{system("Today."), core.UserMessage("1", "Hello"), turnOf(call("x", "do", `{"b":1.0,"a":"é"}`)), resultOf("x", "done"), system("Now.")}
+		}, `{"messages":[{"content":[{"text":"Hello"},` + mark + `],"role":"user"},{"content":[{"toolUse":{"input":{"b":1.0,"a":"é"},"name":"do","toolUseId":"c2_0"}}],"role":"assistant"},` +
+			`{"content":[{"toolResult":{"content":[{"text":"done"}],"toolUseId":"c2_0"}},` + mark + `,{"text":"Now."}],"role":"user"}],` +
+			`"system":[{"text":"Be brief."},{"text":"Today."},` + mark + `],` + toolsMarked + `}`},
+		{"no marks", func(r *model.Request) { r.Model, r.System, r.NoPromptCache = sonnet, "Be brief.", true },
+			`{"messages":[` + question + `],"system":[{"text":"Be brief."}]}`},
+		{"a model whose tools take no mark", func(r *model.Request) {
+			r.Model, r.Tools = "amazon.nova-lite-v1:0", []model.ToolDefinition{{Name: "do"}}
+		}, `{"messages":[{"content":[{"text":"Hello"},` + mark + `],"role":"user"}],"toolConfig":{"tools":[{"toolSpec":{"inputSchema":{"json":{"type":"object","properties":{}}},"name":"do"}}]}}`},
+		{"choices", func(r *model.Request) {
+			r.Tools, r.ToolChoice = []model.ToolDefinition{{Name: "do"}}, model.ToolChoice{Mode: model.ToolNamed, Name: "do"}
+		}, `{"messages":[` + question + `],"toolConfig":{"toolChoice":{"tool":{"name":"do"}},"tools":[{"toolSpec":{"inputSchema":{"json":{"type":"object","properties":{}}},"name":"do"}}]}}`},
+		{"a call of a tool that is gone, with arguments that are none", func(r *model.Request) {
+			r.Messages = append(r.Messages, turnOf(call("x", "go ne", `"{\"a\":"`)), core.Message{ID: "r", Role: core.RoleTool, ToolResult: &core.ToolResult{CallID: "x", IsError: true}})
+		}, `{"messages":[` + question + `,{"content":[{"toolUse":{"input":{"invalid_arguments":"{\"a\":"},"name":"go_ne","toolUseId":"c1_0"}}],"role":"assistant"},` +
+			`{"content":[{"toolResult":{"content":[{"text":"(empty)"}],"status":"error","toolUseId":"c1_0"}}],"role":"user"}],` +
+			`"toolConfig":{"tools":[{"toolSpec":{"description":"No longer there: do not call it.","inputSchema":{"json":{"type":"object","properties":{}}},"name":"go_ne"}}]}}`},
+		{"a conversation that begins with the model", func(r *model.Request) {
+			r.Messages = []core.Message{{ID: "a", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Yes?"}}}, core.UserMessage("1", "Hello")}
+		}, `{"messages":[{"content":[{"text":"[The conversation begins earlier.]"}],"role":"user"},{"content":[{"text":"Yes?"}],"role":"assistant"},` + question + `]}`},
+		{"files", func(r *model.Request) {
+			file := func(kind, name, data string) core.Block {
+				return core.Block{Type: core.BlockFile, MediaType: kind, Filename: name, Data: []byte(data)}
+			}
+			r.Messages[0].Content = []core.Block{file("image/png", "", "p"), file("application/pdf", "A_b  c!.pdf", "d"), file("text/csv; charset=utf-8", "A b c.csv", "e"), file("application/pdf", "", "f")}
+		}, `{"messages":[{"content":[{"image":{"format":"png","source":{"bytes":"cA=="}}},{"document":{"format":"pdf","name":"A b c","source":{"bytes":"ZA=="}}},` +
+			`{"document":{"format":"csv","name":"A b c (2)","source":{"bytes":"ZQ=="}}},{"document":{"format":"pdf","name":"document","source":{"bytes":"Zg=="}}},{"text":"(no text)"}],"role":"user"}]}`},
+		{"files in S3, and text of another kind", func(r *model.Request) {
+			r.Messages[0].Content = []core.Block{
+				{Type: core.BlockFile, MediaType: "image/webp", URL: "s3://b/k"}, {Type: core.BlockFile, MediaType: "application/pdf", URL: "s3://b/d"},
+				{Type: core.BlockFile, MediaType: "application/json", Filename: "x.json", Data: []byte(`{}`)},
+			}
+		}, `{"messages":[{"content":[{"image":{"format":"webp","source":{"s3Location":{"uri":"s3://b/k"}}}},{"document":{"format":"pdf","name":"document","source":{"s3Location":{"uri":"s3://b/d"}}}},{"text":"x.json:\n{}"}],"role":"user"}]}`},
+		{"options", func(r *model.Request) {
+			r.ProviderOptions = json.RawMessage(`{"top_k":5,"additionalModelRequestFields":{"a":[1]},"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled","streamProcessingMode":"sync"},"performanceConfig":{"latency":"optimized"},"serviceTier":{"type":"flex"},"requestMetadata":{"team":"x"}}`)
+		}, `{"additionalModelRequestFields":{"a":[1],"top_k":5},"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","streamProcessingMode":"sync","trace":"enabled"},"messages":[` + question + `],"performanceConfig":{"latency":"optimized"},"requestMetadata":{"team":"x"},"serviceTier":{"type":"flex"}}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := model.Request{Model: "meta.llama", Origin: "bedrock/x", Messages: []core.Message{core.UserMessage("1", "Hello")}}
+			test.change(&request)
+			if diff := cmp.Diff(test.want, sent(t, request)); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReasoningGoesBackToItsModelAlone(t *testing.T) {
+	const signed, redacted, lost = `{"signature":"s1"}`, `{"redacted":"aGlkZGVu"}`, `{}`
+	tests := []struct {
+		name   string
+		blocks []core.Block
+		want   string // of the turn
+		thinks bool
+	}{
+		{"its own", []core.Block{thinking(signed, "bedrock/x")}, `{"reasoningContent":{"reasoningText":{"signature":"s1","text":"Hm."}}},`, true},
+		{"redacted", []core.Block{thinking(redacted, "bedrock/x")}, `{"reasoningContent":{"redactedContent":"aGlkZGVu"}},`, true},
+		{"another's", []core.Block{thinking(signed, "bedrock/y")}, ``, false},
+		{"without an echo", []core.Block{{Type: core.BlockReasoning, Text: "Hm."}}, ``, false},
+		{"with nothing in it", []core.Block{thinking(lost, "bedrock/x")}, ``, false},
+		{"none", nil, ``, false},
+		{"behind text", []core.Block{{Type: core.BlockText, Text: "Well."}, thinking(signed, "bedrock/x")}, `{"text":"Well."},{"reasoningContent":{"reasoningText":{"signature":"s1","text":"Hm."}}},`, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			m := turnOf(call("x", "do", `{}`))
+			m.Content = test.blocks
+			request := model.Request{
+				Model: sonnet, Origin: "bedrock/x", ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
+				Messages: []core.Message{core.UserMessage("1", "Hello"), m, resultOf("x", "done")},
+			}
+			got := sent(t, request)
+			if want := `{"content":[` + test.want + `{"toolUse":`; !strings.Contains(got, want) {
+				t.Errorf("want %s in %s", want, got)
+			}
+			const on = `{"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":2048}},`
+			if strings.HasPrefix(got, on) != test.thinks {
+				t.Errorf("thinks %v, want %v: %s", !test.thinks, test.thinks, got)
+			}
+			request.Messages = append(request.Messages, core.Message{ID: "e", Role: core.RoleAssistant, Content: []core.Block{{Type: core.BlockText, Text: "Done."}}}, core.UserMessage("2", "And?"))
+			if got := sent(t, request); !strings.HasPrefix(got, on) {
+				t.Errorf("does not think behind the loop: %s", got)
+			}
+		})
+	}
+}
+
+func TestACallThatMustBeMadeIsMadeWithoutThinking(t *testing.T) {
+	request := model.Request{
+		Model: sonnet, ReasoningEffort: model.EffortLow, NoPromptCache: true, Tools: []model.ToolDefinition{tool("do")},
+		ToolChoice: model.ToolChoice{Mode: model.ToolRequired}, Messages: []core.Message{core.UserMessage("1", "Hello")},
+	}
+	if got := sent(t, request); strings.Contains(got, "thinking") || !strings.Contains(got, `"toolChoice":{"any":{}}`) {
+		t.Errorf("body %s", got)
+	}
+}
+
+func TestEfforts(t *testing.T) {
+	const opus46, opus48, opus5, nova2, oss = "global.anthropic.claude-opus-4-6-v1", "anthropic.claude-opus-4-8", "anthropic.claude-opus-5", "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"
+	tests := []struct {
+		model  string
+		effort model.Effort
+		limit  int
+		want   string // the fields, a space, the level; or the error
+	}{
+		{sonnet, "", 0, ` `},
+		{sonnet, model.EffortNone, 0, ` `},
+		{sonnet, model.EffortLow, 0, `{"thinking":{"type":"enabled","budget_tokens":2048}} `},
+		{sonnet, model.EffortMax, 0, `{"thinking":{"type":"enabled","budget_tokens":32000}} `},
+		{sonnet, model.EffortHigh, 4000, `{"thinking":{"type":"enabled","budget_tokens":3000}} `},
+		{sonnet, model.EffortHigh, 1000, ` `},
+		{sonnet, model.EffortBudget(5000), 0, `{"thinking":{"type":"enabled","budget_tokens":5000}} `},
+		{sonnet, model.EffortBudget(1023), 0, `bedrock: a reasoning effort of 1023 tokens, Claude takes 1024 or more`},
+		{sonnet, model.EffortBudget(4000), 4000, `bedrock: max_tokens is 4000, want more than the 4000 tokens of the reasoning effort`},
+		{"anthropic.claude-3-7-sonnet-20250219-v1:0", model.EffortMedium, 0, `{"thinking":{"type":"enabled","budget_tokens":8192}} `},
+		{"anthropic.claude-3-5-sonnet-20241022-v2:0", model.EffortLow, 0, `bedrock: reasoning effort "low" has no known form for the model "anthropic.claude-3-5-sonnet-20241022-v2:0"; provider option additionalModelRequestFields takes what its maker documents`},
+		{opus46, model.EffortMax, 0, `{"thinking":{"type":"adaptive"}} max`},
+		{opus46, model.EffortBudget(2000), 0, `{"thinking":{"type":"enabled","budget_tokens":2000}} `},
+		{opus48, model.EffortLow, 0, `{"thinking":{"type":"adaptive","display":"summarized"}} low`},
+		{opus48, model.EffortBudget(2000), 0, `bedrock: the model "anthropic.claude-opus-4-8" takes levels of reasoning effort, not a budget`},
+		{opus5, model.EffortNone, 0, `{"thinking":{"type":"disabled"}} `},
+		{nova2, model.EffortNone, 0, `{"reasoningConfig":{"type":"disabled"}} `},
+		{nova2, model.EffortMax, 0, `{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"high"}} `},
+		{"amazon.nova-lite-v1:0", model.EffortNone, 0, ` `},
+		{oss, model.EffortMedium, 0, `{"reasoning_effort":"medium"} `},
+		{"arn:aws:bedrock:us-east-1:1:application-inference-profile/abc", model.EffortNone, 0, ` `},
+	}
+	for _, test := range tests {
+		t.Run(test.model+" "+string(test.effort), func(t *testing.T) {
+			input, err := frame(model.Request{Model: test.model, ReasoningEffort: test.effort, MaxTokens: test.limit}, false)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = " "
+				if input.AdditionalModelRequestFields != nil {
+					text, _ := input.AdditionalModelRequestFields.MarshalSmithyDocument()
+					got = string(text) + got
+				}
+				if input.OutputConfig != nil {
+					got += *input.OutputConfig.Effort
+				}
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckNamesWhatHasNoForm(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*model.Request)
+		want   string
+	}{
+		{"nothing", func(*model.Request) {}, `<nil>`},
+		{"no model", func(r *model.Request) { r.Model = "" }, `bedrock: the request names no model`},
+		{"a tool's name", func(r *model.Request) { r.Tools = []model.ToolDefinition{{Name: "a b"}} }, `bedrock: tool name "a b" has no form in this API, want 1 to 64 of A-Z a-z 0-9 _ -`},
+		{"a tool's schema", func(r *model.Request) {
+			r.Tools = []model.ToolDefinition{{Name: "a", Parameters: json.RawMessage(`{"type":"string"}`)}}
+		}, `bedrock: the parameters of tool "a" have no "type":"object" at their top`},
+		{"no tools", func(r *model.Request) {
+			r.Tools, r.ToolChoice.Mode = []model.ToolDefinition{{Name: "a"}}, model.ToolNone
+		}, `bedrock: tool_choice.mode "none" has no form in this API, which has "auto", "required" and "tool"`},
+		{"a format's name", func(r *model.Request) { r.ResponseFormat = &model.ResponseFormat{Name: "a b"} }, `response_format.name is "a b", want 1 to 64 of A-Z a-z 0-9 _ -`},
+		{"too many tokens", func(r *model.Request) { r.MaxTokens = 1 << 31 }, `bedrock: max_tokens is 2147483648, at most 2147483647`},
+		{"a temperature beside an effort", func(r *model.Request) { r.ReasoningEffort, r.Temperature = model.EffortLow, new(0.5) }, `bedrock: Claude takes no temperature and no top_p beside a reasoning effort`},
+		{"options that are none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`[1]`) }, `bedrock: provider_options are [1], want a JSON object`},
+		{"an option that is ours", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"system":[]}`) }, `bedrock: provider_options.system is set by the adapter and cannot be given`},
+		{"an option that the effort sets", func(r *model.Request) {
+			r.ReasoningEffort, r.ProviderOptions = model.EffortLow, json.RawMessage(`{"thinking":{}}`)
+		}, `bedrock: provider_options.thinking is set twice, by the reasoning effort perhaps`},
+		{"fields that are none", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"additionalModelRequestFields":1}`) }, `bedrock: provider_options.additionalModelRequestFields is 1, want a JSON object`},
+		{"a member that is not known", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"guardrailConfig":{"id":"g"}}`) }, `bedrock: provider_options.guardrailConfig: json: unknown field "id"`},
+		{"a tier without its type", func(r *model.Request) { r.ProviderOptions = json.RawMessage(`{"serviceTier":{}}`) }, `bedrock: provider_options.serviceTier.type is missing`},
+	}
+	m, err := New(Options{AWS: environment("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := model.Request{Model: sonnet}
+			test.change(&request)
+			err := m.Check(request)
+			if got := fmt.Sprint(err); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if err != nil && core.CodeOf(err) != core.CodeInvalid {
+				t.Errorf("code %s", core.CodeOf(err))
+			}
+		})
+	}
+}
+
+func TestRequestsThatHaveNoForm(t *testing.T) {
+	tests := []struct {
+		name    string
+		message core.Message
+		want    string
+	}{
+		{"a file by its URL", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "image/png", URL: "https://x/y.png"}}},
+			"error bedrock: a file of media type image/png by its URL has no form in this API, its bytes have, and an s3:// address"},
+		{"a sound", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "audio/wav", Data: []byte("x")}}},
+			"error bedrock: a file of media type audio/wav has no form in this API, which takes PNG, JPEG, GIF, WebP, PDF, text, Word and Excel"},
+		{"no media type", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockFile, MediaType: "?/", Data: []byte("x")}}},
+			`error bedrock: a file of media type "?/", which is none`},
+		{"a result of no call", resultOf("x", "done"), `error bedrock: tool message "r" has the result of call "x", which the turn before it does not have open`},
+		{"a strange role", core.Message{ID: "m", Role: "critic"}, `error bedrock: message "m" has the role "critic"`},
+		{"blanks", core.Message{Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: " "}}}, `error bedrock: the request has no message with content`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := sent(t, model.Request{Model: sonnet, Messages: []core.Message{test.message}}); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// FuzzBody: what comes out of a stream is what went in, however its bytes come, until an
+// event that is too long.
+func FuzzBody(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 3}, 3)
+	f.Add([]byte{0, 32, 0, 0}, 1)
+	f.Fuzz(func(t *testing.T, stream []byte, size int) {
+		read := func(size int) (string, error) {
+			b := &body{ReadCloser: closer{strings.NewReader(string(stream))}}
+			var all strings.Builder
+			for part := make([]byte, size); ; {
+				n, err := b.Read(part)
+				all.Write(part[:n])
+				if err != nil {
+					return all.String(), err
+				}
+			}
+		}
+		whole, end := read(len(stream) + 1)
+		pieces, err := read(min(max(size, 1), 64))
+		if err != end || end == errEventTooLong && !strings.HasPrefix(string(stream), pieces) || end != errEventTooLong && (whole != string(stream) || pieces != whole) {
+			t.Errorf("%q, %v in one, %q, %v in pieces of %d", whole, end, pieces, err, size)
+		}
+	})
+}
+
+type closer struct{ *strings.Reader }
+
+func (closer) Close() error { return nil }

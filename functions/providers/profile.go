@@ -1,0 +1,13 @@
+//go:build bedrock && profile
+
+package providers
+
+import (
+	"context"
+
+	"github.com/reveille-run/reveille/adapters/awsenv"
+	"github.com/reveille-run/reveille/adapters/bedrock/profile"
+)
+
+// account is that of the person at the laptop.
+func account() (awsenv.Config, error) { return profile.Load(context.Background()) }
