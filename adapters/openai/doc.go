@@ -24,5 +24,5 @@
 // images and audio have no blocks yet. Azure keys go out as a bearer token only.
 //
 // The package was seen over HTTP against fake servers only (the tests' own and
-// an independent one, see scripts/clients/openai), not against a live provider.
+// an independent one, see scripts/clients/models), not against a live provider.
 package openai

@@ -102,7 +102,7 @@ func TestRequestReachesTheServer(t *testing.T) {
 	if path != "/v1/chat/completions" {
 		t.Errorf("path %q", path)
 	}
-	want := `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}` + "\n"
+	want := `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
 	}

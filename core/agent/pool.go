@@ -17,9 +17,13 @@ type BoundModel struct {
 	Name  string      // the provider's name of it
 	Model model.Model // the provider's code
 
-	Provider        string // id of the provider, or what ModelBinding says
-	ContextWindow   int    // tokens of request and turn together; 0: not known
-	MaxOutputTokens int    // of one turn; 0: not known
+	Provider string // id of the provider, or what ModelBinding says
+	// Facts are what is known of it: what its spec or binding says, and for the rest what
+	// [Parts.Catalog] said when the run that is pinned to the agent began.
+	model.Facts
+
+	learnt  bool // Facts hold more than its spec
+	unheard bool // nobody knows its window
 }
 
 // ModelOf returns the model that a thread's run calls: of a pool its home, which is
@@ -50,31 +54,6 @@ func (r *Resolved) Pooled() bool { return r.pool != nil }
 
 // Pool returns the pool that the agent's model is; nil: it is one model.
 func (r *Resolved) Pool() *Pool { return r.pool }
-
-// ContextWindow is how many tokens of request and turn together every model takes that
-// the agent's runs may call: of a pool the smallest that is known. 0: none is known.
-func (r *Resolved) ContextWindow() int {
-	return r.least(func(m *BoundModel) int { return m.ContextWindow })
-}
-
-// MaxOutputTokens is how many tokens of one turn every model gives that the agent's runs
-// may call: of a pool the smallest that is known. 0: none is known.
-func (r *Resolved) MaxOutputTokens() int {
-	return r.least(func(m *BoundModel) int { return m.MaxOutputTokens })
-}
-
-func (r *Resolved) least(of func(*BoundModel) int) int {
-	if r.pool == nil {
-		return of(r.bound)
-	}
-	least := 0
-	for _, m := range r.pool.members {
-		if n := of(m.bound); n > 0 && (least == 0 || n < least) {
-			least = n
-		}
-	}
-	return least
-}
 
 // Pool is a resolved pool. It is shared and must not be changed.
 type Pool struct {

@@ -51,23 +51,43 @@ func TestMembersHaveAnOrder(t *testing.T) {
 	}
 }
 
-func TestAPoolsLevelIsItsSmallestMembers(t *testing.T) {
-	p := vendors(nil)
-	p.ModelSpecs[1].ContextWindow, p.ModelSpecs[1].MaxOutputTokens = 900, 200
-	p.ModelSpecs[2].ContextWindow = 400 // of the one for failover
+func TestAPoolsLevelHoldsOfEveryMember(t *testing.T) {
+	fact := func(f model.Facts) agent.ModelBinding { return agent.ModelBinding{Model: mute{}, Facts: f} }
+	first := model.Facts{
+		ContextWindow: 900, MaxOutputTokens: 200, TokensPerByte: 0.25, Inputs: []model.Input{model.InputImage, model.InputAudio},
+		Cutoff: "2025-03", Reasoning: model.ReasoningLevels, PromptCache: model.CacheMarks, NativeFormat: true,
+	}
+	second := model.Facts{
+		ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 500, TokensPerByte: 0.5, Inputs: []model.Input{model.InputDocument, model.InputImage},
+		Cutoff: "2024-11", NativeFormat: true,
+	}
+	p := parts(agent.Spec{ID: "one", Model: "first"}, agent.Spec{ID: "both", Model: "pool"}, agent.Spec{ID: "three", Model: "more"})
+	p.Models["first"], p.Models["second"] = fact(first), fact(second)
+	p.Models["third"] = fact(model.Facts{ContextWindow: 700})
+	spare := agent.PoolMember{Model: "second", Role: agent.RoleFailoverOnly}
+	p.Pools = []agent.ModelPoolSpec{
+		{ID: "pool", Members: []agent.PoolMember{{Model: "first"}, spare}},
+		{ID: "more", Members: []agent.PoolMember{{Model: "first"}, spare, {Model: "third"}}},
+	}
 	r := registry(t, p)
-	for id, want := range map[string][2]int{"a": {1000, 100}, "b": {400, 100}} {
+	for id, want := range map[string]model.Facts{
+		"one": first,
+		"both": {
+			ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []model.Input{model.InputImage},
+			Cutoff: "2024-11", NativeFormat: true,
+		},
+		"three": {ContextWindow: 400, MaxInputTokens: 300, MaxOutputTokens: 200, TokensPerByte: 0.5, Inputs: []model.Input{}, Cutoff: "2024-11"},
+	} {
 		a, err := r.Resolve(id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]int{a.ContextWindow(), a.MaxOutputTokens()}; got != want {
-			t.Errorf("agent %s has a window and output of %v tokens, want %v", id, got, want)
+		if diff := cmp.Diff(want, a.Level()); diff != "" {
+			t.Errorf("agent %s:\n%s", id, diff)
 		}
 	}
-	unknown := pooled(t, nil, agent.PoolMember{Model: "a"}, agent.PoolMember{Model: "b"})
-	if unknown.ContextWindow() != 0 || unknown.MaxOutputTokens() != 0 {
-		t.Errorf("a pool of which nothing is known has %d and %d", unknown.ContextWindow(), unknown.MaxOutputTokens())
+	if a, err := r.Resolve("one"); err != nil || len(a.CallableModels()[0].Inputs) != 2 {
+		t.Errorf("a model reads %v: its facts have changed, %v", a.CallableModels()[0].Inputs, err)
 	}
 }
 

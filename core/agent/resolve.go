@@ -85,6 +85,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := from.resolve(spec.Model, r); err != nil {
 		return nil, err
 	}
+	if err := r.warnUnheard(stored); err != nil {
+		return nil, err
+	}
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
 	for _, id := range spec.Plugins {
 		p, ok := c.plugins[id]
@@ -107,6 +110,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.equip(c.tools, stored); err != nil {
 		return nil, err
 	}
+	if err := r.fit(stored); err != nil {
+		return nil, err
+	}
 	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
@@ -115,7 +121,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	}
 	// Made when a run asks for it: it would be a twentieth of a function's start.
 	r.data = sync.OnceValues(func() ([]byte, string) {
-		text := contentOf(spec, from).text()
+		text := contentOf(r, from).text()
 		return text, hashOf(text)
 	})
 	return r, nil

@@ -208,7 +208,7 @@ const maxSlots = 4
 
 // priced refuses a model whose price is not known where the tenant's money is limited.
 func (d *draft) priced(model string) error {
-	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, model) {
+	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, d.model.Provider, model) {
 		return nil
 	}
 	return endWith("unpriced_model", core.Errorf(core.CodeInvalid, "model %q has no known price, and the tenant's money is limited", core.Excerpt(model)))

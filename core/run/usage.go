@@ -61,15 +61,15 @@ func (t *turnBuilder) allSpent() *core.Usage {
 
 // cost is what that has cost the tenant.
 func (t *turnBuilder) cost() (cost core.USD) {
-	of := func(model string, used *core.Usage) {
+	of := func(m *agent.BoundModel, name string, used *core.Usage) {
 		if used != nil {
-			cost += t.draft.limits.Cost(t.draft.Key.Tenant, model, *used)
+			cost += t.draft.limits.Cost(t.draft.Key.Tenant, m.Provider, name, *used)
 		}
 	}
 	for _, s := range t.elsewhere {
-		of(s.model, s.spent)
+		of(s.member, s.model, s.spent)
 	}
-	of(t.asked.Model, sum(t.spent, t.usage))
+	of(t.member, t.asked.Model, sum(t.spent, t.usage))
 	return cost
 }
 

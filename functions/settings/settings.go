@@ -28,7 +28,7 @@ type Settings struct {
 	Identity  Identity      // who they are taken for
 	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
 	Triggers  string        // REVEILLE_TRIGGERS: a file of triggers, or its JSON itself
-	Prices    string        // REVEILLE_PRICES: prices of models over the built-in ones, a file or its JSON itself; package limits reads it
+	Catalog   string        // REVEILLE_MODEL_CATALOG: models over the built-in ones, a file or its JSON itself; package limits reads it
 	Limits    string        // REVEILLE_LIMITS: what tenants may use, a file or its JSON itself; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
@@ -104,7 +104,7 @@ func ours() []variable {
 		{"REVEILLE_TOKEN_USE", "id", "id, access", oneOf(func(s *Settings) *string { return &s.Identity.TokenUse }, "id", "access")},
 		{"REVEILLE_MODEL", "gpt-5-mini", "a model name of the provider", text(func(s *Settings) *string { return &s.Model })},
 		{"REVEILLE_TRIGGERS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Triggers })},
-		{"REVEILLE_PRICES", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Prices })},
+		{"REVEILLE_MODEL_CATALOG", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Catalog })},
 		{"REVEILLE_LIMITS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Limits })},
 		{"REVEILLE_STEPS_PER_INVOCATION", "1", "1 to 100", func(s *Settings, v string) (err error) {
 			if s.Steps, err = strconv.Atoi(v); err == nil && (s.Steps < 1 || s.Steps > 100) {

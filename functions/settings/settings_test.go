@@ -39,14 +39,14 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
 		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
 		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_PRICES=p.json", "REVEILLE_METRICS=on",
+		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_MODEL_CATALOG=p.json", "REVEILLE_METRICS=on",
 		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Prices: "p.json", Steps: 100,
+		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
 		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
@@ -71,7 +71,7 @@ func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, REVEILLE_PRICES, REVEILLE_LIMITS, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, REVEILLE_MODEL_CATALOG, REVEILLE_LIMITS, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_USAGE_READERS, REVEILLE_METRICS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},

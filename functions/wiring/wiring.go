@@ -12,6 +12,7 @@ import (
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -61,6 +62,11 @@ func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error)
 	parts, err := d.Parts(models)
 	if err != nil {
 		return agent.Parts{}, err
+	}
+	if parts.Catalog == nil {
+		if parts.Catalog, err = limits.Catalog(s); err != nil {
+			return agent.Parts{}, err
+		}
 	}
 	return inject.Parts(parts)
 }

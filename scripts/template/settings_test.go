@@ -80,7 +80,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
 			"REVEILLE_LIMITS":               "!Ref Limits",
-			"REVEILLE_PRICES":               "!Ref Prices",
+			"REVEILLE_MODEL_CATALOG":        "!Ref ModelCatalog",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_METRICS":              "!Ref UsageMetrics",
 			"REVEILLE_USAGE_READERS":        "!Ref UsageReaders",
