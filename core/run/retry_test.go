@@ -203,26 +203,51 @@ func TestRetryPolicy(t *testing.T) {
 	}
 }
 
-// How long a stream may be silent is the agent's to say, and every call of a step is
-// told: the first, one that goes on behind what was shown, and one of another delivery.
+// How long a stream may be silent is the agent's to say, twice as long where its model
+// reasons, and every call of a step is told: the first, one that goes on behind what was
+// shown, and one of another delivery.
 func TestRetryPolicyOfSilentStreams(t *testing.T) {
+	const s = time.Second
 	for _, tt := range []struct {
+		name   string
 		agents *int // ms
+		effort model.Effort
+		facts  model.Reasoning
 		want   time.Duration
-	}{{nil, 0}, {new(5000), 5 * time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
-			m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
-			w := newWorld(t, options{env: drawing(3 * time.Second), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents}})})
-			m.world = w
-			w.submit(t, key, "hi", mailbox.ModeQueue)
-			w.finish(t, key, listener)
-			var got []time.Duration
-			for _, r := range m.requests {
-				got = append(got, r.StreamIdleTimeout)
-			}
-			if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
-				t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
-			}
+	}{
+		{"nothing said", nil, "", "", 0},
+		{"said", new(5000), "", "", 5 * s},
+		{"reasoning asked for", nil, model.EffortLow, "", 120 * s},
+		{"a budget of reasoning asked for", new(5000), model.EffortBudget(100), model.ReasoningNone, 10 * s},
+		{"a model that reasons by levels", new(5000), "", model.ReasoningLevels, 10 * s},
+		{"a model that does not", new(5000), "", model.ReasoningNone, 5 * s},
+		{"no reasoning asked for", new(5000), model.EffortNone, model.ReasoningLevels, 5 * s},
+		{"none, of a model that always does", nil, model.EffortNone, model.ReasoningAlways, 120 * s},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Facts: model.Facts{Reasoning: tt.facts}}},
+					Specs: []agent.Spec{{ID: "demo", Model: "m", ReasoningEffort: tt.effort, Retry: agent.Retry{
+						MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents,
+					}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{env: drawing(3 * time.Second), agents: agents})
+				m.world = w
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, listener)
+				var got []time.Duration
+				for _, r := range m.requests {
+					got = append(got, r.StreamIdleTimeout)
+				}
+				if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
+					t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
+				}
+			})
 		})
 	}
 }
