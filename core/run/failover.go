@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ type choice struct {
 	order    []*agent.BoundModel // as they are tried
 	stood    *agent.BoundModel   // that the step began with
 	switches int                 // within the pool's sticky scope, those of the step among them
-	left     []leftMember        // in this step since its last pause
+	left     []leftMember        // in this step
+	paused   int                 // so many of them before its last pause for want of another
 }
 
 type leftMember struct{ id, reason string }
@@ -86,14 +88,9 @@ func (c *choice) failed() *thread.Member {
 	return c.stands(c.stood)
 }
 
-// has reports whether the step has left the member.
+// has reports whether the step has left the member since it had to pause.
 func (c *choice) has(id string) bool {
-	for _, l := range c.left {
-		if l.id == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.left[c.paused:], func(l leftMember) bool { return l.id == id })
 }
 
 // nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
@@ -157,15 +154,27 @@ func (e *goneError) Error() string { return e.public + ": " + e.cause.Error() }
 
 func (e *goneError) Unwrap() error { return e.cause }
 
-// gone is the failure of the last member, with the reasons of those that were left before
-// it.
+// gone is the failure of the last member, with the newest reasons of those that were left
+// before it.
 func (t *turnBuilder) gone(cause error, kind model.ErrorKind) error {
 	if t.pool == nil || len(t.pool.left) == 0 {
 		return cause
 	}
+	last := map[string]string{t.draft.model.ID: string(kind)}
+	for _, l := range t.pool.left {
+		if l.id != t.draft.model.ID {
+			last[l.id] = l.reason
+		}
+	}
 	var reasons []string
-	for _, l := range append(t.pool.left, leftMember{t.draft.model.ID, string(kind)}) {
-		reasons = append(reasons, l.id+": "+l.reason)
+	for _, m := range t.pool.order {
+		reason := last[m.ID]
+		if reason == "" && t.draft.closedFor(m, m.Name) > 0 {
+			reason = reasonOpen
+		}
+		if reason != "" {
+			reasons = append(reasons, m.ID+": "+reason)
+		}
 	}
 	return &goneError{fmt.Sprintf("no model of pool %q is left (%s)", t.pool.id, strings.Join(reasons, ", ")), cause}
 }

@@ -65,7 +65,8 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
 		return t.cutPieces(ctx)
 	}
-	if t.failed < t.modelCalls() && !t.whole() && t.leaves(err, kind, asked) {
+	leaves := !t.whole() && t.leaves(err, kind, asked)
+	if leaves && t.failed < t.modelCalls() {
 		if next := t.nextMember(); next != nil {
 			return t.goElsewhere(ctx, next, kind, err)
 		}
@@ -89,8 +90,8 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	if err := t.cutPieces(ctx); err != nil {
 		return err
 	}
-	if t.pool != nil {
-		t.pool.left = nil // behind the pause each may be tried again
+	if leaves { // nobody was left: behind the pause each may be tried again
+		t.pool.paused = len(t.pool.left)
 	}
 	return t.draft.env.Sleep(ctx, wait)
 }
