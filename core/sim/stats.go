@@ -29,6 +29,7 @@ type Stats struct {
 	Expired, LeftBehind                int
 	Limited                            int // worlds whose tenant has limits
 	Replayed, Unreplayed               int // runs, and those that could not be
+	Switches                           int // of threads, from one model of their pool to another
 	Reports                            int // of running tools, that readers heard
 	Unsaid                             int // pieces of turns that readers had before another process had committed them
 	States, Blind                      int // shown whole in streams; patches on a state that could not be read
@@ -52,7 +53,7 @@ func (s *Stats) Add(o *Stats) {
 		{&s.Reclaims, &o.Reclaims}, {&s.SchemaRefused, &o.SchemaRefused},
 		{&s.Adopted, &o.Adopted}, {&s.Dispatched, &o.Dispatched}, {&s.Skipped, &o.Skipped}, {&s.Superseded, &o.Superseded}, {&s.Retakes, &o.Retakes}, {&s.FailedSteps, &o.FailedSteps},
 		{&s.Children, &o.Children}, {&s.Deletes, &o.Deletes}, {&s.Delayed, &o.Delayed}, {&s.Suspensions, &o.Suspensions}, {&s.Undecided, &o.Undecided}, {&s.Decides, &o.Decides}, {&s.Decisions, &o.Decisions},
-		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Reports, &o.Reports},
+		{&s.Denies, &o.Denies}, {&s.Expired, &o.Expired}, {&s.LeftBehind, &o.LeftBehind}, {&s.Switches, &o.Switches}, {&s.Reports, &o.Reports},
 		{&s.Limited, &o.Limited}, {&s.Replayed, &o.Replayed}, {&s.Unreplayed, &o.Unreplayed},
 		{&s.Unsaid, &o.Unsaid}, {&s.States, &o.States}, {&s.Blind, &o.Blind},
 		{&s.With.Suspension, &o.With.Suspension}, {&s.With.Decision, &o.With.Decision}, {&s.With.Deny, &o.With.Deny},
