@@ -47,11 +47,11 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	// Kept before anything can fail: a nack says how often the model has.
 	t := &turnBuilder{draft: m.draft, number: number, id: id, from: m.head.Seq, steered: len(m.consumed) > 0}
 	m.unsaid = t
+	t.pool = m.chooseMember(number)
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
 		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
-	t.pool = m.chooseMember(number)
 	for {
 		if err := t.ask(ctx); err != nil {
 			return nil, err

@@ -159,10 +159,17 @@ func (th *threadState) member(h *host, s script, name string) *inquiry {
 // stands is the member that the thread's next step begins with; empty where clocks that
 // differ decide it.
 func (th *threadState) stands(id string, names [3]string) string {
-	if len(th.places) == 0 || th.places[len(th.places)-1].Pool != poolOf(id) {
+	places := th.places
+	head := &th.p.head
+	if in := th.byText[th.textOf(head.Run.Dispatch)]; in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
+		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // what the run is about to take back
+			places = places[:len(places)-1]
+		}
+	}
+	if len(places) == 0 || places[len(places)-1].Pool != poolOf(id) {
 		return names[0]
 	}
-	last := th.places[len(th.places)-1]
+	last := places[len(places)-1]
 	switch age := epoch.Add(th.w.now).Sub(time.UnixMilli(last.at)); {
 	case age < 4*time.Minute:
 		i := slices.Index(memberSlice(id), last.Model)
@@ -196,8 +203,9 @@ func (th *threadState) takePlace(e thread.Entry, seq uint64) {
 			th.places = th.places[:len(th.places)-1]
 		}
 	}
-	turn := e.Message != nil && e.Message.Role == core.RoleAssistant && e.Totals != nil
-	if !th.w.Pooled || !turn && e.Failed == nil {
+	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
+	words := turn && e.Totals == nil // a run that cannot be read any more does not say whose they are
+	if !th.w.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
 		return
 	}
 	if e.Member == nil {

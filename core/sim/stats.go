@@ -118,6 +118,7 @@ func (s *Stats) Print(out io.Writer) {
 	fmt.Fprintf(out, "takeovers %d, refences %d, adopted %d, dead letters %d, left to newer programs %d, steered to the next run %d, RunEnd skipped %d, tails taken back %d (asked for by a message %d), inferences failed for good %d, events %d\n",
 		s.Takeovers, s.Refences, s.Adopted, s.DeadLetters, s.SchemaRefused, s.Dispatched, s.Skipped, s.Superseded, s.Retakes, s.FailedSteps, s.Events)
 	fmt.Fprintf(out, "runs repeated from their records %d, and that cannot be %d\n", s.Replayed, s.Unreplayed)
+	fmt.Fprintf(out, "switches to another model of a pool %d\n", s.Switches)
 	fmt.Fprintf(out, "child runs %d, threads deleted %d, inputs delayed %d\n", s.Children, s.Deletes, s.Delayed)
 	fmt.Fprintf(out, "pieces of turns that other processes were saying %d\n", s.Unsaid)
 	s.printDays(out)
@@ -152,7 +153,7 @@ func (s *Stats) Tame() (complaints []string) {
 		each int // so many worlds have one
 	}{
 		{"child runs", s.Children, 5}, {"deleted threads", s.Deletes, 40}, {"delayed inputs", s.Delayed, 10},
-		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2},
+		{"inputs said again", s.Retakes, 20}, {"events", s.Events, 5}, {"pieces of turns that other processes were saying", s.Unsaid, 2}, {"switches to another model", s.Switches, 2},
 	} {
 		if part.got*part.each < s.Worlds {
 			complaints = append(complaints, fmt.Sprintf("%d %s in %d worlds, want one in %d", part.got, part.what, s.Worlds, part.each))

@@ -41,7 +41,7 @@ type Entry struct {
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
 	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 	Toolless []int       `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
-	Member   *Member     `json:"member,omitempty"`   // of a turn, or a failed inference, of an agent whose model is a pool
+	Member   *Member     `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64       `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
 	Closing  bool        `json:"closing,omitempty"`  // of a step record: it is of the run's end, behind the last step's
 

@@ -365,6 +365,8 @@ func (r *recording) Member(_ core.ID, step int) *thread.Member {
 		return nil
 	case s.turn != nil:
 		return s.turn.Member
+	case s.words != nil:
+		return s.words.Member
 	case s.failed != nil:
 		return s.failed.Member
 	}
