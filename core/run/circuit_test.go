@@ -149,7 +149,9 @@ func TestAPoolWithOpenCircuits(t *testing.T) {
 		failing := busy(model.KindProvider, 0)
 		east, west := always(failing), always(failing)
 		east.name, west.name = "east", "west"
-		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) { s.Retry.MaxRetries, s.Retry.BackoffBaseMS = new(9), new(0) }, &east, &west)
+		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
+			s.Retry.MaxRetries, s.Retry.BackoffBaseMS = new(9), new(0)
+		}, &east, &west)
 		m.env = drawing(0)
 		m.stepper = m.other(t, m.options)
 		seen := &circuits{began: time.Now()}
@@ -197,7 +199,9 @@ func TestAHomeWithAnOpenCircuitIsNotCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		east, west, spare := always(busy(model.KindProvider, 0)), always(busy(model.KindProvider, 0)), answers("s")
 		east.name, west.name, spare.name = "east", "west", "spare"
-		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) { s.Retry.MaxRetries, s.Retry.BackoffBaseMS = new(20), new(0) }, &east, &west, &spare)
+		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
+			s.Retry.MaxRetries, s.Retry.BackoffBaseMS = new(20), new(0)
+		}, &east, &west, &spare)
 		m.talk(t, "hi", nil)
 		if got := strings.Join(m.turns(t), "; "); got != "pool m-spare 2 | spare spare-1 | s" {
 			t.Fatalf("turns %s", got)

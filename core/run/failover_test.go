@@ -86,8 +86,8 @@ func (v *vendor) check(request model.Request) error {
 type market struct {
 	*world
 	options
-	log               *[]string
-	text              *strings.Builder // what was logged
+	log  *[]string
+	text *strings.Builder // what was logged
 }
 
 func newMarket(t *testing.T, change func(*agent.ModelPoolSpec, *agent.Spec), vendors ...*vendor) *market {
