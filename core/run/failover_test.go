@@ -17,6 +17,7 @@ import (
 	"github.com/reveille-run/reveille/core/mailbox"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/run"
+	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
@@ -418,4 +419,121 @@ func TestWhereAThreadStands(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What each member was asked is its own: tokens of a call that failed, too. The turn has
+// all of them together, and so has the run.
+func TestEachMemberIsMeteredByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		used := func(in, out int) model.Delta {
+			return model.Delta{Type: model.DeltaUsage, Usage: core.Usage{Input: in, Output: out}}
+		}
+		east := vendor{name: "east", calls: [][]model.Delta{{used(10, 1), say("on")}, {used(11, 2), say("e ")}}, fails: map[int]error{1: busy(model.KindProvider, 0), 2: busy(model.KindRateLimited, 0)}}
+		west := vendor{name: "west", calls: [][]model.Delta{{say("two"), used(100, 20), stopped}}}
+		m := newMarket(t, nil, &east, &west)
+		m.metering = &run.Metering{Keep: time.Hour}
+		m.stepper = m.other(t, m.options)
+		if end, want := m.talk(t, "hi", listener), fmt.Sprintf(natural, 1, "one two"); end != want {
+			t.Fatalf("the run is %s, want %s", end, want)
+		}
+		for _, e := range m.entries(t) {
+			if e.Member == nil {
+				continue
+			}
+			want := []thread.ModelUse{
+				{Provider: "east", Model: "east-1", Usage: core.Usage{Input: 21, Output: 3}, Inferences: 2},
+				{Provider: "west", Model: "west-1", Usage: core.Usage{Input: 100, Output: 20}, Inferences: 1},
+			}
+			if diff := cmp.Diff(want, e.Totals.Metered.Models); diff != "" {
+				t.Errorf("metered (-want +got):\n%s", diff)
+			}
+			if all := (core.Usage{Input: 121, Output: 23}); *e.Message.Usage != all || e.Totals.Usage != all || e.Retried != 2 {
+				t.Errorf("the turn has used %+v, the run %+v, %d calls have failed; want %+v and 2", *e.Message.Usage, e.Totals.Usage, e.Retried, all)
+			}
+		}
+	})
+}
+
+// An inference that failed for good says how often the thread has switched, and leaves it
+// where it stood.
+func TestAFailedInferenceLeavesTheThreadWhereItStood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quota := busy(model.KindQuota, 0)
+		east := vendor{name: "east", calls: [][]model.Delta{calling("a"), {}, {}, thought("e")}, fails: map[int]error{2: quota, 3: quota}}
+		west := vendor{name: "west", calls: [][]model.Delta{{}, {}}, fails: map[int]error{1: quota, 2: quota}}
+		m := newMarket(t, func(_ *agent.ModelPoolSpec, s *agent.Spec) {
+			s.Stop = []stop.Spec{{Type: stop.CodeConsecutiveErrors, Max: 3}}
+		}, &east, &west)
+		if end, want := m.talk(t, "hi", nil), fmt.Sprintf(natural, 4, "e"); end != want {
+			t.Errorf("the run is %s, want %s", end, want)
+		}
+		want := []string{
+			"pool m-east 0 | east east-1 | [echo east/east-1]", "pool m-east 1 | failed: quota", "pool m-east 2 | failed: quota", "pool m-east 2 | east east-1 | e",
+		}
+		if diff := cmp.Diff(want, m.turns(t)); diff != "" {
+			t.Errorf("turns (-want +got):\n%s", diff)
+		}
+		if got := strings.Join(*m.log, ", "); got != "east 1, east 3, west 3, east 3, west 3, east 3" {
+			t.Errorf("calls %s", got)
+		}
+	})
+}
+
+// What a run takes back says nothing of where the thread stands: the run goes on with who
+// had spoken before it.
+func TestARetakeStandsWhereTheThreadStoodBefore(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			limited := busy(model.KindRateLimited, 0)
+			east := vendor{name: "east", calls: [][]model.Delta{thought("e1"), {}, thought("e2")}, fails: map[int]error{2: limited}}
+			west := answers("w")
+			west.name = "west"
+			m := newMarket(t, nil, &east, &west)
+			m.talk(t, "one", nil)
+			from := m.head(t, key).Seq + 1
+			m.talk(t, "two", nil)
+			if cold {
+				m.stepper = m.other(t, m.options)
+			}
+			if _, err := m.box.Submit(t.Context(), mailbox.Submission{
+				Thread: key, AgentID: "demo", Messages: []core.Message{core.UserMessage("", "two again")}, Mode: mailbox.ModeQueue, Supersede: from,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			m.finish(t, key, nil)
+			if cold {
+				m.stepper = m.other(t, m.options)
+			}
+			east.calls = [][]model.Delta{thought("e3")}
+			m.talk(t, "three", nil)
+			want := []string{
+				"pool m-east 0 | east east-1 | e1", "pool m-west 1 | west west-1 | w",
+				"pool m-east 0 | east east-1 | e2", "pool m-east 0 | east east-1 | e3",
+			}
+			if diff := cmp.Diff(want, m.turns(t)); diff != "" {
+				t.Errorf("cold %t: turns (-want +got):\n%s", cold, diff)
+			}
+		})
+	}
+}
+
+// A run that a person ends leaves the words of the member that was saying them.
+func TestLastWordsAreTheirMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		east, west := always(busy(model.KindRateLimited, 0)), vendor{name: "west", calls: [][]model.Delta{{say("so far")}}, fails: map[int]error{1: context.Canceled}}
+		east.name = "east"
+		m := newMarket(t, nil, &east, &west)
+		receipt := m.submit(t, key, "hi", mailbox.ModeQueue)
+		m.finish(t, key, func(e core.Event) error {
+			if e.Type == core.EventTextDelta {
+				if _, err := m.box.Cancel(t.Context(), key, receipt.RunID); err != nil {
+					t.Error(err)
+				}
+			}
+			return nil
+		})
+		if got := strings.Join(m.turns(t), "; "); got != "pool m-west 1 | west west-1 | so far" {
+			t.Errorf("turns %s", got)
+		}
+	})
 }
