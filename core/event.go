@@ -37,6 +37,12 @@ const (
 	// The model failed and is called again; unless step_restarted follows, what was
 	// shown stands.
 	EventInferenceRetry EventType = "inference_retry"
+	// The run leaves a member of its pool and goes on with another one; what was shown
+	// stands as it does behind inference_retry.
+	EventModelSwitch EventType = "model_switch"
+	// The circuit of a model, of the process that runs the step, opens, lets a call probe
+	// or closes. While it is open the model is not called, and the step waits.
+	EventModelCircuit EventType = "model_circuit"
 	// The model failed before the arguments were complete: the call is void.
 	EventToolCallCancel EventType = "tool_call_cancel"
 	// The model has said its turn. Placed.
@@ -113,18 +119,22 @@ type Event struct {
 	Result     json.RawMessage `json:"result,omitempty"`      // tool_call_done: the data, or {"error": text}
 	IsError    bool            `json:"is_error,omitempty"`    // tool_call_done
 	Outcome    CallOutcome     `json:"outcome,omitempty"`     // tool_call_done
-	Status     string          `json:"status,omitempty"`      // tool_call_done: a [ResultStatus]; run_finish: a [RunStatus]
+	Status     string          `json:"status,omitempty"`      // tool_call_done: a [ResultStatus]; run_finish: a [RunStatus]; model_circuit: "open", "half_open" or "closed"
 	Ticket     *Ticket         `json:"ticket,omitempty"`      // tool_call_suspended
 	DecisionID string          `json:"decision_id,omitempty"` // tool_call_resumed
 	Action     DecisionAction  `json:"action,omitempty"`      // tool_call_resumed
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
 
-	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed: calls of the model that failed so far
-	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
-	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed: kind of the failure, see model.ErrorKind
+	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed, model_switch: calls of the model that failed so far
+	Wait   int64  `json:"wait,omitempty"`   // inference_retry, model_circuit: milliseconds until the next one
+	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed, model_switch: kind of the failure, see model.ErrorKind; of model_switch also "circuit_open"
 
-	Model      string     `json:"model,omitempty"`       // inference_complete
+	// Model is the provider's name of the model that said the turn, of inference_complete;
+	// the id that specs call it by, of model_switch, whose From is that of the model that
+	// was left, and of model_circuit.
+	Model      string     `json:"model,omitempty"`
+	From       string     `json:"from,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`       // inference_complete: of the turn; run_finish: of the run
 	StopReason StopReason `json:"stop_reason,omitempty"` // inference_complete
 	// Duration is in milliseconds, absent below one. Of inference_complete: how long

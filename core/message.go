@@ -83,7 +83,8 @@ type Message struct {
 	RunID      ID          `json:"run_id,omitzero"`       // the run that stored it
 	Step       int         `json:"step,omitempty"`        // its step, from 1
 	Usage      *Usage      `json:"usage,omitempty"`       // role assistant
-	Model      string      `json:"model,omitempty"`       // role assistant: the model that said it
+	Model      string      `json:"model,omitempty"`       // role assistant: the model that said it, by its provider's name
+	Provider   string      `json:"provider,omitempty"`    // role assistant: whose model it is; empty where that is not said
 	StopReason StopReason  `json:"stop_reason,omitempty"` // role assistant
 	CreatedAt  int64       `json:"created_at,omitempty"`  // unix milliseconds
 

@@ -98,6 +98,10 @@ func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
 		e.closeMessages()
 	case core.EventInferenceRetry:
 		e.custom("reveille.inference_retry", retry{in.Failed, in.Wait, in.Reason})
+	case core.EventModelSwitch:
+		e.custom("reveille.model_switch", modelSwitch{in.From, in.Model, in.Reason, in.Failed})
+	case core.EventModelCircuit:
+		e.custom("reveille.model_circuit", modelCircuit{in.Model, in.Status, in.Wait})
 	case core.EventStateSnapshot:
 		e.stateSnapshot(in)
 	case core.EventStateDelta:
@@ -115,6 +119,22 @@ type retry struct {
 	Failed int    `json:"failed"`
 	Wait   int64  `json:"wait"` // milliseconds
 	Reason string `json:"reason"`
+}
+
+// modelSwitch is the value of a custom event: the run goes on with another model.
+type modelSwitch struct {
+	From   string `json:"from"`
+	Model  string `json:"model"`
+	Reason string `json:"reason"`
+	Failed int    `json:"failed,omitempty"`
+}
+
+// modelCircuit is the value of a custom event: how the circuit of a model stands in the
+// process that runs the step.
+type modelCircuit struct {
+	Model string `json:"model"`
+	State string `json:"state"`
+	Wait  int64  `json:"wait,omitempty"` // milliseconds
 }
 
 // Fail returns the payloads that end a stream which cannot go on, as Encode does.

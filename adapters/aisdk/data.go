@@ -58,3 +58,27 @@ type retry struct {
 func (e *Encoder) retry(event core.Event) {
 	e.data("data-inference-retry", retry{event.Failed, event.Wait, event.Reason})
 }
+
+// modelSwitch is the data of data-model-switch: the run goes on with another model.
+type modelSwitch struct {
+	From   string `json:"from"`
+	Model  string `json:"model"`
+	Reason string `json:"reason"`
+	Failed int    `json:"failed,omitempty"`
+}
+
+func (e *Encoder) modelSwitch(event core.Event) {
+	e.data("data-model-switch", modelSwitch{event.From, event.Model, event.Reason, event.Failed})
+}
+
+// modelCircuit is the data of data-model-circuit: how the circuit of a model stands in
+// the process that runs the step.
+type modelCircuit struct {
+	Model string `json:"model"`
+	State string `json:"state"`
+	Wait  int64  `json:"waitMs,omitempty"`
+}
+
+func (e *Encoder) modelCircuit(event core.Event) {
+	e.data("data-model-circuit", modelCircuit{event.Model, event.Status, event.Wait})
+}

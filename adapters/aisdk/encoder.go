@@ -98,6 +98,10 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.inference(event)
 	case core.EventInferenceRetry:
 		e.retry(event)
+	case core.EventModelSwitch:
+		e.modelSwitch(event)
+	case core.EventModelCircuit:
+		e.modelCircuit(event)
 	case core.EventStateSnapshot:
 		e.data("data-state-snapshot", event.Snapshot)
 	case core.EventStateDelta:

@@ -87,6 +87,8 @@ var keys600 = map[string]string{
 	"data-state-snapshot":     "data | transient",
 	"data-state-delta":        "data | transient",
 	"data-inference-retry":    "data | transient",
+	"data-model-switch":       "data | transient",
+	"data-model-circuit":      "data | transient",
 	"data-inference-complete": "data | transient",
 	"data-run-info":           "data | transient",
 	"start":                   "| messageId",

@@ -47,6 +47,12 @@ func progressOf(e core.Event) string {
 		return e.Name + ": " + e.Status
 	case core.EventInferenceRetry:
 		return "the model failed and is asked again"
+	case core.EventModelSwitch:
+		return "the model failed and another one is asked"
+	case core.EventModelCircuit:
+		if e.Wait > 0 {
+			return fmt.Sprintf("the model fails too often and is asked again in %d s", (e.Wait+999)/1000)
+		}
 	}
 	return ""
 }

@@ -9,7 +9,9 @@
 // A spec names a model. That is code ([Parts.Models]), or data: a [ModelSpec], or a
 // [ModelPoolSpec] whose members are models. A model names its provider, a
 // [ProviderSpec], and that an adapter, the code that speaks its protocol
-// ([Parts.Adapters]). [Resolved.ModelOf] returns what a thread's run calls.
+// ([Parts.Adapters]). [Resolved.ModelOf] returns what a thread's run calls: of a pool
+// the thread's home. When a run leaves that for another member, as [PoolSwitch] says,
+// is package run's to decide, in the order of [Pool.Order].
 //
 // # Tools
 //

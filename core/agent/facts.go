@@ -108,12 +108,13 @@ func poolFacts() map[string]fact {
 		"members.role":                          says("When the pool uses the model.").or(`"member"`),
 		"routing":                               says("How a thread's home is chosen.").or(`"deterministic"`),
 		"sticky_scope":                          says("What keeps its home.").or(`"thread"`),
-		"switch":                                says("When the pool leaves a home for another member."),
-		"switch.on_circuit_open":                says("The home failed too often of late.").or("true"),
-		"switch.on_quota":                       says("It refuses for now.").or("true"),
+		"switch":                                says("When a run leaves a member for another one."),
+		"switch.on_circuit_open":                says("The member failed too often of late.").or("true"),
+		"switch.on_quota":                       says("It refuses for now, or its quota is used up.").or("true"),
 		"switch.on_permanent":                   says("It knows no such key or model.").or("false"),
-		"switch.quota_retry_after_threshold_ms": from(0).says("How long a wait the home must ask for, in milliseconds; 0: any."),
+		"switch.quota_retry_after_threshold_ms": from(0).says("How long a wait the member must ask for, in milliseconds; 0: any."),
 		"switch.max_switches":                   from(0).says("Within the sticky scope; 0: no limit."),
+		"return_after_ms":                       within(0, maxPoolReturnMS).says("How long behind the last turn of another member a thread is home again, in milliseconds.").or("300000"),
 	}
 }
 

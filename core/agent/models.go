@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent/internal/strict"
@@ -82,27 +83,36 @@ const (
 	StickyRun    StickyScope = "run"    // each run chooses anew
 )
 
-// PoolSwitch says when a pool leaves its home for another member.
+// PoolSwitch says when a run leaves a member of its pool for another one.
 type PoolSwitch struct {
-	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // the home failed too often of late; nil is true
-	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now; nil is true
+	OnCircuitOpen *bool `json:"on_circuit_open,omitempty"` // it failed too often of late, see [model.Breakers]; nil is true
+	OnQuota       *bool `json:"on_quota,omitempty"`        // it refuses for now, or its quota is used up; nil is true
 	OnPermanent   *bool `json:"on_permanent,omitempty"`    // it knows no such key or model; nil is false
-	// QuotaRetryAfterThresholdMS is how long a wait, in milliseconds, the home must
-	// ask for until the pool leaves it; 0: any.
+	// QuotaRetryAfterThresholdMS is how long a wait, in milliseconds, a member that refuses
+	// must ask for until the pool leaves it; 0: any. One that does not say is left.
 	QuotaRetryAfterThresholdMS int `json:"quota_retry_after_threshold_ms,omitempty"`
-	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope; 0: no limit
+	MaxSwitches                int `json:"max_switches,omitempty"` // within the sticky scope, by what its turns say; 0: no limit
 }
 
-// ModelPoolSpec is a group of models that agents use as one. Today a pool chooses a
-// home for each thread; failing over to other members is data that is checked and
-// not acted on yet, so that members of role failover_only are not used.
+// ModelPoolSpec is a group of models that agents use as one. Each thread has a home among
+// the members. A run leaves it for another member when Switch says so, and stays there
+// while that one's prompt cache is warm.
 type ModelPoolSpec struct {
 	ID          string       `json:"id"` // what agents name as their model
 	Members     []PoolMember `json:"members"`
 	Routing     PoolRouting  `json:"routing,omitempty"`      // empty: deterministic
 	StickyScope StickyScope  `json:"sticky_scope,omitempty"` // empty: thread
 	Switch      PoolSwitch   `json:"switch,omitzero"`
+	// ReturnAfterMS is how long behind the last turn of another member, in milliseconds, a
+	// thread is home again: the lifetime of that one's prompt cache, up to 86,400,000; 0 is
+	// [DefaultPoolReturn].
+	ReturnAfterMS int `json:"return_after_ms,omitempty"`
 }
+
+// DefaultPoolReturn is how long providers keep a prompt that is not asked for again.
+const DefaultPoolReturn = 5 * time.Minute
+
+const maxPoolReturnMS = 86_400_000
 
 // maxWeight bounds a member's weight.
 const maxWeight = 1000
@@ -133,6 +143,9 @@ func (p ModelPoolSpec) Check() error {
 	}
 	if n := p.Switch.MaxSwitches; n < 0 {
 		return invalid("pool", p.ID, "switch.max_switches", "is %d, want 0 (no limit) or more", n)
+	}
+	if n := p.ReturnAfterMS; n < 0 || n > maxPoolReturnMS {
+		return invalid("pool", p.ID, "return_after_ms", "is %d, allowed are 0 (5 minutes) to %d", n, maxPoolReturnMS)
 	}
 	return nil
 }

@@ -151,6 +151,8 @@ func TestModelsPoolsAndProvidersAreDecodedStrictly(t *testing.T) {
 		{"a pool without id", pool, `{"members":[{"model":"a"}]}`, `pool id is empty`},
 		{"a provider's bad id", provider, `{"id":"p/1","adapter":"a"}`, `provider id "p/1" has the character '/', allowed are A-Z a-z 0-9 . _ : -`},
 		{"a pool without members", pool, `{"id":"p"}`, `pool "p": members has none of role "member"`},
+		{"a pool that never returns", pool, `{"id":"p","members":[{"model":"a"}],"return_after_ms":-1}`, `pool "p": return_after_ms is -1, allowed are 0 (5 minutes) to 86400000`},
+		{"a pool that returns in more than a day", pool, `{"id":"p","members":[{"model":"a"}],"return_after_ms":86400001}`, `pool "p": return_after_ms is 86400001, allowed are 0 (5 minutes) to 86400000`},
 		{"a pool for failover alone", pool, `{"id":"p","members":[{"model":"a","role":"failover_only"}]}`, `pool "p": members has none of role "member"`},
 		{"a pool's unknown field", pool, `{"id":"p","members":[{"model":"a","wieght":1}]}`, `pool spec: unknown field "wieght" in members[0], did you mean "weight"?`},
 		{"a member twice", pool, `{"id":"p","members":[{"model":"a"},{"model":"a"}]}`, `pool "p": members[1].model is "a", which is a member already`},

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -33,8 +36,8 @@ func (r *Resolved) ModelOf(key core.ThreadKey, run core.ID) *BoundModel {
 	return r.pool.home(key, run)
 }
 
-// CallableModels are the models that the agent's runs may call: of a pool all that can be a
-// home. A hook's override may name another of the same provider.
+// CallableModels are the models that the agent's runs may call: of a pool all members. A
+// hook's override may name another of the same provider.
 func (r *Resolved) CallableModels() []*BoundModel {
 	if r.pool == nil {
 		return []*BoundModel{r.bound}
@@ -49,60 +52,154 @@ func (r *Resolved) CallableModels() []*BoundModel {
 // Pooled reports whether the agent's model is a pool.
 func (r *Resolved) Pooled() bool { return r.pool != nil }
 
-// pool is a resolved pool.
-type pool struct {
-	members []poolMember // those that can be a home, in order
-	byRun   bool
-	first   bool // the home is the first
+// Pool returns the pool that the agent's model is; nil: it is one model.
+func (r *Resolved) Pool() *Pool { return r.pool }
+
+// Pool is a resolved pool. It is shared and must not be changed.
+type Pool struct {
+	ID      string
+	Switch  PoolSwitch
+	ByRun   bool          // the home is a run's, else a thread's
+	Returns time.Duration // behind the last turn of a member, until a thread is home again
+
+	members []poolMember // in the order of the spec
+	first   bool         // the home is the first
 }
 
 type poolMember struct {
 	bound  *BoundModel
-	weight float64
-	hash   uint64 // of the model's id
+	weight float64 // 0: it is never a home
+	hash   uint64  // of the model's id
 }
 
-func newPool(spec ModelPoolSpec, bind func(id string) (*BoundModel, error)) (*pool, error) {
-	p := &pool{byRun: spec.StickyScope == StickyRun, first: spec.Routing == RouteFirstHealthy}
+func newPool(spec ModelPoolSpec, bind func(id string) (*BoundModel, error)) (*Pool, error) {
+	p := &Pool{
+		ID: spec.ID, Switch: spec.Switch, ByRun: spec.StickyScope == StickyRun, Returns: DefaultPoolReturn,
+		first: spec.Routing == RouteFirstHealthy,
+	}
+	if spec.ReturnAfterMS > 0 {
+		p.Returns = time.Duration(spec.ReturnAfterMS) * time.Millisecond
+	}
 	for _, m := range spec.Members {
 		bound, err := bind(m.Model)
 		if err != nil {
 			return nil, err
 		}
+		member := poolMember{bound: bound, hash: mixed(hashText(offset, m.Model))}
 		if m.Role != RoleFailoverOnly {
-			p.members = append(p.members, poolMember{bound: bound, weight: float64(max(m.Weight, 1)), hash: mixed(hashText(offset, m.Model))})
+			member.weight = float64(max(m.Weight, 1))
 		}
+		p.members = append(p.members, member)
 	}
 	return p, nil
 }
 
+// Member returns the member of an id; nil: there is none.
+func (p *Pool) Member(id string) *BoundModel {
+	for i := range p.members {
+		if m := p.members[i].bound; m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// Order returns the members in the order in which a thread's run tries them: its home,
+// the others that may be one, as the draw has them, and last those of role failover_only.
+// It is the same in every process.
+func (p *Pool) Order(key core.ThreadKey, run core.ID) []*BoundModel {
+	type drawn struct {
+		bound *BoundModel
+		score float64
+	}
+	h := p.draw(key, run)
+	all := make([]drawn, 0, len(p.members))
+	for i := range p.members {
+		m := &p.members[i]
+		d := drawn{bound: m.bound}
+		switch {
+		case m.weight == 0:
+		case p.first:
+			d.score = 1
+		default:
+			d.score = m.score(h)
+		}
+		all = append(all, d)
+	}
+	slices.SortStableFunc(all, func(a, b drawn) int { return cmp.Compare(b.score, a.score) })
+	order := make([]*BoundModel, len(all))
+	for i := range all {
+		order[i] = all[i].bound
+	}
+	return order
+}
+
 // home is weighted rendezvous: each member draws a number from the key, and the
 // highest wins. A member that comes or goes moves no thread between the others.
-//
-// The score -weight/ln(u), with u evenly spread between 0 and 1, wins as often as
-// the weight's share, if the members' draws are independent. That is what the mixing
-// is for: FNV alone hardly changes for ids that differ in their last byte only.
-func (p *pool) home(key core.ThreadKey, run core.ID) *BoundModel {
+func (p *Pool) home(key core.ThreadKey, run core.ID) *BoundModel {
 	if p.first {
-		return p.members[0].bound
+		return p.lead()
 	}
+	h := p.draw(key, run)
+	var best *BoundModel
+	highest := 0.0
+	for i := range p.members {
+		m := &p.members[i]
+		if m.weight == 0 {
+			continue
+		}
+		if score := m.score(h); score > highest {
+			best, highest = m.bound, score
+		}
+	}
+	return best
+}
+
+// lead is the first member that may be a home.
+func (p *Pool) lead() *BoundModel {
+	i := slices.IndexFunc(p.members, func(m poolMember) bool { return m.weight > 0 }) // the spec's Check knows of one
+	return p.members[i].bound
+}
+
+// draw is what the members draw from.
+func (p *Pool) draw(key core.ThreadKey, run core.ID) uint64 {
 	h := hashText(hashText(offset, key.Tenant)*prime, key.Thread) // a zero byte between them
-	if p.byRun {
+	if p.ByRun {
 		h *= prime
 		for _, b := range run {
 			h = (h ^ uint64(b)) * prime
 		}
 	}
-	h = mixed(h)
-	best, highest := p.members[0].bound, -1.0
-	for i := range p.members {
-		m := &p.members[i]
-		u := (float64(mixed(h^m.hash)>>11) + 0.5) / (1 << 53)
-		if score := -m.weight / math.Log(u); score > highest {
-			best, highest = m.bound, score
-		}
+	return mixed(h)
+}
+
+// score is what the member draws, above 0.
+//
+// The score -weight/ln(u), with u evenly spread between 0 and 1, wins as often as
+// the weight's share, if the members' draws are independent. That is what the mixing
+// is for: FNV alone hardly changes for ids that differ in their last byte only.
+func (m *poolMember) score(h uint64) float64 {
+	u := (float64(mixed(h^m.hash)>>11) + 0.5) / (1 << 53)
+	return -m.weight / math.Log(u)
+}
+
+// LeavesOpen reports whether the pool leaves a member whose circuit is open.
+func (s PoolSwitch) LeavesOpen() bool { return s.OnCircuitOpen == nil || *s.OnCircuitOpen }
+
+// Leaves reports whether the pool leaves a member for a failure of the kind, of which the
+// provider asked to wait so long; 0: it did not say. What is the request's own fault, and
+// what may pass by itself, is no reason.
+func (s PoolSwitch) Leaves(kind model.ErrorKind, asked time.Duration) bool {
+	quota := s.OnQuota == nil || *s.OnQuota
+	switch kind {
+	case model.KindQuota:
+		return quota
+	case model.KindRateLimited, model.KindOverloaded:
+		return quota && (asked == 0 || asked >= time.Duration(s.QuotaRetryAfterThresholdMS)*time.Millisecond)
+	case model.KindUnauthorized, model.KindNotFound:
+		return s.OnPermanent != nil && *s.OnPermanent
 	}
-	return best
+	return false
 }
 
 // FNV-1a, 64 bits.

@@ -33,7 +33,7 @@ type Resolved struct {
 
 	data     func() ([]byte, string) // Content and Hash
 	bound    *BoundModel
-	pool     *pool     // nil: the agent has one model
+	pool     *Pool     // nil: the agent has one model
 	warnings []Warning // of its spec
 }
 

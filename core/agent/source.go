@@ -130,7 +130,7 @@ func (s *source) resolve(id string, r *Resolved) (err error) {
 		if r.pool, err = newPool(spec, s.bind); err != nil {
 			return fmt.Errorf("pool %q: %w", id, err)
 		}
-		r.bound = r.pool.members[0].bound
+		r.bound = r.pool.lead()
 	} else if r.bound, err = s.bind(id); err != nil {
 		return err
 	}

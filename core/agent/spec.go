@@ -110,7 +110,8 @@ type Retry struct {
 	BackoffBaseMS           *int `json:"backoff_base_ms,omitempty"`            // nil is [DefaultBackoffBase]
 	OverloadedBackoffBaseMS *int `json:"overloaded_backoff_base_ms,omitempty"` // of an overloaded provider; nil is [DefaultOverloadedBackoffBase]
 	// StreamIdleTimeoutMS is how long a stream may be silent until it counts as
-	// interrupted, in milliseconds: 1,000 to 600,000; nil is [DefaultStreamIdleTimeout].
+	// interrupted, in milliseconds: 1,000 to 600,000; nil is [DefaultStreamIdleTimeout], or
+	// what the model was made with. Twice as long where the model reasons.
 	StreamIdleTimeoutMS *int `json:"stream_idle_timeout_ms,omitempty"`
 }
 

@@ -66,6 +66,18 @@ func (f Facts) Ratio() float64 {
 	return f.TokensPerByte
 }
 
+// Reasons reports whether the model reasons before it responds to a request of the effort,
+// as far as is known.
+func (f Facts) Reasons(effort Effort) bool {
+	switch effort {
+	case "":
+		return f.Reasoning != "" && f.Reasoning != ReasoningNone
+	case EffortNone:
+		return f.Reasoning == ReasoningAlways
+	}
+	return true
+}
+
 // Reads reports whether the model is known to read such input.
 func (f Facts) Reads(input Input) bool { return slices.Contains(f.Inputs, input) }
 

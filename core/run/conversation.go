@@ -18,6 +18,7 @@ type conversation struct {
 	step        int     // of the newest entry that has one
 	messages    list[core.Message]
 	seqs        list[uint64]  // of messages
+	places      list[place]   // where the turns among them stand in the agent's pool; empty: it has none
 	toolless    []int         // of the newest turn, as its entry says
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
@@ -29,6 +30,14 @@ type conversation struct {
 	size        int                      // about, in bytes
 	short       bool                     // older messages belong to the window, which were not read
 	charge      *charge                  // of the newest turn, by this process; nil: the tenant has no limits
+}
+
+// place is where a thread stood in a pool of models behind a turn.
+type place struct {
+	thread.Member
+	seq uint64
+	run core.ID
+	at  int64 // when the member said its last turn, unix milliseconds; 0: not known
 }
 
 // builder folds log entries into a conversation: those that a step has read, and
@@ -92,6 +101,9 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Superseded != nil {
 		b.cut(entry.Superseded.From)
 	}
+	if entry.Member != nil {
+		b.stand(&entry)
+	}
 	if m := entry.Message; m != nil {
 		if b.open && m.Role == core.RoleUser {
 			b.opening = m
@@ -114,6 +126,18 @@ func (b *builder) keep(entry thread.Entry) {
 	if entry.Totals != nil {
 		b.totals = *entry.Totals
 	}
+}
+
+// stand notes where a turn or a failed inference stands in a pool. A failed one is not
+// said by anybody: what was said before it counts.
+func (b *builder) stand(entry *thread.Entry) {
+	p := place{Member: *entry.Member, seq: b.seq, run: entry.Run}
+	if entry.Message != nil {
+		p.at = entry.Message.CreatedAt
+	} else if n := b.places.len(); n > 0 {
+		p.at = b.places.items[n-1].at
+	}
+	b.places = b.places.with(p)
 }
 
 // endRound counts the step of the newest turn, when its last result has come. A cold
@@ -150,6 +174,11 @@ func (b *builder) cut(from uint64) {
 	}
 	b.short = b.short || first < b.seqs.len() && min(from, b.seqs.items[0]) > 1
 	b.messages, b.seqs = b.messages.first(first), b.seqs.first(first)
+	places := b.places.len()
+	for places > 0 && b.places.items[places-1].seq >= from {
+		places--
+	}
+	b.places = b.places.first(places)
 }
 
 // note remembers which keys a patch touches: only those are stored again with the
@@ -177,6 +206,9 @@ func (b *builder) done(w Window) *conversation {
 		// Copied: a slice of the old array would keep all of it in memory.
 		c.messages = listOf(append([]core.Message(nil), c.messages.items[first:]...))
 		c.seqs = listOf(append([]uint64(nil), c.seqs.items[first:]...))
+		for c.places.len() > 1 && c.places.items[0].seq < c.seqs.items[0] {
+			c.places = c.places.without(1)
+		}
 		c.size = 0
 		for i := range c.messages.items {
 			c.size += messageSize(c.messages.items[i])
@@ -188,7 +220,7 @@ func (b *builder) done(w Window) *conversation {
 // messageSize is about what a message takes in memory, in bytes.
 func messageSize(m core.Message) int {
 	const message, block, call, result = 256, 80, 64, 128 // the structs
-	size := message + len(m.ID) + len(m.Model)
+	size := message + len(m.ID) + len(m.Model) + len(m.Provider)
 	for _, b := range m.Content {
 		size += block + len(b.Text) + len(b.Echo) + len(b.Origin)
 	}

@@ -25,8 +25,11 @@ var details = map[string]string{
 func detail(code, where string, cause error) string {
 	var panicked *env.PanicError
 	var failed *model.Error
+	var gone *goneError
 	general := details[code]
 	switch {
+	case code == "model" && errors.As(cause, &gone):
+		return gone.public
 	case code == "model" && errors.As(cause, &failed) && failed.Public != "":
 		return failed.Public
 	case errors.As(cause, &panicked) && code == "stop_policy":

@@ -115,6 +115,13 @@
 //     failed. It infers anew, as after a crash, and a reader is told that what it
 //     saw is void (step_restarted).
 //
+// Where the agent's model is a pool, a failure may be a reason to ask another member, at
+// once, which goes on in the same way (failover.go). Whose turn it is when a step begins
+// follows from the log: each turn's record says its member and how often the thread has
+// switched. The circuits of models are the process's own (circuit.go): a call that one
+// refuses is none that has failed, and the step waits in the mailbox until it lets a
+// call through.
+//
 // # Clocks
 //
 // Hooks, gates, tools and policies are shown times that are stored with what they came

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/plugin"
@@ -22,6 +21,7 @@ type draft struct {
 	consumed []thread.InboxRef  // inbox entries among them
 	cut      uint64             // the log is taken back from here on; 0: it is not
 	messages list[core.Message] // the conversation, with those of entries
+	places   list[place]        // see conversation
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
@@ -40,6 +40,7 @@ func (d *draft) begin() {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
 	d.messages = c.messages.without(d.window.Cut(c.messages.slice()))
+	d.places = c.places
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -145,9 +146,8 @@ func (d *draft) moment(phase core.Phase, m plugin.Moment) plugin.Moment {
 
 // addTurn puts the turn into the draft, with what the hooks before it changed
 // and what the run came to: a cold step and a policy read the totals of a long
-// run from its newest turn. failed is how often the model has failed for it, took how
-// long its calls took.
-func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
+// run from its newest turn. t is where it comes from.
+func (d *draft) addTurn(turn *core.Message, t *turnBuilder) {
 	d.totals.Steps = d.events.step
 	if turn.Usage != nil {
 		d.totals.Usage = d.totals.Usage.Add(*turn.Usage)
@@ -161,7 +161,10 @@ func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
 	if len(turn.ToolCalls) == 0 { // else its calls say whether the step has failed
 		d.totals.EndStep(false)
 	}
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed, Duration: took.Milliseconds()}
+	entry := thread.Entry{
+		Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence,
+		Retried: t.failures(), Duration: t.took.Milliseconds(), Member: t.pool.stands(t.member),
+	}
 	for i, call := range turn.ToolCalls {
 		if d.agent.Tools[call.Name] == nil {
 			entry.Toolless = append(entry.Toolless, i)

@@ -318,10 +318,12 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 		ID: turnID(m.id, number), Role: core.RoleAssistant, Content: m.unsaid.words(),
 		RunID: m.id, Step: number, CreatedAt: m.saidAt(number), StopReason: core.StopOther,
 	}
+	entry := thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence}
 	if m.agent != nil {
-		last.Model = m.unsaid.asked.Model
+		last.Model, last.Provider = m.unsaid.asked.Model, m.unsaid.member.Provider
+		entry.Member = m.unsaid.pool.stands(m.unsaid.member)
 	}
-	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence})
+	m.add(entry)
 	return nil
 }
 

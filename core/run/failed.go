@@ -23,13 +23,12 @@ func (m *machine) failStep(ctx context.Context, end *ended) (Stepped, error) {
 	if err := m.void(ctx); err != nil {
 		return Stepped{}, err
 	}
-	spent := sum(m.unsaid.spent, m.unsaid.usage)
-	if err := m.charge(ctx, m.unsaid.asked.Model, spent); err != nil {
+	if err := m.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
 	m.unsaid.slotted = true
 	m.meterTurn(m.unsaid)
-	m.addFailure(failed, spent)
+	m.addFailure(failed, m.unsaid)
 	m.warn(ctx, "inference failed and the run goes on", slices.Concat([]any{"kind", failed.Kind, "failed", failed.Calls, "steps", m.totals.ErrorSteps}, failure(end.cause))...)
 	verdict, err := m.judge(core.Message{}, failed, m.messages.slice())
 	if err != nil {
@@ -60,13 +59,13 @@ func (m *machine) void(ctx context.Context) error {
 
 // addFailure puts the failure into the draft, with what the hooks before the
 // inference changed. Tokens of the calls that failed count, as far as they are known.
-func (d *draft) addFailure(failed *thread.Failure, spent *core.Usage) {
+func (d *draft) addFailure(failed *thread.Failure, t *turnBuilder) {
 	d.totals.Steps = d.events.step
-	if spent != nil {
+	if spent := t.allSpent(); spent != nil {
 		d.totals.Usage = d.totals.Usage.Add(*spent)
 	}
 	d.totals.EndStep(true)
-	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence}
+	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Failed: failed, Attempt: d.events.fence, Member: t.pool.failed()}
 	d.movePatches(&entry)
 	d.add(entry)
 }

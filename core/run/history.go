@@ -13,6 +13,9 @@ type History interface {
 	Run(run core.ID) (began, ended int64)
 	// Turn returns when a step began and when its turn was complete.
 	Turn(run core.ID, step int) (began, said int64)
+	// Member returns what the record of a step's turn or failed inference says of the pool
+	// of its agent; nil: nothing.
+	Member(run core.ID, step int) *thread.Member
 	// Asked returns when the round began in which a call was asked about, behind so
 	// many suspensions that were decided.
 	Asked(run core.ID, step, call, decided int) int64

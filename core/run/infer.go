@@ -2,12 +2,12 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/reveille-run/reveille/core"
-	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -47,32 +47,33 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	// Kept before anything can fail: a nack says how often the model has.
 	t := &turnBuilder{draft: m.draft, number: number, id: id, from: m.head.Seq, steered: len(m.consumed) > 0}
 	m.unsaid = t
+	t.pool = m.chooseMember(number)
 	t.failed = callsSoFar(m.head.Run.ModelFailed, m.head.Run.ModelLost, t.modelCalls())
 	if t.failed >= t.modelCalls() { // the delivery that made the last call could not store the run's end
 		return nil, endWith("model", fmt.Errorf("the model has failed %d times", t.failed))
 	}
 	for {
-		var err error
-		if t.asked, err = t.request(ctx); err != nil {
+		if err := t.ask(ctx); err != nil {
 			return nil, err
 		}
-		if err := t.draft.priced(t.asked.Model); err != nil {
-			return nil, err
-		}
-		err = t.callModel(ctx)
+		err := t.callModel(ctx)
 		// Looked at first: a stream that ends early because its context has looks like
 		// a whole turn to some adapters, and like a failure to others.
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil {
+		var refused *refusedError
+		switch {
+		case errors.As(err, &refused):
+			err = t.refused(ctx, refused.wait)
+		case err != nil:
 			err = t.callFailed(ctx, err)
 		}
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case t.stop == "": // it failed, and is called again
+		case t.stop == "": // it failed, and another call is made
 		case t.atLimit():
 			if err := t.goOn(ctx); err != nil {
 				return nil, err
@@ -83,31 +84,17 @@ func (m *machine) infer(ctx context.Context, number int, id string) (*core.Messa
 	}
 }
 
-// callModel makes one call of the model and adds what it says to the turn. A
-// stream that ends without a stop is a failure. The stream runs in this goroutine,
-// so that a delta is emitted before the next one is asked for; a panic of the
-// adapter is an error like any other.
-func (t *turnBuilder) callModel(ctx context.Context) error {
-	t.draft.env.Reach(env.PointModel, env.Before)
-	began := t.draft.env.Now()
-	t.made++
-	err := env.Protect(func() error {
-		for delta, err := range t.draft.model.Model.Stream(ctx, t.asked) {
-			if err != nil {
-				return err
-			}
-			if err := t.add(delta); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	t.took += t.draft.env.Now().Sub(began)
-	t.draft.env.Reach(env.PointModel, env.After)
-	if err == nil && t.stop == "" {
-		return model.ErrTruncated
+// ask makes the next request, of the model of the agent or the member of its pool whose
+// turn it is.
+func (t *turnBuilder) ask(ctx context.Context) (err error) {
+	if t.member != t.draft.model {
+		t.depart()
+		t.member = t.draft.model
 	}
-	return err
+	if t.asked, err = t.request(ctx); err != nil {
+		return err
+	}
+	return t.draft.priced(t.asked.Model)
 }
 
 // request is what the model is asked for a turn: all of it, or what is missing

@@ -133,13 +133,14 @@ func (d *draft) stop() error {
 	return &ended{*end, d.allowance.now.Over}
 }
 
-// charge counts what the step has used, before the commit that says so, and notes in the
-// draft what it cost. used may be nil.
-func (d *draft) charge(ctx context.Context, model string, used *core.Usage) error {
+// charge counts what the calls of the step's turn have used, before the commit that says
+// so, and notes in the draft what it cost.
+func (d *draft) charge(ctx context.Context, t *turnBuilder) error {
+	used := t.allSpent()
 	if !d.allowance.limited || used == nil {
 		return nil
 	}
-	cost := d.limits.Cost(d.Key.Tenant, d.provider(), model, *used)
+	cost := t.cost()
 	before := thread.Totals{Usage: d.totals.Usage, Spend: d.totals.Spend}
 	for range maxSlots {
 		standing, charged, err := d.limits.Charge(ctx, d.allowance.now.Slot, d.turn(before, *used, cost))
@@ -177,12 +178,11 @@ func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
 	if seq > t.from {
 		return nil
 	}
-	used := sum(t.spent, t.usage)
+	used := t.allSpent()
 	if used == nil {
 		return nil
 	}
-	cost := m.limits.Cost(m.Key.Tenant, t.draft.provider(), t.asked.Model, *used)
-	if _, _, err := m.limits.Charge(ctx, store.Slot{}, m.turn(thread.Totals{}, *used, cost)); err != nil {
+	if _, _, err := m.limits.Charge(ctx, store.Slot{}, m.turn(thread.Totals{}, *used, t.cost())); err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)
 	}
 	t.charged = true
@@ -208,7 +208,7 @@ const maxSlots = 4
 
 // priced refuses a model whose price is not known where the tenant's money is limited.
 func (d *draft) priced(model string) error {
-	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, d.provider(), model) {
+	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, d.model.Provider, model) {
 		return nil
 	}
 	return endWith("unpriced_model", core.Errorf(core.CodeInvalid, "model %q has no known price, and the tenant's money is limited", core.Excerpt(model)))

@@ -103,11 +103,11 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 		return Stepped{}, err
 	}
 	m.meterTurn(m.unsaid)
-	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {
+	if err := m.charge(ctx, m.unsaid); err != nil {
 		return Stepped{}, err
 	}
 	m.unsaid.slotted = true
-	m.addTurn(turn, m.unsaid.failures(), m.unsaid.took)
+	m.addTurn(turn, m.unsaid)
 	if len(turn.ToolCalls) > 0 {
 		return m.commitTurn(ctx, turn)
 	}

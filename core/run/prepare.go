@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
@@ -31,9 +32,6 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
 		ProviderOptions: spec.ProviderOptions[d.model.Provider],
 	}
-	if spec.Retry.StreamIdleTimeoutMS != nil { // else what the model was made with counts
-		request.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
-	}
 	asked, err := d.agent.Engine.Adjustments(d.snapshot)
 	if err != nil {
 		return request, endAt("plugin", "what plugins ask of the request", err)
@@ -43,6 +41,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	}
 	asked.Override.Apply(&request)
 	request.Origin = d.model.Origin(request.Model)
+	request.StreamIdleTimeout = d.idle(request.ReasoningEffort)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
 		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {
@@ -58,6 +57,19 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		return d.transform(ctx, request)
 	}
 	return request, nil
+}
+
+// idle is how long the stream may be silent: twice as long where the model reasons, since
+// many providers show nothing of it. 0: what the model was made with counts.
+func (d *draft) idle(effort model.Effort) time.Duration {
+	retry := &d.agent.Spec.Retry
+	switch {
+	case d.model.Reasons(effort):
+		return 2 * retry.StreamIdleTimeout()
+	case retry.StreamIdleTimeoutMS == nil:
+		return 0
+	}
+	return retry.StreamIdleTimeout()
 }
 
 // transform is apart from prepare so that the request of an agent without transforms

@@ -61,18 +61,26 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	t.broken = true
 	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
+	if passing(err) && t.whole() {
+		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
+		return t.cutPieces(ctx)
+	}
+	leaves := !t.whole() && t.leaves(err, kind, asked)
+	if leaves && t.failed < t.modelCalls() {
+		if next := t.nextMember(); next != nil {
+			return t.goElsewhere(ctx, next, kind, err)
+		}
+	}
+	err = t.gone(err, kind)
 	switch {
 	case !passing(err):
 		return endWith("model", err)
-	case t.whole():
-		t.draft.warn(ctx, "model call failed behind a whole turn, which stands", "kind", kind, "failed", t.failed, "error", err)
-		return t.cutPieces(ctx)
 	case asked > maxRetryAfter:
 		return endAt("rate_limited", fmt.Sprintf("the provider asks for a pause of %s, at most %s are waited", asked, maxRetryAfter), err)
 	case t.failed >= t.modelCalls():
 		return endWith("model", err)
 	}
-	wait := max(t.draft.env.Jitter(pause(t.draft.agent.Spec.Retry, kind, t.failed)), asked)
+	wait := max(t.draft.env.Jitter(pause(t.draft.agent.Spec.Retry, kind, t.failed)), asked, t.draft.closedFor(t.member, t.asked.Model))
 	t.draft.warn(ctx, "model call failed and is made again", "kind", kind, "wait", wait, "failed", t.failed, "error", err)
 	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Wait: wait.Milliseconds(), Reason: string(kind)})
 	// Announced in both cases: a reader who stays sees why nothing comes.
@@ -82,15 +90,34 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	if err := t.cutPieces(ctx); err != nil {
 		return err
 	}
+	if leaves { // nobody was left: behind the pause each may be tried again
+		t.pool.paused = len(t.pool.left)
+	}
 	return t.draft.env.Sleep(ctx, wait)
+}
+
+// goElsewhere goes on with another member of the pool, at once, whoever listens: there is
+// nothing to wait for. Only where the step's time would hardly suffice another delivery
+// tries them anew.
+func (t *turnBuilder) goElsewhere(ctx context.Context, next *agent.BoundModel, kind model.ErrorKind, err error) error {
+	if !t.timely(0) {
+		return &modelRetry{0, err}
+	}
+	if err := t.cutPieces(ctx); err != nil {
+		return err
+	}
+	t.leave(ctx, next, string(kind))
+	return nil
 }
 
 // stays reports whether the step itself makes the next call. Without a reader it
 // never does: a background run costs nothing while it waits in the mailbox.
 func (t *turnBuilder) stays(wait time.Duration) bool {
-	if wait > maxPause || !t.draft.events.listened() {
-		return false
-	}
+	return wait <= maxPause && t.draft.events.listened() && t.timely(wait)
+}
+
+// timely reports whether the step has time for a call behind a pause.
+func (t *turnBuilder) timely(wait time.Duration) bool {
 	return t.draft.last.IsZero() || !t.draft.env.Now().Add(wait+callTime+afterDeadline).After(t.draft.last)
 }
 

@@ -148,8 +148,12 @@ func TestRetryPolicy(t *testing.T) {
 			want: "claim 1 at 0s", end: exhausted},
 		{name: "a draw of nothing", failure: failure(model.KindProvider, 0),
 			want: "claim 1 at 0s, claim 1 at 0s, claim 1 at 0s", end: exhausted},
-		{name: "limits that double up to 30 s", failure: failure(model.KindProvider, 0), retries: new(8), draw: 29 * s,
-			want: "claim 1 at 0s, claim 1 at 0s, claim 1 at 0s, claim 1 at 1s, claim 1 at 2s, claim 2 at 7s, claim 3 at 20s, claim 4 at 49s, claim 5 at 1m18s", end: exhausted},
+		{name: "limits that double up to 30 s", failure: failure(model.KindProvider, 0), retries: new(4), base: new(10_000), draw: 29 * s, // mod 10, 20, 30 and 30 s
+			want: "claim 1 at 0s, claim 2 at 9s, claim 3 at 18s, claim 4 at 47s, claim 5 at 1m16s", end: exhausted},
+		{name: "behind five failures in a row, the cooldown of the circuit", failure: failure(model.KindProvider, 0), retries: new(7), draw: 29 * s, // mod 0.5, 1, 2, 4, 8, 16 and 30 s
+			want: "claim 1 at 0s, claim 1 at 0s, claim 1 at 0s, claim 1 at 1s, claim 1 at 2s, claim 2 at 32s, claim 3 at 1m2s, claim 4 at 1m32s", end: exhausted},
+		{name: "asked for more than the cooldown", failure: failure(model.KindRateLimited, 60*s), retries: new(5),
+			want: "claim 1 at 0s, claim 2 at 1m0s, claim 3 at 2m0s, claim 4 at 3m0s, claim 5 at 4m0s, claim 6 at 5m0s", end: exhausted},
 		{name: "in the middle of a stream", failure: failure(model.KindInterrupted, 0), draw: 400 * ms, said: []model.Delta{say("a")},
 			want: "claim 1 at 0s, claim 1 at 400ms, claim 1 at 800ms", end: exhausted},
 		{name: "in the middle of a stream, as the agent says", failure: failure(model.KindInterrupted, 0), retries: new(1), base: new(1000), draw: 900 * ms, said: []model.Delta{say("a")},
@@ -199,26 +203,51 @@ func TestRetryPolicy(t *testing.T) {
 	}
 }
 
-// How long a stream may be silent is the agent's to say, and every call of a step is
-// told: the first, one that goes on behind what was shown, and one of another delivery.
+// How long a stream may be silent is the agent's to say, twice as long where its model
+// reasons, and every call of a step is told: the first, one that goes on behind what was
+// shown, and one of another delivery.
 func TestRetryPolicyOfSilentStreams(t *testing.T) {
+	const s = time.Second
 	for _, tt := range []struct {
+		name   string
 		agents *int // ms
+		effort model.Effort
+		facts  model.Reasoning
 		want   time.Duration
-	}{{nil, 0}, {new(5000), 5 * time.Second}} {
-		synctest.Test(t, func(t *testing.T) {
-			m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
-			w := newWorld(t, options{env: drawing(3 * time.Second), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents}})})
-			m.world = w
-			w.submit(t, key, "hi", mailbox.ModeQueue)
-			w.finish(t, key, listener)
-			var got []time.Duration
-			for _, r := range m.requests {
-				got = append(got, r.StreamIdleTimeout)
-			}
-			if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
-				t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
-			}
+	}{
+		{"nothing said", nil, "", "", 0},
+		{"said", new(5000), "", "", 5 * s},
+		{"reasoning asked for", nil, model.EffortLow, "", 120 * s},
+		{"a budget of reasoning asked for", new(5000), model.EffortBudget(100), model.ReasoningNone, 10 * s},
+		{"a model that reasons by levels", new(5000), "", model.ReasoningLevels, 10 * s},
+		{"a model that does not", new(5000), "", model.ReasoningNone, 5 * s},
+		{"no reasoning asked for", new(5000), model.EffortNone, model.ReasoningLevels, 5 * s},
+		{"none, of a model that always does", nil, model.EffortNone, model.ReasoningAlways, 120 * s},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &cutting{calls: [][]model.Delta{{say("a")}, {say("b")}, {}}, failure: &model.Error{Kind: model.KindTimeout, Message: "silent"}, began: time.Now()}
+				agents, err := agent.NewRegistry(agent.Parts{
+					Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Facts: model.Facts{Reasoning: tt.facts}}},
+					Specs: []agent.Spec{{ID: "demo", Model: "m", ReasoningEffort: tt.effort, Retry: agent.Retry{
+						MaxRetries: new(3), BackoffBaseMS: new(1250), StreamIdleTimeoutMS: tt.agents,
+					}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWorld(t, options{env: drawing(3 * time.Second), agents: agents})
+				m.world = w
+				w.submit(t, key, "hi", mailbox.ModeQueue)
+				w.finish(t, key, listener)
+				var got []time.Duration
+				for _, r := range m.requests {
+					got = append(got, r.StreamIdleTimeout)
+				}
+				if diff := cmp.Diff([]time.Duration{tt.want, tt.want, tt.want, tt.want}, got); diff != "" || !strings.Contains(strings.Join(m.at, " "), "claim 2") {
+					t.Errorf("calls %s (-want +got):\n%s", m.at, diff)
+				}
+			})
 		})
 	}
 }
@@ -337,14 +366,18 @@ func TestRetriesAreAnnounced(t *testing.T) {
 func TestTheLeaseIsRenewedWhileAStepWaitsForItsModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &cutting{calls: [][]model.Delta{{}}, failure: &model.Error{Kind: model.KindRateLimited, Message: "no", RetryAfter: 2 * time.Second}, began: time.Now()}
-		o := options{env: drawing(0), agents: spec(t, m, agent.Spec{Retry: agent.Retry{MaxRetries: new(20)}})}
+		slow := modelFunc(func(ctx context.Context, r model.Request) iterator {
+			time.Sleep(10 * time.Second)
+			return m.Stream(ctx, r)
+		})
+		o := options{env: drawing(0), agents: spec(t, slow, agent.Spec{Retry: agent.Retry{MaxRetries: new(4)}})}
 		w := newWorld(t, o)
 		m.world = w
 		receipt := w.submit(t, key, "hi", mailbox.ModeQueue)
 		w.finish(t, key, listener)
 		last := m.at[len(m.at)-1]
-		if got := w.end(t, key, receipt); len(m.at) != 21 || last != "claim 1 at 40s" {
-			t.Errorf("%d calls, the last by %s; the run is %s. Want 21, the last by claim 1 at 40s", len(m.at), last, got)
+		if got := w.end(t, key, receipt); len(m.at) != 5 || last != "claim 1 at 58s" {
+			t.Errorf("%d calls, the last by %s; the run is %s. Want 5, the last by claim 1 at 58s", len(m.at), last, got)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/limit"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
@@ -118,6 +119,7 @@ type Stepper struct {
 	chunked   bool // Options.Chunks
 	leaveFor  time.Duration
 	limits    *limit.Gate
+	breakers  model.Breakers // of the models that this process calls
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/model"
 )
 
@@ -22,7 +23,7 @@ import (
 // often the model has failed goes into the nack.
 type turnBuilder struct {
 	void    bool   // the model has failed for good: readers are told that nothing of it stands
-	made    int    // calls of the model that this delivery has made
+	made    int    // calls of the model that this delivery has made, without those of elsewhere
 	charged bool   // without a slot: see chargeUnlogged
 	slotted bool   // charged to the run's slot, before its commit
 	from    uint64 // the log ended there when the turn began: it is in the log when that goes on
@@ -36,7 +37,7 @@ type turnBuilder struct {
 	kind    core.BlockType  // of the open block; "": none
 	calls   []*callBuilder
 	dropped []string      // ids of calls that a failure has cut off: clients know them
-	spent   *core.Usage   // of calls of the model that failed
+	spent   *core.Usage   // of calls of the model that failed, without those of elsewhere
 	usage   *core.Usage   // of the one that runs
 	took    time.Duration // all calls of the model together, without the pauses between them
 	stop    core.StopReason
@@ -45,9 +46,12 @@ type turnBuilder struct {
 	answered  bool // one has
 	answer    int
 
-	asked     model.Request // the newest
-	continued int           // calls that went on behind a limit of tokens
-	broken    bool          // the newest call has failed, and did not reach a limit
+	asked     model.Request     // the newest
+	member    *agent.BoundModel // whose it is: the agent's model, or a member of its pool
+	pool      *choice           // nil: the agent has one model
+	elsewhere []stay            // what members of the pool were asked that were left
+	continued int               // calls that went on behind a limit of tokens
+	broken    bool              // the newest call has failed, and did not reach a limit
 }
 
 // add takes a delta of the model. What makes no sense is an error of the call, and
@@ -318,7 +322,7 @@ func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
-		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.asked.Model,
+		RunID: t.draft.id, Step: t.number, Usage: t.allSpent(), Model: t.asked.Model, Provider: t.member.Provider,
 		StopReason: t.stop, CreatedAt: t.draft.saidAt(t.number),
 	}
 	for i, c := range t.calls {

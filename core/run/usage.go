@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/usage"
@@ -21,31 +22,85 @@ type Metering struct {
 	Ended func(tenant string, record usage.Record)
 }
 
-// used is what the turn's calls of the model came to in this delivery; nil: nobody meters,
-// or there was none.
-func (t *turnBuilder) used() *thread.ModelUse {
-	if t == nil || t.made == 0 || t.draft.metering == nil {
-		return nil
-	}
-	use := &thread.ModelUse{Provider: t.draft.provider(), Model: t.asked.Model, Inferences: t.made, Millis: t.took.Milliseconds()}
-	if spent := sum(t.spent, t.usage); spent != nil {
-		use.Usage = *spent
-	}
-	return use
+// stay is what a member of a pool was asked before the run left it.
+type stay struct {
+	member *agent.BoundModel
+	model  string // the provider's name of it
+	made   int
+	took   time.Duration // of all calls so far
+	spent  *core.Usage
 }
 
-// provider is the id of the provider that the model belongs to; empty where that is not said.
-func (d *draft) provider() string {
-	if d.model == nil { // a closing run could not be read again
-		return ""
+// depart notes what the member that is left was asked.
+func (t *turnBuilder) depart() {
+	if t.made == 0 {
+		return
 	}
-	return d.model.Provider
+	t.elsewhere = append(t.elsewhere, stay{t.member, t.asked.Model, t.made, t.tookHere(), sum(t.spent, t.usage)})
+	t.made, t.spent, t.usage = 0, nil, nil
+}
+
+// tookHere is how long the calls of the member took that is asked now.
+func (t *turnBuilder) tookHere() time.Duration {
+	took := t.took
+	for _, s := range t.elsewhere {
+		took -= s.took
+	}
+	return took
+}
+
+// allSpent is what the turn's calls have used in this delivery, whoever was asked; nil:
+// nobody says.
+func (t *turnBuilder) allSpent() *core.Usage {
+	spent := sum(t.spent, t.usage)
+	for _, s := range t.elsewhere {
+		spent = sum(s.spent, spent)
+	}
+	return spent
+}
+
+// cost is what that has cost the tenant.
+func (t *turnBuilder) cost() (cost core.USD) {
+	of := func(m *agent.BoundModel, name string, used *core.Usage) {
+		if used != nil {
+			cost += t.draft.limits.Cost(t.draft.Key.Tenant, m.Provider, name, *used)
+		}
+	}
+	for _, s := range t.elsewhere {
+		of(s.member, s.model, s.spent)
+	}
+	of(t.member, t.asked.Model, sum(t.spent, t.usage))
+	return cost
+}
+
+// addTo returns m with what the turn's calls of models came to in this delivery.
+func (t *turnBuilder) addTo(m *thread.Metered) *thread.Metered {
+	for _, s := range t.elsewhere {
+		m = m.With(use(s.member, s.model, s.made, s.took, s.spent))
+	}
+	if t.made > 0 {
+		m = m.With(use(t.member, t.asked.Model, t.made, t.tookHere(), sum(t.spent, t.usage)))
+	}
+	return m
+}
+
+func use(m *agent.BoundModel, name string, made int, took time.Duration, spent *core.Usage) thread.ModelUse {
+	u := thread.ModelUse{Provider: m.Provider, Model: name, Inferences: made, Millis: took.Milliseconds()}
+	if spent != nil {
+		u.Usage = *spent
+	}
+	return u
+}
+
+// metered reports whether the turn has something to tell that somebody meters.
+func (t *turnBuilder) metered() bool {
+	return t != nil && t.draft.metering != nil && (t.made > 0 || len(t.elsewhere) > 0)
 }
 
 // meterTurn adds what the model was asked for a step to the run's totals.
 func (d *draft) meterTurn(t *turnBuilder) {
-	if use := t.used(); use != nil {
-		d.totals.Metered = d.totals.Metered.With(*use)
+	if t.metered() {
+		d.totals.Metered = t.addTo(d.totals.Metered)
 	}
 }
 
@@ -65,14 +120,14 @@ func (r *round) meterResults() {
 // addUsage adds the record of the stretch to those of the write that ends it. What was
 // asked of the model for a turn that came to nothing, unlogged, counts as well; nil is none.
 // The run's record notes where the next stretch begins.
-func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *thread.ModelUse) ([]store.Record, error) {
+func (d *draft) addUsage(records []store.Record, next thread.Head, result thread.Result, r *thread.RunRecord, unlogged *turnBuilder) ([]store.Record, error) {
 	s := result.Stretch
 	if d.metering == nil || s == nil {
 		return records, nil
 	}
 	used, wasted := d.totals.Metered, d.wasted
 	if unlogged != nil {
-		wasted = wasted.With(*unlogged)
+		wasted = unlogged.addTo(wasted)
 	}
 	base, known := r.Base(*s)
 	known = known && d.conversation != nil // else nobody can read what the run has used
@@ -105,23 +160,23 @@ func (d *draft) addUsage(records []store.Record, next thread.Head, result thread
 
 // unlogged is what was asked of the model for the turn that is begun, unless the log has the
 // turn, which ends there: the write that stored it may have had no answer.
-func (m *machine) unlogged(seq uint64) *thread.ModelUse {
-	if m.unsaid == nil || seq > m.unsaid.from {
+func (m *machine) unlogged(seq uint64) *turnBuilder {
+	if !m.unsaid.metered() || seq > m.unsaid.from {
 		return nil
 	}
-	return m.unsaid.used()
+	return m.unsaid
 }
 
 // allWasted is what the stretch has asked of models for turns that came to nothing.
-func (m *machine) allWasted(unlogged *thread.ModelUse) *thread.Metered {
+func (m *machine) allWasted(unlogged *turnBuilder) *thread.Metered {
 	if unlogged != nil {
-		return m.wasted.With(*unlogged)
+		return unlogged.addTo(m.wasted)
 	}
 	return m.wasted
 }
 
 // addWasted adds the record of it, if this claim has something to say of it.
-func (m *machine) addWasted(records []store.Record, next thread.Head, unlogged *thread.ModelUse) ([]store.Record, error) {
+func (m *machine) addWasted(records []store.Record, next thread.Head, unlogged *turnBuilder) ([]store.Record, error) {
 	if unlogged == nil {
 		return records, nil
 	}

@@ -214,6 +214,7 @@ type options struct {
 	observer run.Observer
 	chunks   bool
 	leaveFor time.Duration
+	metering *run.Metering
 }
 
 // resolver is a registry, or what stands for one.
@@ -309,7 +310,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
-		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor,
+		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor, Metering: o.metering,
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -98,6 +98,7 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		th := w.threadOf(s.name)
 		served := w.provider.serve(h, th, s.run, request.Model)
 		defer served.end()
+		comesTo := th.inquire(h, s, request.Model)
 		first, last := served.usages(nonce)
 		use := func(u core.Usage) bool {
 			served.usage = u
@@ -125,12 +126,19 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 		if !text(fmt.Sprintf("%s.%d:%d", s.name, s.step, nonce)) {
 			return
 		}
+		if failure := w.refuses(request.Model); failure != nil && !w.doomed(s.name) {
+			th.modelFails(h, s)
+			comesTo(ctx, failure)
+			yield(model.Delta{}, failure)
+			return
+		}
 		if w.doomed(s.name) || w.flaky() && w.random.chance(0.08) {
 			th.modelFails(h, s)
 			failure := &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
 			if !w.disturbed() && w.random.chance(0.5) {
 				failure.RetryAfter = 20 * time.Second // time enough for people to interfere
 			}
+			comesTo(ctx, failure)
 			yield(model.Delta{}, failure)
 			return
 		}
@@ -144,7 +152,9 @@ func (m scriptedModel) Stream(ctx context.Context, request model.Request) iter.S
 			}
 		}
 		th.checkHolds(h, began)
-		m.finish(s, nonce, yield, func() bool { return use(last) })
+		if m.finish(s, nonce, yield, func() bool { return use(last) }) {
+			comesTo(ctx, nil)
+		}
 	}
 }
 
@@ -154,7 +164,7 @@ const pieces = 3
 // flaky: models fail at times.
 func (w *World) flaky() bool { return !w.innocent() && w.now < w.stop }
 
-func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool, use func() bool) {
+func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, error) bool, use func() bool) (whole bool) {
 	n := s.calls(m.w)
 	for i := range n {
 		name := fmt.Sprintf("%s.%d.%d", s.name, s.step, i)
@@ -164,7 +174,7 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 		}
 		for _, d := range deltas {
 			if !yield(d, nil) {
-				return
+				return false
 			}
 		}
 	}
@@ -172,7 +182,7 @@ func (m scriptedModel) finish(s script, nonce uint64, yield func(model.Delta, er
 	if n > 0 {
 		stop = core.StopToolUse
 	}
-	_ = use() && yield(model.Delta{Type: model.DeltaStop, Stop: stop}, nil)
+	return use() && yield(model.Delta{Type: model.DeltaStop, Stop: stop}, nil)
 }
 
 // toolNames are what a model calls; some oftener.

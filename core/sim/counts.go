@@ -59,6 +59,7 @@ func (th *threadState) keepBudget(a, b *thread.Head) {
 	}
 	if a.Claim.Fence != b.Claim.Fence {
 		clear(th.budget.here)
+		clear(th.asking)
 	}
 }
 

@@ -81,6 +81,10 @@ func Kind(n int) Config {
 	}
 	c.Lacks = c.Mixed && !c.Old && turn%2 == 0
 	c.Metered = n%2 == 0
+	switch n % Kinds {
+	case 0, 1, 2, 9, 12, 15, 17, 21:
+		c.Pooled = turn%3 == 0
+	}
 	// Where people interfere, one of them deletes a thread now and then.
 	c.Deletes = turn%4 == 1 && !c.Calm && !c.Children && !c.Unswept && !c.Old
 	switch n % Kinds {

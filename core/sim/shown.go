@@ -50,6 +50,7 @@ func (th *threadState) takeShown(e thread.Entry, seq uint64) {
 			th.fail("the range from %d is taken back, and the state is another than before it", r.From)
 		}
 	}
+	th.takePlace(e, seq)
 	if e.Message != nil {
 		th.visible = append(th.visible, showing(seq, e.Message))
 	}

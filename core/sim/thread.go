@@ -44,7 +44,9 @@ type threadState struct {
 	visible   []shown          // what the log shows
 	states    []state.Snapshot // after each sequence
 	budget    budget
-	said      map[core.ID][]*said // by models, by run
+	asking    map[modelStep]*inquiry // under the claim that stands
+	places    []stood                // of the turns and failed inferences that a model is shown, or would be
+	said      map[core.ID][]*said    // by models, by run
 	asks      asks
 	completed []completion             // under the claim that stands
 	lost      map[string]time.Duration // when the claim of a worker was taken over
@@ -96,6 +98,7 @@ func newThreadState(w *World, i int, p *partition) *threadState {
 	}
 	th.began, th.admitted = map[core.ID]bool{}, map[core.ID]bool{}
 	th.said = map[core.ID][]*said{}
+	th.asking = map[modelStep]*inquiry{}
 	th.budget = budget{known: map[modelStep]int{}, here: map[modelStep]int{}}
 	th.asks = asks{by: map[ticketID]*asked{}, calls: map[place][]*asked{}, late: map[string]bool{}, crowded: map[place]int{}}
 	th.folded.fold, th.folded.committed = state.NewFold(state.Snapshot{}), map[string]bool{}

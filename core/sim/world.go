@@ -44,6 +44,7 @@ type Config struct {
 	Deletes   bool          // somebody deletes the first thread
 	Metered   bool          // what runs use is recorded and summed
 	Limited   bool          // the tenant has limits
+	Pooled    bool          // agents have pools of models, some of which often refuse
 	Replayed  bool          // when all is over every run is repeated from its record
 
 	// Trace is told what happens; nil: nobody is.

@@ -45,6 +45,7 @@ type Entry struct {
 	Attempt  uint64      `json:"attempt,omitempty"`  // of a turn or a failed inference: the fence of its events
 	Retried  uint8       `json:"retried,omitempty"`  // of a turn: calls of the model that failed before it was whole, as far as they are known
 	Toolless []int       `json:"toolless,omitempty"` // of a turn: indexes of the calls that name no tool which the agent had in the build that called its model
+	Member   *Member     `json:"member,omitempty"`   // of a turn, a failed inference or last words, of an agent whose model is a pool
 	Duration int64       `json:"duration,omitempty"` // of a turn: how long its model's calls took; of a result: how long the tool ran; milliseconds
 	Closing  bool        `json:"closing,omitempty"`  // of a step record: it is of the run's end, behind the last step's
 
@@ -59,6 +60,14 @@ type Entry struct {
 	Intents  *state.Command `json:"intents,omitempty"`
 	Decision string         `json:"decision,omitempty"` // id of the decision that the result follows
 	Blocked  string         `json:"blocked,omitempty"`  // why a gate ended the run over the call
+}
+
+// Member is where a thread stands in a pool of models. Whoever takes the next step goes
+// on from the newest one.
+type Member struct {
+	Pool     string `json:"pool"`
+	Model    string `json:"model"`              // id of the model that said the turn; of a failed inference the one that its step began with
+	Switches int    `json:"switches,omitempty"` // from one member to another, so far within the pool's sticky scope
 }
 
 // Failure is an inference that failed for good, or as often as its step may try.

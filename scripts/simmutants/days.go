@@ -35,8 +35,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a turn whose commit had no answer is billed twice",
 		File: "core/run/usage.go",
-		Old:  "if m.unsaid == nil || seq > m.unsaid.from {",
-		New:  "if m.unsaid == nil {",
+		Old:  "if !m.unsaid.metered() || seq > m.unsaid.from {",
+		New:  "if !m.unsaid.metered() {",
 	},
 	{
 		Day:  true,
@@ -83,8 +83,8 @@ var dayMutants = []mutant{
 		Day:  true,
 		Name: "a turn is charged behind its commit",
 		File: "core/run/machine.go",
-		Old:  "	if err := m.charge(ctx, turn.Model, turn.Usage); err != nil {\n		return Stepped{}, err\n	}\n",
-		New:  "	defer func() { _ = m.charge(ctx, turn.Model, turn.Usage) }()\n",
+		Old:  "	if err := m.charge(ctx, m.unsaid); err != nil {\n		return Stepped{}, err\n	}\n",
+		New:  "	defer func() { _ = m.charge(ctx, m.unsaid) }()\n",
 	},
 	{
 		Day:  true,

@@ -37,7 +37,7 @@ export interface Turn {
   model?: string;
   stop?: string;
   voids: { blocks: Block[]; calls: ShownCall[] }[]; // attempts that were begun again
-  retries: { at: number; failed: number; wait: number; reason: string }[];
+  retries: { at: number; failed: number; wait: number; reason: string; to?: string }[]; // to: the model that goes on
   failed?: string; // the model's failure, when there is no turn
 }
 
@@ -182,6 +182,12 @@ export class RunRecord {
         return this.say(s, id, e, at, live);
       case 'inference_retry':
         s.retries.push({ at, failed: e.failed ?? 0, wait: e.wait ?? 0, reason: e.reason ?? '' });
+        return;
+      case 'model_switch':
+        s.retries.push({ at, failed: e.failed ?? 0, wait: 0, reason: e.reason ?? '', to: e.model });
+        return;
+      case 'model_circuit':
+        if (e.status === 'open') s.retries.push({ at, failed: s.retries.at(-1)?.failed ?? 0, wait: e.wait ?? 0, reason: 'circuit_open' });
         return;
       case 'inference_complete':
         s.said = at;

@@ -132,7 +132,7 @@ function Selected({ row, record }: { row: Row; record: RunRecord }) {
         {row.kind === 'model' && s?.failed && <><dt>Failure</dt><dd>{s.failed}</dd></>}
         {row.level === 1 && record.error && <><dt>Failure</dt><dd><code>{record.error.code}</code> {record.error.text}</dd></>}
       </dl>
-      {row.kind === 'model' && s?.retries.map((r, i) => <p key={i} class="meta">Try {r.failed}: {r.reason}{r.wait > 0 && `, then a wait of ${duration(r.wait)}`}</p>)}
+      {row.kind === 'model' && s?.retries.map((r, i) => <p key={i} class="meta">Try {r.failed}: {r.reason}{r.to && `, ${r.to} goes on`}{r.wait > 0 && `, then a wait of ${duration(r.wait)}`}</p>)}
       {c && <><p class="label">Arguments</p><JSONView value={c.arguments ?? c.text} label={`arguments of ${c.name}`} /></>}
       {c && c.result !== undefined && <><p class="label">Result</p><JSONView value={c.result} label={`result of ${c.name}`} /></>}
       {c?.message && <><p class="label">What the model reads</p><JSONView value={c.message} label="message" /></>}

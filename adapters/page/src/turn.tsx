@@ -31,7 +31,7 @@ export function TurnView({ turn, record, onDecided }: Properties) {
       {turn.calls.map((c) => <CallCard key={c.id} call={c} turn={turn} onDecided={onDecided} />)}
       {turn.retries.map((r, i) => (
         <p key={i} class="meta">
-          The model failed ({r.reason}); try {r.failed + 1}{r.wait > 0 && ` after ${duration(r.wait)}`}.
+          The model failed ({r.reason}); {r.to ? `${r.to} goes on` : `try ${r.failed + 1}`}{r.wait > 0 && ` after ${duration(r.wait)}`}.
         </p>
       ))}
       {turn.failed && <p class="meta">The model failed for good: {turn.failed}.</p>}

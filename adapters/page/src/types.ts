@@ -113,6 +113,7 @@ export interface RunEvent {
   wait?: number;
   reason?: string;
   model?: string;
+  from?: string;
   usage?: Usage;
   stop_reason?: string;
   duration_ms?: number;

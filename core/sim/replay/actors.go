@@ -31,7 +31,7 @@ func (d *director) cast() *agent.Resolved {
 	for name, t := range d.agent.Tools {
 		tools[name] = recordedTool{t, d}
 	}
-	played := d.agent.Played(d.key, d.record.ID, d, tools)
+	played := d.agent.Played(d, tools)
 	none := 0
 	played.Spec.MaxContinuations, played.Spec.Retry.MaxRetries = &none, &retries // a turn comes as it was stored
 	return played

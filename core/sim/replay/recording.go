@@ -359,6 +359,21 @@ func (r *recording) Turn(_ core.ID, step int) (began, said int64) {
 	return 0, 0
 }
 
+// Member implements run.History.
+func (r *recording) Member(_ core.ID, step int) *thread.Member {
+	switch s := r.steps[step]; {
+	case s == nil:
+		return nil
+	case s.turn != nil:
+		return s.turn.Member
+	case s.words != nil:
+		return s.words.Member
+	case s.failed != nil:
+		return s.failed.Member
+	}
+	return nil
+}
+
 // Asked implements run.History.
 func (r *recording) Asked(run core.ID, step, call, decided int) int64 {
 	if s := r.steps[step]; s != nil && decided < len(s.asked[call]) {

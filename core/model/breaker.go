@@ -1,0 +1,128 @@
+package model
+
+import (
+	"sync"
+	"time"
+)
+
+// The numbers of a circuit.
+const (
+	CircuitFailures = 5                // calls in a row that fail until it opens
+	CircuitCooldown = 30 * time.Second // how long an open one refuses calls
+	// CircuitProbe is how long a call waits that finds another one out to probe.
+	CircuitProbe = 5 * time.Second
+)
+
+// CircuitState is how a circuit stands.
+type CircuitState string
+
+// The states.
+const (
+	CircuitClosed   CircuitState = "closed"    // calls are made
+	CircuitOpen     CircuitState = "open"      // calls are refused until the cooldown is over
+	CircuitHalfOpen CircuitState = "half_open" // it is over: one call probes, the others wait for what it comes to
+)
+
+// Breakers keep the circuits of the models that a process calls: one that has failed
+// too often in a row is left alone for a while. What they know is this process's own:
+// another container finds out by itself. The zero value is ready; it is safe for
+// concurrent use, and the time is the caller's.
+type Breakers struct {
+	mutex    sync.Mutex
+	circuits map[string]*circuit // those that have failed since they were closed
+}
+
+type circuit struct {
+	failed  int       // in a row
+	until   time.Time // it refuses calls; zero: it is closed
+	probing bool      // a call is out to try
+}
+
+// Permit is the right to make one call. Whoever has it gives it back by [Breakers.End].
+type Permit struct {
+	Probe   bool // the one call of a half-open circuit
+	circuit string
+}
+
+// CallOutcome is what a call says about its model.
+type CallOutcome uint8
+
+// The outcomes.
+const (
+	CallVoid      CallOutcome = iota // nothing: it was cancelled, or its request was at fault
+	CallFailed                       // it failed, and may fare better later: see [Transient]
+	CallSucceeded                    // it came to its end
+)
+
+// Wait is how long the circuit of a model refuses calls; 0: one may be made. It does
+// not use up the probe of a half-open circuit.
+func (b *Breakers) Wait(name string, now time.Time) time.Duration {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.circuits[name].wait(now)
+}
+
+func (c *circuit) wait(now time.Time) time.Duration {
+	switch {
+	case c == nil || c.until.IsZero():
+		return 0
+	case now.Before(c.until):
+		return c.until.Sub(now)
+	case c.probing:
+		return CircuitProbe
+	}
+	return 0
+}
+
+// Begin asks for the right to call a model. wait above 0 refuses it, and says for how
+// long: the model is not to be called.
+func (b *Breakers) Begin(name string, now time.Time) (permit Permit, wait time.Duration) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	permit.circuit = name
+	c := b.circuits[name]
+	if wait = c.wait(now); wait > 0 || c == nil || c.until.IsZero() {
+		return permit, wait
+	}
+	c.probing, permit.Probe = true, true
+	return permit, 0
+}
+
+// End takes what a call came to. changed says that the circuit's state is another one
+// because of it: what a call comes to that began before the circuit opened does not
+// count any more.
+func (b *Breakers) End(permit Permit, outcome CallOutcome, now time.Time) (state CircuitState, changed bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	c := b.circuits[permit.circuit]
+	switch {
+	case permit.Probe && outcome == CallVoid:
+		c.probing = false // the next one tries
+		return CircuitHalfOpen, false
+	case permit.Probe && outcome == CallFailed:
+		c.probing, c.until = false, now.Add(CircuitCooldown)
+		return CircuitOpen, true
+	case permit.Probe:
+		delete(b.circuits, permit.circuit)
+		return CircuitClosed, true
+	case c != nil && !c.until.IsZero():
+		return CircuitOpen, false
+	case outcome == CallSucceeded:
+		delete(b.circuits, permit.circuit)
+		return CircuitClosed, false
+	case outcome == CallVoid:
+		return CircuitClosed, false
+	}
+	if c == nil {
+		c = &circuit{}
+		if b.circuits == nil {
+			b.circuits = map[string]*circuit{}
+		}
+		b.circuits[permit.circuit] = c
+	}
+	if c.failed++; c.failed < CircuitFailures {
+		return CircuitClosed, false
+	}
+	c.until = now.Add(CircuitCooldown)
+	return CircuitOpen, true
+}

@@ -1,0 +1,127 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/env"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// The circuits of models are the Stepper's own, and so the process's: a container finds
+// out by itself that a model fails, and nothing of it is stored. A step whose model's
+// circuit is open makes no call, and so loses none of those that it may make: it goes to
+// another member of its pool, or waits in the mailbox until the circuit lets a call
+// through. Its next delivery may be another container's, which calls at once.
+
+// circuitOf names the circuit of a model that is called by the provider's name: models
+// that are the same to their provider have one.
+func circuitOf(m *agent.BoundModel, name string) string {
+	if m.Provider == "" { // bound in code: nobody says whose it is
+		return m.ID + "\x00" + name
+	}
+	return m.Provider + "/" + name
+}
+
+// closedFor is how long the circuit of a model refuses calls. What is played again from a
+// record has none.
+func (p *step) closedFor(m *agent.BoundModel, name string) time.Duration {
+	if p.history != nil {
+		return 0
+	}
+	return p.breakers.Wait(circuitOf(m, name), p.env.Now())
+}
+
+// refusedError is a call that an open circuit refuses.
+type refusedError struct{ wait time.Duration }
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("the circuit of the model is open in this process, for %s more", e.wait)
+}
+
+// Unwrap makes it a failure that passes by itself, of a provider that has too much to do.
+func (e *refusedError) Unwrap() error {
+	return &model.Error{Kind: model.KindOverloaded, Message: e.Error(), RetryAfter: e.wait}
+}
+
+// callModel calls the model that is asked, if its circuit lets it, and tells the circuit
+// what that came to.
+func (t *turnBuilder) callModel(ctx context.Context) error {
+	d := t.draft
+	if d.history != nil {
+		return t.stream(ctx)
+	}
+	permit, wait := d.breakers.Begin(circuitOf(t.member, t.asked.Model), d.env.Now())
+	if wait > 0 {
+		return &refusedError{wait}
+	}
+	if permit.Probe {
+		t.announceCircuit(ctx, model.CircuitHalfOpen, 0)
+	}
+	err, outcome := t.stream(ctx), model.CallVoid
+	switch {
+	case ctx.Err() != nil: // whatever it says, nobody waited for it
+	case err == nil:
+		outcome = model.CallSucceeded
+	case passing(err):
+		outcome = model.CallFailed
+	}
+	if state, changed := d.breakers.End(permit, outcome, d.env.Now()); changed {
+		t.announceCircuit(ctx, state, d.closedFor(t.member, t.asked.Model))
+	}
+	return err
+}
+
+// stream makes one call of the model and adds what it says to the turn. A
+// stream that ends without a stop is a failure. It runs in this goroutine,
+// so that a delta is emitted before the next one is asked for; a panic of the
+// adapter is an error like any other.
+func (t *turnBuilder) stream(ctx context.Context) error {
+	t.draft.env.Reach(env.PointModel, env.Before)
+	began := t.draft.env.Now()
+	t.made++
+	err := env.Protect(func() error {
+		for delta, err := range t.member.Model.Stream(ctx, t.asked) {
+			if err != nil {
+				return err
+			}
+			if err := t.add(delta); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	t.took += t.draft.env.Now().Sub(began)
+	t.draft.env.Reach(env.PointModel, env.After)
+	if err == nil && t.stop == "" {
+		return model.ErrTruncated
+	}
+	return err
+}
+
+// announceCircuit tells a circuit's state, and for how long it refuses calls. It is this
+// process's: another one may call the model.
+func (t *turnBuilder) announceCircuit(ctx context.Context, state model.CircuitState, wait time.Duration) {
+	t.draft.warn(ctx, "circuit of a model, in this process", "model", t.member.ID, "circuit", state, "wait", wait)
+	t.draft.events.emit(core.Event{Type: core.EventModelCircuit, Model: t.member.ID, Status: string(state), Wait: wait.Milliseconds()})
+}
+
+// refused decides what becomes of a call that a circuit refuses for so long. Without an
+// error another member of the pool takes the model's place.
+func (t *turnBuilder) refused(ctx context.Context, wait time.Duration) error {
+	if t.pool != nil && t.pool.rules.LeavesOpen() {
+		if next := t.nextMember(); next != nil {
+			t.leave(ctx, next, reasonOpen)
+			return nil
+		}
+		wait = t.soonest(wait)
+	}
+	cause := &refusedError{wait}
+	// Spread, so that not all who wait come at once for the one call that probes.
+	wait += t.draft.env.Jitter(model.CircuitProbe)
+	t.announceCircuit(ctx, model.CircuitOpen, wait)
+	return &modelRetry{wait, cause}
+}

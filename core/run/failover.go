@@ -1,0 +1,180 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// How a run chooses among the members of its agent's pool. What must be the same in every
+// process follows from the log: the thread goes on with the member that said its last
+// turn, as long as that one's prompt cache is warm, and then with its home; and it counts
+// the switches. Why a member is left, its failures and its circuit, is what this
+// process meets. A step tries each member once, until it has to wait for them all.
+
+// reasonOpen is why a member is left whose circuit is open; other reasons are kinds of
+// failures.
+const reasonOpen = "circuit_open"
+
+// choice is a step's choice of a member.
+type choice struct {
+	id       string // of the pool
+	rules    agent.PoolSwitch
+	order    []*agent.BoundModel // as they are tried
+	stood    *agent.BoundModel   // that the step began with
+	switches int                 // within the pool's sticky scope, those of the step among them
+	left     []leftMember        // in this step
+	paused   int                 // so many of them before its last pause for want of another
+}
+
+type leftMember struct{ id, reason string }
+
+// chooseMember finds the member that the step begins with; nil: the agent has one model.
+func (d *draft) chooseMember(number int) *choice {
+	pool := d.agent.Pool()
+	if pool == nil {
+		return nil
+	}
+	c := &choice{id: pool.ID, rules: pool.Switch, order: pool.Order(d.Key, d.id)}
+	c.stood = c.order[0]
+	if n := d.places.len(); n > 0 {
+		p := &d.places.items[n-1]
+		if p.Pool == pool.ID && (!pool.ByRun || p.run == d.id) {
+			c.switches = p.Switches
+			if m := pool.Member(p.Model); m != nil && d.at-p.at < pool.Returns.Milliseconds() {
+				c.stood = m
+			}
+		}
+	}
+	if d.history != nil {
+		c.play(d.history.Member(d.id, number), pool)
+	}
+	d.model = c.stood
+	return c
+}
+
+// play goes on as a record says, and leaves nobody.
+func (c *choice) play(recorded *thread.Member, pool *agent.Pool) {
+	c.rules = agent.PoolSwitch{OnQuota: new(false), OnCircuitOpen: new(false)}
+	if recorded == nil {
+		return
+	}
+	c.switches = recorded.Switches
+	if m := pool.Member(recorded.Model); m != nil {
+		c.stood = m
+	}
+}
+
+// stands is what a record says of a turn that a member has said; nil: there is no pool.
+func (c *choice) stands(said *agent.BoundModel) *thread.Member {
+	if c == nil {
+		return nil
+	}
+	return &thread.Member{Pool: c.id, Model: said.ID, Switches: c.switches}
+}
+
+// failed is what the record of a failed inference says: nobody has said anything.
+func (c *choice) failed() *thread.Member {
+	if c == nil {
+		return nil
+	}
+	return c.stands(c.stood)
+}
+
+// has reports whether the step has left the member since it had to pause.
+func (c *choice) has(id string) bool {
+	return slices.ContainsFunc(c.left[c.paused:], func(l leftMember) bool { return l.id == id })
+}
+
+// nextMember is who takes the place of the one that is asked; nil: nobody is left, or the
+// pool has switched as often as it may.
+func (t *turnBuilder) nextMember() *agent.BoundModel {
+	c := t.pool
+	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {
+		return nil
+	}
+	for _, m := range c.order {
+		if m != t.draft.model && !c.has(m.ID) && t.draft.closedFor(m, m.Name) == 0 {
+			return m
+		}
+	}
+	return nil
+}
+
+// soonest is when the first circuit of the pool lets a call through, if all that the pool
+// may still turn to refuse them; else that of the member which is asked, for so long.
+func (t *turnBuilder) soonest(wait time.Duration) time.Duration {
+	c := t.pool
+	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {
+		return wait
+	}
+	for _, m := range c.order {
+		if closed := t.draft.closedFor(m, m.Name); closed > 0 {
+			wait = min(wait, closed)
+		}
+	}
+	return wait
+}
+
+// leaves reports whether the failure of a call is a reason to turn to another member.
+func (t *turnBuilder) leaves(err error, kind model.ErrorKind, asked time.Duration) bool {
+	if t.pool == nil {
+		return false
+	}
+	open := passing(err) && t.draft.closedFor(t.member, t.asked.Model) > 0
+	return t.pool.rules.Leaves(kind, asked) || open && t.pool.rules.LeavesOpen()
+}
+
+// leave turns to another member, which goes on where the turn stands. What it costs is
+// the member's own from here on.
+func (t *turnBuilder) leave(ctx context.Context, next *agent.BoundModel, reason string) {
+	d, c := t.draft, t.pool
+	from := d.model
+	c.left = append(c.left, leftMember{from.ID, reason})
+	c.switches++
+	d.model = next
+	d.warn(ctx, "run goes on with another model of its pool", "pool", c.id, "from", from.ID, "to", next.ID, "reason", reason, "failed", t.failed, "switches", c.switches)
+	d.events.emit(core.Event{Type: core.EventModelSwitch, From: from.ID, Model: next.ID, Reason: reason, Failed: int(t.failed)})
+}
+
+// goneError is a pool of which no member is left.
+type goneError struct {
+	public string
+	cause  error
+}
+
+func (e *goneError) Error() string { return e.public + ": " + e.cause.Error() }
+
+func (e *goneError) Unwrap() error { return e.cause }
+
+// gone is the failure of the last member, with the newest reasons of those that were left
+// before it.
+func (t *turnBuilder) gone(cause error, kind model.ErrorKind) error {
+	if t.pool == nil || len(t.pool.left) == 0 {
+		return cause
+	}
+	last := map[string]string{t.draft.model.ID: string(kind)}
+	for _, l := range t.pool.left {
+		if l.id != t.draft.model.ID {
+			last[l.id] = l.reason
+		}
+	}
+	var reasons []string
+	for _, m := range t.pool.order {
+		reason := last[m.ID]
+		if reason == "" && t.draft.closedFor(m, m.Name) > 0 {
+			reason = reasonOpen
+		}
+		if reason != "" {
+			reasons = append(reasons, m.ID+": "+reason)
+		}
+	}
+	return &goneError{fmt.Sprintf("no model of pool %q is left (%s)", t.pool.id, strings.Join(reasons, ", ")), cause}
+}

@@ -1,0 +1,242 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/thread"
+)
+
+// In some worlds each agent's model is a pool of three, of which the home fails oftener
+// than a single model does. What the world knows of circuits and of where threads stand
+// it finds out by itself, from what models say and from what is committed.
+
+// poolNames are the providers' names of the members of an agent's pool, its home first;
+// their prices are known.
+var poolNames = map[string][3]string{
+	agentBare:   {modelOf[agentBare], "gpt-4.1", "gpt-4.1-mini"},
+	agentShort:  {modelOf[agentShort], "gpt-5", "gpt-5-mini"},
+	agentHooked: {modelOf[agentHooked], "gpt-5-nano", "gpt-5.1"},
+	agentEnding: {modelOf[agentEnding], "gpt-5.2", "gpt-4o-2024-08-06"},
+}
+
+// mostSwitches is how often threads of the short agent may switch.
+const mostSwitches = 3
+
+// memberIDs are what specs call the members.
+func memberIDs(id string) [3]string { return [3]string{id, id + ".next", id + ".spare"} }
+
+// poolOf is what specs call the pool of an agent.
+func poolOf(id string) string { return id + ".pool" }
+
+// addPools puts a pool in the place of each agent's model.
+func (w *World) addPools(p *agent.Parts) {
+	if !w.Pooled {
+		return
+	}
+	for i := range p.Specs {
+		s := &p.Specs[i]
+		ids, names := memberIDs(s.ID), poolNames[s.ID]
+		pool := agent.ModelPoolSpec{ID: poolOf(s.ID), Routing: agent.RouteFirstHealthy, Members: []agent.PoolMember{
+			{Model: ids[0]}, {Model: ids[1]}, {Model: ids[2], Role: agent.RoleFailoverOnly},
+		}}
+		if s.ID == agentShort {
+			pool.Switch.MaxSwitches = mostSwitches
+		}
+		for j, id := range ids {
+			p.Models[id] = agent.ModelBinding{Model: scriptedModel{w}, Name: names[j]}
+		}
+		s.Model, p.Pools = pool.ID, append(p.Pools, pool)
+	}
+}
+
+// refuses draws how a model of a pool refuses a call; nil: it does not. Threads leave it
+// for that.
+func (w *World) refuses(name string) *model.Error {
+	home := slices.ContainsFunc(agents, func(id string) bool { return modelOf[id] == name })
+	if !w.Pooled || !w.flaky() || !w.random.chance(map[bool]float64{true: 0.25, false: 0.08}[home]) {
+		return nil
+	}
+	switch w.random.below(4) {
+	case 0:
+		return &model.Error{Kind: model.KindQuota, Message: "quota"}
+	case 1:
+		return &model.Error{Kind: model.KindRateLimited, Message: "limited", RetryAfter: 20 * time.Second}
+	case 2:
+		return &model.Error{Kind: model.KindProvider, Message: "broken"} // stays
+	}
+	return &model.Error{Kind: model.KindOverloaded, Message: "overloaded"}
+}
+
+// circuit is what the world expects of a process: that it leaves a model alone.
+type circuit struct {
+	failed        int
+	opened, until time.Duration
+}
+
+// slack is how much later than the model a process may know what a call has come to.
+const slack = time.Second
+
+// inquiry is what the members of a pool have come to in a step, under one claim.
+type inquiry struct {
+	calls   int
+	refused []string // names of those that a thread leaves
+}
+
+// inquire notes a call of a model, and checks that it is the one to call. The function takes
+// what the call comes to: nil is a turn.
+func (th *threadState) inquire(h *host, s script, name string) func(context.Context, error) {
+	w := th.w
+	c := h.circuits[name]
+	if c == nil {
+		c = &circuit{}
+		h.circuits[name] = c
+	}
+	if c.failed >= model.CircuitFailures && w.now > c.opened+slack && w.now < c.until {
+		th.fail("%s calls %s, which has failed %d times in a row until %s", h.name, name, c.failed, c.opened)
+	}
+	step, began := th.member(h, s, name), w.now
+	return func(ctx context.Context, err error) {
+		failure, _ := err.(*model.Error)
+		if ctx.Err() != nil { // nobody waits for it any more
+			return
+		}
+		switch {
+		case c.failed >= model.CircuitFailures && began < c.opened: // from before it opened
+		case err == nil:
+			c.failed = 0
+		case failure.Transient():
+			if c.failed++; c.failed >= model.CircuitFailures {
+				c.opened, c.until = w.now, w.now+model.CircuitCooldown
+			}
+		}
+		if err == nil || step == nil {
+			return
+		}
+		switch failure.Kind {
+		case model.KindQuota, model.KindRateLimited, model.KindOverloaded:
+			step.refused = append(step.refused, name)
+		}
+	}
+}
+
+// member checks that a call is that of the member which a thread has come to; nil: it is
+// of a claim that is lost, or there is no pool.
+func (th *threadState) member(h *host, s script, name string) *inquiry {
+	w := th.w
+	head, in := &th.p.head, th.byText[s.name]
+	if !w.Pooled || in == nil || head.Claim.Worker != h.name || head.Run.ID != s.run {
+		return nil
+	}
+	key := modelStep{s.run, int(head.Run.Step)} // not that of the script: a step may have no turn
+	step := th.asking[key]
+	if step == nil {
+		step = &inquiry{}
+		th.asking[key] = step
+	}
+	names := poolNames[in.agent]
+	closed := func(name string) bool {
+		return h.circuits[name] == nil || h.circuits[name].failed < model.CircuitFailures
+	}
+	if want := th.stands(in.agent, names); step.calls == 0 && want != "" && want != name && closed(want) {
+		th.fail("%s asks %s in a step behind turn %d of run %s, the thread stands at %s", h.name, name, s.step, s.run, want)
+	}
+	if slices.Contains(step.refused, name) && in.agent != agentShort {
+		for _, other := range names {
+			if closed(other) && !slices.Contains(step.refused, other) {
+				th.fail("%s asks %s again, which has refused, and not %s", h.name, name, other)
+			}
+		}
+	}
+	step.calls++
+	return step
+}
+
+// stands is the member that the thread's next step begins with; empty where clocks that
+// differ decide it.
+func (th *threadState) stands(id string, names [3]string) string {
+	places := th.places
+	head := &th.p.head
+	if in := th.byText[th.textOf(head.Run.Dispatch)]; in != nil && head.Run.Cursor == thread.CursorStart && in.supersede > 0 && in.supersede <= head.Seq {
+		for len(places) > 0 && places[len(places)-1].seq >= in.supersede { // what the run is about to take back
+			places = places[:len(places)-1]
+		}
+	}
+	if len(places) == 0 || places[len(places)-1].Pool != poolOf(id) {
+		return names[0]
+	}
+	last := places[len(places)-1]
+	switch age := epoch.Add(th.w.now).Sub(time.UnixMilli(last.at)); {
+	case age < 4*time.Minute:
+		i := slices.Index(memberSlice(id), last.Model)
+		if i < 0 {
+			th.fail("the thread stands at %s of pool %s, which has no such member", last.Model, last.Pool)
+			return ""
+		}
+		return names[i]
+	case age > 6*time.Minute:
+		return names[0]
+	}
+	return ""
+}
+
+func memberSlice(id string) []string {
+	ids := memberIDs(id)
+	return ids[:]
+}
+
+// stood is where the thread stood behind a record.
+type stood struct {
+	thread.Member
+	seq uint64
+	at  int64
+}
+
+// takePlace notes where a committed record has left the thread in its agent's pool.
+func (th *threadState) takePlace(e thread.Entry, seq uint64) {
+	if r := e.Superseded; r != nil {
+		for len(th.places) > 0 && th.places[len(th.places)-1].seq >= r.From {
+			th.places = th.places[:len(th.places)-1]
+		}
+	}
+	turn := e.Message != nil && e.Message.Role == core.RoleAssistant
+	words := turn && e.Totals == nil // a run that cannot be read any more does not say whose they are
+	if !th.w.Pooled || !turn && e.Failed == nil || words && e.Member == nil {
+		return
+	}
+	if e.Member == nil {
+		th.fail("the record at %d does not say which member of the pool it is of", seq)
+		return
+	}
+	now := stood{Member: *e.Member, seq: seq}
+	var before stood
+	if n := len(th.places); n > 0 && th.places[n-1].Pool == now.Pool {
+		before = th.places[n-1]
+	}
+	if now.at = before.at; turn {
+		now.at = e.Message.CreatedAt
+		th.checkTurn(&e, before, now)
+	}
+	if most := mostSwitches; now.Switches < before.Switches || now.Pool == poolOf(agentShort) && now.Switches > most {
+		th.fail("the thread has switched %d times behind %d, and %d times before", now.Switches, seq, before.Switches)
+	}
+	th.w.Stats.Switches += now.Switches - before.Switches
+	th.places = append(th.places, now)
+}
+
+// checkTurn: a turn is its member's, and the thread has switched where that is another.
+func (th *threadState) checkTurn(e *thread.Entry, before, now stood) {
+	for id, names := range poolNames {
+		if i := slices.Index(memberSlice(id), now.Model); poolOf(id) == now.Pool && (i < 0 || names[i] != e.Message.Model) {
+			th.fail("the turn at %d is of %s, and said by %s", now.seq, now.Model, e.Message.Model)
+		}
+	}
+	soon := before.Pool != "" && now.at-before.at < (4*time.Minute).Milliseconds()
+	if soon && before.Model != now.Model && now.Switches == before.Switches {
+		th.fail("the turn at %d is of %s, the one before of %s, and the thread has switched %d times", now.seq, now.Model, before.Model, now.Switches)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+// poolMutants are errors of circuits, and of how a thread goes about its pool of models.
+var poolMutants = []mutant{
+	{
+		Name: "a step begins with the home, whoever said the last turn",
+		File: "core/run/failover.go",
+		Old:  "				c.stood = m\n			}\n		}\n	}\n	if d.history",
+		New:  "				_ = m\n			}\n		}\n	}\n	if d.history",
+	},
+	{
+		Name: "a thread is never home again",
+		File: "core/run/failover.go",
+		Old:  "m != nil && d.at-p.at < pool.Returns.Milliseconds()",
+		New:  "m != nil",
+	},
+	{
+		Name: "a run that begins anew goes on with who said what it takes back",
+		File: "core/run/supersede.go",
+		Old:  "then.messages.without(d.window.Cut(then.messages.slice())), then.places",
+		New:  "then.messages.without(d.window.Cut(then.messages.slice())), d.places",
+	},
+	{
+		Name: "turns that were taken back say where the thread stands",
+		File: "core/run/conversation.go",
+		Old:  "	b.places = b.places.first(places)",
+		New:  "	_ = places",
+	},
+	{
+		Name: "switches are not counted",
+		File: "core/run/failover.go",
+		Old:  "	c.switches++\n",
+		New:  "",
+	},
+	{
+		Name: "a thread switches as often as it likes",
+		File: "core/run/failover.go",
+		Old:  "	if most := c.rules.MaxSwitches; most > 0 && c.switches >= most {\n		return nil",
+		New:  "	if most := c.rules.MaxSwitches; most < 0 && c.switches >= most {\n		return nil",
+	},
+	{
+		Name: "a member that has refused is asked again",
+		File: "core/run/failover.go",
+		Old:  "m != t.draft.model && !c.has(m.ID) && t",
+		New:  "m != t.draft.model && t",
+	},
+	{
+		Name: "each member has calls of its own",
+		File: "core/run/retry.go",
+		Old:  "	if leaves && t.failed < t.modelCalls() {",
+		New:  "	if leaves {",
+	},
+	{
+		Name: "what a member was asked that was left is not metered",
+		File: "core/run/usage.go",
+		Old:  "		m = m.With(use(s.member, s.model, s.made, s.took, s.spent))",
+		New:  "		_ = use(s.member, s.model, s.made, s.took, s.spent)",
+	},
+	{
+		Name: "a turn is its home's, whoever said it",
+		File: "core/run/draft.go",
+		Old:  "t.pool.stands(t.member)",
+		New:  "t.pool.failed()",
+	},
+	{
+		Name: "a model is called whatever its circuit says",
+		File: "core/run/circuit.go",
+		Old:  "	if wait > 0 {\n		return &refusedError{wait}",
+		New:  "	if wait < 0 {\n		return &refusedError{wait}",
+	},
+	{
+		Name: "a replay chooses the members anew",
+		File: "core/run/failover.go",
+		Old:  "		c.play(d.history.Member(d.id, number), pool)",
+		New:  "		c.play(nil, pool)",
+	},
+}
