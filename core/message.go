@@ -120,6 +120,7 @@ type Window struct {
 	// before First.
 	Summary uint64 `json:"summary,omitempty"`
 	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is asked for
+	Skipped uint64 `json:"skipped,omitempty"` // the last such turn of which none was made
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say

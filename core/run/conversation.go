@@ -2,6 +2,7 @@ package run
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/state"
@@ -19,6 +20,8 @@ type conversation struct {
 	messages    list[core.Message]
 	seqs        list[uint64]  // of messages
 	toolless    []int         // of the newest turn, as its entry says
+	shown       core.Window   // what the model of the newest turn was shown
+	summary     *summary      // stands for what was said before messages; nil: there is none
 	opening     *core.Message // what run was asked first; nil: not known
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
@@ -42,6 +45,7 @@ type builder struct {
 	own           bool               // changed is the builder's own
 	kept          core.ID            // run of the entry kept last
 	open          bool               // its first message comes next
+	unshown       bool               // turns were taken back, and shown is of one of them
 }
 
 // build goes on from a conversation, which stays as it is.
@@ -99,6 +103,10 @@ func (b *builder) keep(entry thread.Entry) {
 		b.open = false
 		if m.Role == core.RoleAssistant {
 			b.toolless = entry.Toolless
+			b.unshown, b.shown = false, core.Window{}
+			if entry.Window != nil {
+				b.shown = *entry.Window
+			}
 		}
 		b.say(m)
 		b.seqs = b.seqs.with(b.seq)
@@ -149,6 +157,7 @@ func (b *builder) cut(from uint64) {
 		b.size -= messageSize(b.messages.items[first])
 	}
 	b.short = b.short || first < b.seqs.len() && min(from, b.seqs.items[0]) > 1
+	b.unshown = b.unshown || b.shown != core.Window{}
 	b.messages, b.seqs = b.messages.first(first), b.seqs.first(first)
 }
 
@@ -171,6 +180,7 @@ func (b *builder) note(p state.Patch) {
 // only time. The builder is not used any more: what it returns never changes.
 func (b *builder) done(w Window) *conversation {
 	c := b.conversation
+	c.short = c.short || b.unshown
 	c.snapshot = b.fold.Snapshot()
 	shown := c.messages.len() - w.Cut(c.messages.slice())
 	if first := c.messages.len() - 2*shown; first > shown {
@@ -183,6 +193,16 @@ func (b *builder) done(w Window) *conversation {
 		}
 	}
 	return c
+}
+
+// under returns the conversation with a summary in the place of what it covers; nil:
+// without one. It is one that nobody else has yet.
+func (c *conversation) under(s *summary) {
+	n, _ := slices.BinarySearch(c.seqs.items, s.covers()+1)
+	for i := range n {
+		c.size -= messageSize(c.messages.items[i])
+	}
+	c.messages, c.seqs, c.summary = c.messages.without(n), c.seqs.without(n), s
 }
 
 // messageSize is about what a message takes in memory, in bytes.
@@ -206,6 +226,9 @@ func messageSize(m core.Message) int {
 func (c *conversation) bytes() int {
 	const fixed = 1 << 10
 	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
+	if c.summary != nil {
+		size += messageSize(c.summary.message)
+	}
 	if c.opening != nil && !c.hasOpening() {
 		size += messageSize(*c.opening)
 	}

@@ -22,6 +22,10 @@ type draft struct {
 	consumed []thread.InboxRef  // inbox entries among them
 	cut      uint64             // the log is taken back from here on; 0: it is not
 	messages list[core.Message] // the conversation, with those of entries
+	seqs     list[uint64]       // of those of messages that are committed
+	summary  *summary           // stands for what was said before messages; nil: there is none
+	shown    core.Window        // what the model of the newest turn was shown, and then what that of this one is
+	asks     bool               // the turn asks for a summary
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit
@@ -34,11 +38,12 @@ type draft struct {
 // run before this one is left out of its state.
 func (d *draft) begin() {
 	c := d.conversation
-	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
+	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals, summary: c.summary, shown: c.shown}
 	if c.run != d.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	d.messages = c.messages.without(d.window.Cut(c.messages.slice()))
+	first := d.window.Cut(c.messages.slice())
+	d.messages, d.seqs = c.messages.without(first), c.seqs.without(first)
 }
 
 // reset forgets what the step has said and changed since its last commit. A
@@ -161,6 +166,7 @@ func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
 		d.totals.EndStep(false)
 	}
 	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed, Duration: took.Milliseconds()}
+	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {
 		if d.agent.Tools[call.Name] == nil {
 			entry.Toolless = append(entry.Toolless, i)

@@ -357,6 +357,7 @@ func (d *draft) runEnd(ctx context.Context, t *core.Termination) (skipped bool, 
 // RunEnd changed, in one commit with the run's record.
 func (m *machine) commitClose(ctx context.Context, t *core.Termination, results []store.Record, skipped bool) (Stepped, error) {
 	d, r, from, calls := m.draft, m.round, m.head.Seq, len(m.head.Run.Calls)
+	summary, schema := d.newlySummed()
 	if err := m.chargeUnlogged(ctx, from); err != nil {
 		return Stepped{}, err
 	}
@@ -366,7 +367,7 @@ func (m *machine) commitClose(ctx context.Context, t *core.Termination, results 
 	record.InRound = record.InRound || calls > 0
 	m.finalize(&record, t, m.at)
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Cut: d.cut, Schema: r.adopted()}
+		return thread.CommitClose{Fence: m.fence(), From: from, Seq: d.seq(), Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(calls)
 		if err == nil {

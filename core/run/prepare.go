@@ -137,6 +137,9 @@ func (d *draft) contextMessage(m *plugin.ContextMessage) core.Message {
 func (d *draft) prompt() []core.Message {
 	messages := d.messages.slice()
 	messages = messages[d.window.Cut(messages):]
+	if d.summary != nil {
+		messages = append([]core.Message{d.summary.message}, messages...)
+	}
 	opening := d.conversation.opening
 	if d.conversation.run != d.id || opening == nil {
 		return messages
@@ -145,6 +148,9 @@ func (d *draft) prompt() []core.Message {
 		if m.Role == core.RoleUser && m.RunID == d.id {
 			return messages
 		}
+	}
+	if d.summary != nil {
+		return append([]core.Message{messages[0], *opening}, messages[1:]...)
 	}
 	return append([]core.Message{*opening}, messages...)
 }

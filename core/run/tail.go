@@ -29,12 +29,18 @@ type tail struct {
 	measure func(core.Message) (fits bool, room int)
 	room    int    // about how many older messages are in the window
 	inside  int    // so many entries are in the window
+	floor   uint64 // a summary stands for what is up to it
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
-// newTail is the tail of a log that ends with a sequence.
-func (l *loaded) newTail(seq uint64) *tail {
-	return &tail{next: seq, measure: l.window.Measure(), room: 1}
+// newTail is the tail of a log that ends with a sequence. Nothing up to floor is in its
+// window.
+func (l *loaded) newTail(seq, floor uint64) *tail {
+	t := &tail{next: seq, measure: l.window.Measure(), room: 1, floor: floor}
+	if seq <= floor {
+		t.room = 0
+	}
+	return t
 }
 
 // missing is how many older entries to read next, so that the window and what
@@ -44,7 +50,7 @@ func (t *tail) missing(asOf uint64) uint64 {
 	// but growing only so fast, since one huge old message would be read in vain.
 	var n uint64
 	if t.room > 0 {
-		n = uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries)))
+		n = min(uint64(min(max(t.room+t.room/8, leastTail), tailGrowth*len(t.entries))), t.next-t.floor)
 	}
 	if t.next > asOf {
 		n = max(n, t.next-asOf)
@@ -61,6 +67,9 @@ func (t *tail) add(entry thread.Entry) {
 	t.next--
 	if t.room == 0 {
 		return
+	}
+	if t.next <= t.floor {
+		defer func() { t.room = 0 }() // nothing older is in the window
 	}
 	if t.passed != 0 && seq >= t.passed {
 		return
@@ -95,7 +104,7 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 // has no gaps up to the head's sequence: one is damage, and no state or window may
 // be made across it.
 func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
-	if t.next == 0 {
+	if t.next == 0 || n == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1
