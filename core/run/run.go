@@ -92,8 +92,8 @@ type Options struct {
 	// the record, and no effects run. nil: it is the first time.
 	History History
 	// Compact is called behind the commit of a turn that asks for a summary of the
-	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and threads are
-	// summarised inline alone.
+	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
+	// makes each summary itself.
 	Compact func(context.Context, core.ThreadKey)
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
 	Limits *limit.Gate

@@ -135,7 +135,7 @@ func (d *draft) compact(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if how == agent.CompactBackground {
+	if how == agent.CompactBackground && d.hint != nil {
 		d.shown.Compact, d.shown.Skipped, d.asks = upTo, 0, true
 		return nil
 	}
@@ -213,7 +213,8 @@ func (d *draft) turnWindow() *core.Window {
 	if w == (core.Window{}) {
 		return nil
 	}
-	return &w
+	said := w // what is returned is on the heap
+	return &said
 }
 
 // meterSummary adds what a model has used for a summary to what the run has used, in the
