@@ -38,9 +38,10 @@ import (
 // nothing, or has not come yet, until a step names another one.
 const compactAgain = 32
 
-// leastCompacted is what messages must cost, in tokens, before a summary of them is
-// worth a call of the model.
-const leastCompacted = 1024
+// leastCompacted is which part of the threshold the messages must cost of which a summary
+// is made: less is not worth a call of the model, nor that the provider reads all that
+// follows anew.
+const leastCompacted = 4
 
 // Compact makes the summary that a thread's newest turn asks for. It does nothing where
 // none is asked for, or there is one already: hints may be late, doubled or forged. It

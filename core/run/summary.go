@@ -94,7 +94,13 @@ func (d *draft) adopt(ctx context.Context) error {
 		return nil
 	}
 	found, err := d.findSummary(ctx, d.Key, asked)
-	if err != nil || found == nil {
+	switch {
+	case core.CodeOf(err) == core.CodeSchema: // a newer program's: it uses it, or nobody does
+		return nil
+	case core.CodeOf(err) == core.CodeCorrupt: // nothing depends on it yet
+		d.skip(ctx, asked, err.Error())
+		return nil
+	case err != nil || found == nil:
 		return err
 	}
 	d.settle(ctx, found)
@@ -181,7 +187,7 @@ func (d *draft) target() (upTo uint64, said window.History, ok bool) {
 		keep = 0
 	}
 	all := window.History{Messages: d.messages.slice()[:d.seqs.len()], Sequences: d.seqs.slice()}
-	upTo, n, ok := window.Target(all, keep-(d.messages.len()-d.seqs.len()))
+	upTo, n, ok := window.Target(all, keep)
 	if !ok {
 		return 0, said, false
 	}
@@ -193,7 +199,7 @@ func (d *draft) target() (upTo uint64, said window.History, ok bool) {
 	for i := range said.Messages {
 		tokens += d.window.Tokens(said.Messages[i])
 	}
-	return upTo, said, tokens >= max(leastCompacted, policy.AutocompactThreshold/4)
+	return upTo, said, tokens >= policy.AutocompactThreshold/leastCompacted
 }
 
 // newlySummed is the summary that the draft's commit puts in force, and the schema of its
