@@ -108,7 +108,7 @@ func (d *draft) remember() {
 			return
 		}
 	}
-	d.conversation = b.done(d.window)
+	d.conversation = b.done(d.oldWindow)
 	d.conversation.record = d.record
 	d.conversation.charge = d.charged()
 	d.cache.put(d.Key, d.conversation)
