@@ -37,6 +37,9 @@ const (
 	// The model failed and is called again; unless step_restarted follows, what was
 	// shown stands.
 	EventInferenceRetry EventType = "inference_retry"
+	// The request of the step does not begin like the one before it, so that nothing which
+	// the provider has kept of that is of use.
+	EventPrefixChanged EventType = "prefix_changed"
 	// The model failed before the arguments were complete: the call is void.
 	EventToolCallCancel EventType = "tool_call_cancel"
 	// The model has said its turn. Placed.
@@ -120,9 +123,12 @@ type Event struct {
 
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // tool_call_done: see [ToolResult]
 
-	Failed int    `json:"failed,omitempty"` // inference_retry, inference_failed: calls of the model that failed so far
-	Wait   int64  `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
-	Reason string `json:"reason,omitempty"` // inference_retry, inference_failed: kind of the failure, see model.ErrorKind
+	Failed int   `json:"failed,omitempty"` // inference_retry, inference_failed: calls of the model that failed so far
+	Wait   int64 `json:"wait,omitempty"`   // inference_retry: milliseconds until the next one
+	// Reason is, of inference_retry and inference_failed, the kind of the failure, see
+	// model.ErrorKind; of prefix_changed, what has changed: model, tools, system, context,
+	// summary, cut or results.
+	Reason string `json:"reason,omitempty"`
 
 	Model      string     `json:"model,omitempty"`       // inference_complete
 	Usage      *Usage     `json:"usage,omitempty"`       // inference_complete: of the turn; run_finish: of the run

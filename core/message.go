@@ -119,6 +119,9 @@ type Window struct {
 	// Summary is the closed turn up to which a summary stood for what was said. It is
 	// before First.
 	Summary uint64 `json:"summary,omitempty"`
+	// Opening is what the run was asked first, which is shown before First when that has
+	// moved past it; later runs show it too, until they cut.
+	Opening uint64 `json:"opening,omitempty"`
 	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is asked for
 	Skipped uint64 `json:"skipped,omitempty"` // the last such turn of which none was made
 

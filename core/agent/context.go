@@ -1,5 +1,7 @@
 package agent
 
+import "cmp"
+
 // CompactionMode says how much of a conversation a compaction leaves raw.
 type CompactionMode string
 
@@ -27,8 +29,7 @@ const (
 
 // ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
 // and when older messages are summarised. A field that says nothing (nil or 0) is
-// its default. Today it is data: it is checked and stored with the agent, and
-// window and compaction do not read it yet.
+// its default. What the model takes bounds it: a request and the turn fit its window.
 type ContextWindowPolicy struct {
 	MaxContextTokens  int   `json:"max_context_tokens,omitempty"`  // 0 is 200,000
 	MaxOutputTokens   int   `json:"max_output_tokens,omitempty"`   // kept free for the turn; 0 is 16,384
@@ -77,6 +78,11 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	return p
 }
 
+// Cached reports whether what providers may keep of a request is marked.
+func (p *ContextWindowPolicy) Cached() bool {
+	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
+}
+
 // check looks at the effective values, so that a small window with the default
 // output is refused, too.
 func (p ContextWindowPolicy) check(s *Spec) error {
@@ -100,6 +106,8 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 	switch {
 	case free < 0:
 		return s.invalid("context.max_output_tokens", "is %d, more than the %d of max_context_tokens", full.MaxOutputTokens, full.MaxContextTokens)
+	case p.MaxOutputTokens > 0 && s.MaxTokens > p.MaxOutputTokens:
+		return s.invalid("max_tokens", "is %d, context.max_output_tokens keeps %d free for the turn", s.MaxTokens, p.MaxOutputTokens)
 	case full.AutocompactThreshold > free:
 		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
 	case full.CompactionMode != KeepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
@@ -110,6 +118,70 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		return s.invalid("context.compaction", "is %q without an autocompact_threshold: nothing would ever be compacted", full.Compaction)
 	case !(*full.MinSavingsRatio >= 0 && *full.MinSavingsRatio <= 1): // not a number is neither
 		return s.invalid("context.min_savings_ratio", "is %v, want 0 to 1", *full.MinSavingsRatio)
+	}
+	return nil
+}
+
+// Room is what an agent's requests to a model may hold, in tokens.
+type Room struct {
+	Request int // what a request may cost; 0: not known
+	Most    int // what the model takes at most; 0: not known
+	Keep    int // newest messages that are shown whatever they cost
+}
+
+// unknownWindow is what a request may cost where neither the agent nor its model says.
+const unknownWindow = 32_000
+
+// Room returns what the agent's requests to one of its models may hold: the model's
+// window, or what the agent's policy says if that is less, without what is kept free
+// for the turn.
+func (r *Resolved) Room(m *BoundModel) Room {
+	var p ContextWindowPolicy
+	if r.Spec.Context != nil {
+		p = *r.Spec.Context
+	}
+	room := Room{Keep: *p.WithDefaults().MinRecentMessages}
+	window := m.ContextWindow
+	switch {
+	case window == 0 && p.MaxContextTokens == 0:
+		room.Request = unknownWindow
+		return room
+	case window == 0:
+		window = p.MaxContextTokens
+	}
+	free := r.Spec.reserve(p, window, m.MaxOutputTokens)
+	room.Most = window - free
+	room.Request = room.Most
+	if p.MaxContextTokens > 0 {
+		room.Request = min(p.MaxContextTokens, window) - free
+	}
+	return room
+}
+
+// reserve is what is kept free for the turn: what the policy says, else what a turn of
+// the agent may have, else the default, but no more than the model can say, nor than a
+// quarter of its window.
+func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
+	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
+	if free == 0 {
+		free = min(p.WithDefaults().MaxOutputTokens, window/4)
+	}
+	if output > 0 {
+		free = min(free, output)
+	}
+	return free
+}
+
+// checkRoom returns an error if nothing of a model's window is left for a request.
+func (r *Resolved) checkRoom() error {
+	for _, m := range r.CallableModels() {
+		if room := r.Room(m); room.Request <= 0 {
+			field, value := "max_tokens", r.Spec.MaxTokens
+			if p := r.Spec.Context; p != nil && p.MaxOutputTokens > 0 {
+				field, value = "context.max_output_tokens", p.MaxOutputTokens
+			}
+			return r.Spec.invalid(field, "is %d: of the window of model %q, %d tokens, nothing is left for a request", value, m.ID, m.ContextWindow)
+		}
 	}
 	return nil
 }

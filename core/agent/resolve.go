@@ -85,6 +85,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := from.resolve(spec.Model, r); err != nil {
 		return nil, err
 	}
+	if err := r.checkRoom(); err != nil && !stored {
+		return nil, err
+	}
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
 	for _, id := range spec.Plugins {
 		p, ok := c.plugins[id]
@@ -162,7 +165,6 @@ func (s Spec) inert() (warnings []Warning) {
 		field string
 		said  bool
 	}{
-		{"context", s.Context != nil},
 		{"delegates", len(s.Delegates) > 0},
 	} {
 		if f.said {

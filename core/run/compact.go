@@ -220,12 +220,12 @@ func (c *compaction) read(ctx context.Context) (window.History, error) {
 		if e.Message == nil {
 			return true
 		}
-		h.Messages, h.Sequences = append(h.Messages, *e.Message), append(h.Sequences, seq)
+		h.Messages, h.Places = append(h.Messages, *e.Message), append(h.Places, window.Place{Sequence: seq})
 		room -= window.TranscriptSize(e.Message)
 		return room > 0
 	})
 	slices.Reverse(h.Messages)
-	slices.Reverse(h.Sequences)
+	slices.Reverse(h.Places)
 	return h, err
 }
 

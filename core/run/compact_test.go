@@ -421,7 +421,9 @@ func TestAnInlineSummaryIsUsedAtOnce(t *testing.T) {
 		w := newWorld(t, options{context: compacting(agent.CompactInline), model: modelFunc(func(ctx context.Context, r model.Request) iterator {
 			if said.made == 1 && failing == 0 && r.Messages[0].ID != "summary" {
 				failing++
-				return func(yield func(model.Delta, error) bool) { yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded}) }
+				return func(yield func(model.Delta, error) bool) {
+					yield(model.Delta{}, &model.Error{Kind: model.KindOverloaded})
+				}
 			}
 			return short(said)(ctx, r)
 		})})

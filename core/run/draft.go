@@ -9,6 +9,7 @@ import (
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/usage"
+	"github.com/reveille-run/reveille/core/window"
 )
 
 // draft is what the step has said and changed since its last commit, which
@@ -21,10 +22,13 @@ type draft struct {
 	entries  []thread.Entry     // log records after head.Seq, in order
 	consumed []thread.InboxRef  // inbox entries among them
 	cut      uint64             // the log is taken back from here on; 0: it is not
+	past     *conversation      // that the messages go on from: what is committed, or of that what the step does not take back
 	messages list[core.Message] // the conversation, with those of entries
-	seqs     list[uint64]       // of those of messages that are committed
-	summary  *summary           // stands for what was said before messages; nil: there is none
-	shown    core.Window        // what the model of the newest turn was shown, and then what that of this one is
+	beside   beside             // of the newest request
+	shown    window.History     // that the window is chosen from
+	framed   bool               // window is new: what it begins with is not marked yet
+	reckoned int                // what the request costs, without what of the turn stands already
+	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
 	asks     bool               // the turn asks for a summary
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
@@ -38,12 +42,11 @@ type draft struct {
 // run before this one is left out of its state.
 func (d *draft) begin() {
 	c := d.conversation
-	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals, summary: c.summary, shown: c.shown}
+	*d = draft{loaded: d.loaded, snapshot: c.snapshot, totals: c.totals}
 	if c.run != d.id {
 		d.snapshot, d.totals = c.snapshot.BeginRun(), thread.Totals{}
 	}
-	first := d.window.Cut(c.messages.slice())
-	d.messages, d.seqs = c.messages.without(first), c.seqs.without(first)
+	d.past, d.messages = c, c.messages.without(c.first)
 }
 
 // reset forgets what the step has said and changed since its last commit. A

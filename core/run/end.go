@@ -321,7 +321,7 @@ func (m *machine) lastWords(ctx context.Context, t *core.Termination) error {
 	if m.agent != nil {
 		last.Model = m.unsaid.asked.Model
 	}
-	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence})
+	m.add(thread.Entry{Run: m.id, Step: number, Message: &last, Attempt: m.events.fence, Window: m.turnWindow()})
 	return nil
 }
 

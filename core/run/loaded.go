@@ -26,6 +26,7 @@ type loaded struct {
 	recorded     bool           // record is stored
 	input        *thread.Queued // the run's own, of a run that has not begun
 	opening      *core.Message  // the run's first message, when it was read for itself
+	openedAt     uint64         // its sequence
 	starting     *conversation  // the thread as the run found it, in its first step
 	conversation *conversation
 	wasted       *thread.Metered // by the stretch, in turns that came to nothing; nil: none that was recorded
@@ -197,17 +198,17 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 			return err
 		}
 	}
-	c := b.done(l.window)
-	if c.short {
+	if b.short {
 		return l.readAnew(ctx)
 	}
-	if c.summary.covers() < l.head.Summary {
-		s, err := l.readSummary(ctx, l.Key, l.head.Summary)
-		if err != nil {
+	s := cached.summary
+	if s.covers() < l.head.Summary {
+		if s, err = l.readSummary(ctx, l.Key, l.head.Summary); err != nil {
 			return err
 		}
-		c.under(s)
 	}
+	c := b.done(l.oldWindow)
+	c.under(s)
 	l.conversation = c
 	return nil
 }
@@ -251,7 +252,7 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 			return err
 		})
 	}
-	err := l.readTail(shared, t, min(firstTail, seq-floor))
+	err := l.readTail(shared, t, min(firstTail, max(seq-floor, 1)))
 	if err := errors.Join(group.Wait(), err); err != nil {
 		return nil, err
 	}
@@ -279,7 +280,7 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 		}
 	}
 	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
-	c := b.done(l.window)
+	c := b.done(l.oldWindow)
 	c.under(summed)
 	return c, nil
 }
@@ -289,7 +290,7 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 func (l *loaded) findOpening(ctx context.Context) error {
 	c := l.conversation
 	if c.run != l.id || c.opening != nil {
-		return nil
+		return l.findFront(ctx)
 	}
 	if l.opening == nil {
 		if err := l.readOpening(ctx); err != nil {
@@ -297,7 +298,28 @@ func (l *loaded) findOpening(ctx context.Context) error {
 		}
 	}
 	after := *c // others read the one that is cached
-	after.opening = l.opening
+	after.opening, after.openedAt = l.opening, l.openedAt
+	l.conversation = &after
+	return l.findFront(ctx)
+}
+
+// findFront gives the conversation the message that stands before what the newest turn
+// was shown: what its run was asked, which may be an earlier run than this.
+func (l *loaded) findFront(ctx context.Context) error {
+	c := l.conversation
+	if c.window.Opening == 0 || c.front != nil {
+		return nil
+	}
+	after := *c
+	if after.front = c.messageAt(c.window.Opening); after.front == nil {
+		entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, c.window.Opening, c.window.Opening)
+		if err != nil {
+			return err
+		}
+		if after.front = entries[0].Message; after.front == nil {
+			return fmt.Errorf("the message at %d that a turn was shown is none: %w", c.window.Opening, store.ErrCorrupt)
+		}
+	}
 	l.conversation = &after
 	return nil
 }
@@ -316,7 +338,7 @@ func (l *loaded) readOpening(ctx context.Context) error {
 		}
 		if m := entries[0].Message; m != nil {
 			if m.Role == core.RoleUser { // a run that takes another up was asked nothing
-				l.opening = m
+				l.opening, l.openedAt = m, seq
 			}
 			break
 		}

@@ -95,9 +95,6 @@ func (m *machine) advance(ctx context.Context) (Stepped, error) {
 			return Stepped{}, err
 		}
 	}
-	if err := m.compact(ctx); err != nil {
-		return Stepped{}, err
-	}
 	turn, err := m.infer(ctx, number, id)
 	if err != nil {
 		if failed := m.tolerated(err); failed != nil {

@@ -62,6 +62,8 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 	t.failed++ // counted before anything else: whichever way the step goes on, the nack has it
 	kind, asked := classify(err)
 	switch {
+	case kind == model.KindOverflow && !t.whole():
+		return t.overflowed(ctx, err)
 	case !passing(err):
 		return endWith("model", err)
 	case t.whole():
@@ -83,6 +85,20 @@ func (t *turnBuilder) callFailed(ctx context.Context, err error) error {
 		return err
 	}
 	return t.draft.env.Sleep(ctx, wait)
+}
+
+// overflowed goes on behind a request that the provider has refused as too long: once
+// in a delivery the model is shown less, and called again at once, whatever calls the
+// step has left. The refusal counts among them, so that a step which crashes at this
+// again and again comes to an end.
+func (t *turnBuilder) overflowed(ctx context.Context, err error) error {
+	if t.shortened || !t.draft.overflowed(&t.asked) {
+		return endWith("context_overflow", err)
+	}
+	t.shortened = true
+	t.draft.warn(ctx, "the request was too long for the model, which is shown less", "first", t.draft.window.First, "failed", t.failed, "error", err)
+	t.draft.events.emit(core.Event{Type: core.EventInferenceRetry, Failed: int(t.failed), Reason: string(model.KindOverflow)})
+	return t.cutPieces(ctx)
 }
 
 // stays reports whether the step itself makes the next call. Without a reader it

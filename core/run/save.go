@@ -111,8 +111,8 @@ func (d *draft) remember() {
 			return
 		}
 	}
-	d.conversation = b.done(d.window)
-	d.conversation.under(d.summary)
+	d.conversation = b.done(d.oldWindow)
+	d.conversation.under(d.past.summary)
 	d.conversation.record = d.record
 	d.conversation.charge = d.charged()
 	d.cache.put(d.Key, d.conversation)

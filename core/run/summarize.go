@@ -27,19 +27,12 @@ const (
 		"This is how the conversation went on. Write one summary of both, which replaces the first.\n\n<transcript>\n%s\n</transcript>"
 )
 
-// unknownWindow is the window of a model of which nobody knows it, in tokens.
-const unknownWindow = 8192
-
 // room is how many bytes of a conversation the model has room for, beside what else the
 // request has. A token may be as little as three bytes.
 func (c *compaction) room() int {
 	const frame, bytesPerToken = 1024, 3
-	policy := c.agent.Spec.Context.WithDefaults()
-	tokens := c.model.ContextWindow
-	if tokens == 0 {
-		tokens = unknownWindow
-	}
-	tokens = min(tokens, policy.MaxContextTokens) - policy.SummaryMaxTokens - frame
+	room := c.agent.Room(c.model)
+	tokens := max(room.Request, room.Most) - frame
 	if c.before != nil {
 		tokens -= window.Tokens(c.before.message)
 	}

@@ -3,10 +3,10 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
+	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/window"
@@ -76,7 +76,7 @@ func (l *loaded) summaryAt(ctx context.Context, seq uint64) (*summary, error) {
 	return nil, nil
 }
 
-// upTo is the sequence that a summary covers; 0: there is none.
+// covers is the sequence that a summary is up to; 0: there is none.
 func (s *summary) covers() uint64 {
 	if s == nil {
 		return 0
@@ -84,13 +84,20 @@ func (s *summary) covers() uint64 {
 	return s.upTo
 }
 
+// shown is the summary as a model reads it; nil: there is none.
+func (s *summary) shown() *core.Message {
+	if s == nil {
+		return nil
+	}
+	return &s.message
+}
+
 // adopt looks for the summary that the newest turn has asked for, and takes it into the
 // draft if it has come: one read, and none where nothing is asked for. It comes behind
 // the input, since a turn that the input takes back asks for nothing any more.
 func (d *draft) adopt(ctx context.Context) error {
-	asked := d.shown.Compact
-	if asked <= d.summary.covers() {
-		d.shown.Compact = 0
+	asked := d.past.window.Compact
+	if asked <= d.past.summary.covers() {
 		return nil
 	}
 	found, err := d.findSummary(ctx, d.Key, asked)
@@ -110,31 +117,41 @@ func (d *draft) adopt(ctx context.Context) error {
 // settle takes a summary into the draft that was made, or notes that there is none.
 func (d *draft) settle(ctx context.Context, s *summary) {
 	d.meterSummary(s)
-	d.shown.Compact = 0
 	switch {
 	case s.Skipped != "":
 		d.skip(ctx, s.upTo, s.Skipped)
-		return
-	case s.Predecessor != d.summary.covers():
+	case s.Predecessor != d.past.summary.covers():
 		d.skip(ctx, s.upTo, "stale")
-		return
+	default:
+		past, first := *d.past, d.past.first
+		past.window.Compact, past.window.Skipped = 0, 0
+		past.under(s)
+		d.past, d.messages = &past, d.messages.without(past.first-first)
 	}
-	n, _ := slices.BinarySearch(d.seqs.items, s.upTo+1)
-	d.messages, d.seqs, d.summary = d.messages.without(n), d.seqs.without(n), s
-	d.shown.Skipped = 0
 }
 
 // skip notes that there is no summary up to a sequence.
 func (d *draft) skip(ctx context.Context, upTo uint64, reason string) {
-	d.shown.Compact, d.shown.Skipped = 0, upTo
+	past := *d.past
+	past.window.Compact, past.window.Skipped = 0, upTo
+	d.past = &past
 	d.warn(ctx, "the thread is not summarised", "up_to", upTo, "reason", reason)
 }
 
-// compact asks for a summary where the conversation is over the agent's threshold, or
-// makes it.
-func (d *draft) compact(ctx context.Context) error {
+// compact asks for a summary where the step's request would be over the agent's
+// threshold, or makes it. It comes once in a step, before it is decided what the request
+// shows.
+func (d *draft) compact(ctx context.Context, request *model.Request) error {
+	if d.window != nil {
+		return nil
+	}
+	d.shown = d.soFar()
 	how := compactionOf(d.agent)
 	if how == agent.CompactOff {
+		return nil
+	}
+	r := d.reckoning(request, d.beside)
+	if r.Size() < min(d.agent.Spec.Context.AutocompactThreshold, r.Limit) {
 		return nil
 	}
 	upTo, said, ok := d.target()
@@ -142,12 +159,14 @@ func (d *draft) compact(ctx context.Context) error {
 		return nil
 	}
 	if how == agent.CompactBackground && d.hint != nil {
-		d.shown.Compact, d.shown.Skipped, d.asks = upTo, 0, true
+		past := *d.past
+		past.window.Compact, past.window.Skipped = upTo, 0
+		d.past, d.asks = &past, true
 		return nil
 	}
 	found, err := d.findSummary(ctx, d.Key, upTo) // this step may have been taken before
 	if err == nil && found == nil {
-		c := &compaction{Stepper: d.Stepper, key: d.Key, run: d.id, upTo: upTo, before: d.summary, agent: d.agent, model: d.model}
+		c := &compaction{Stepper: d.Stepper, key: d.Key, run: d.id, upTo: upTo, before: d.past.summary, agent: d.agent, model: d.model}
 		found, err = c.inline(ctx, said)
 	}
 	switch {
@@ -157,6 +176,7 @@ func (d *draft) compact(ctx context.Context) error {
 		d.skip(ctx, upTo, thread.SkippedModel)
 	default:
 		d.settle(ctx, found)
+		d.shown = d.soFar()
 	}
 	return nil
 }
@@ -171,60 +191,41 @@ func (c *compaction) inline(ctx context.Context, h window.History) (*summary, er
 }
 
 // target returns the closed turn up to which the conversation is to be summarised now,
-// and what was said up to it behind the summary in force. false: it is below the
-// threshold, or there is too little to sum up, or a summary was asked for not long ago.
+// and what was said up to it behind the summary in force. false: there is too little to
+// sum up, or a summary was asked for not long ago.
 func (d *draft) target() (upTo uint64, said window.History, ok bool) {
 	policy := d.agent.Spec.Context.WithDefaults()
-	tokens := 0
-	for _, m := range d.prompt() {
-		tokens += d.window.Tokens(m)
-	}
-	if tokens < policy.AutocompactThreshold {
-		return 0, said, false
-	}
 	keep := *policy.CompactionRawSuffixMessages
 	if policy.CompactionMode == agent.CompactToSafeFrontier {
 		keep = 0
 	}
-	all := window.History{Messages: d.messages.slice()[:d.seqs.len()], Sequences: d.seqs.slice()}
+	committed := d.past.places.len() - d.past.first
+	all := window.History{Messages: d.shown.Messages[:committed], Places: d.shown.Places[:committed]}
 	upTo, n, ok := window.Target(all, keep)
 	if !ok {
 		return 0, said, false
 	}
-	if last := max(d.shown.Compact, d.shown.Skipped); last > 0 && upTo < last+compactAgain {
+	if last := max(d.past.window.Compact, d.past.window.Skipped); last > 0 && upTo < last+compactAgain {
 		return 0, said, false
 	}
-	said = window.History{Messages: all.Messages[:n], Sequences: all.Sequences[:n]}
-	tokens = 0
-	for i := range said.Messages {
-		tokens += d.window.Tokens(said.Messages[i])
-	}
-	return upTo, said, tokens >= policy.AutocompactThreshold/leastCompacted
+	said = window.History{Messages: all.Messages[:n], Places: all.Places[:n]}
+	return upTo, said, window.ReckonAll(said.Messages, 0) >= policy.AutocompactThreshold/leastCompacted
 }
 
 // newlySummed is the summary that the draft's commit puts in force, and the schema of its
 // record; 0: it leaves the one that is.
 func (d *draft) newlySummed() (upTo uint64, schema uint16) {
-	if upTo = d.summary.covers(); upTo == 0 || upTo == d.head.Summary {
+	if d.past == nil { // of a run that cannot be read
 		return 0, 0
 	}
-	return upTo, d.summary.schema
-}
-
-// turnWindow is what the turn's record says of what its model was shown; nil: all there
-// was.
-func (d *draft) turnWindow() *core.Window {
-	w := d.shown
-	w.Summary = d.summary.covers()
-	if w == (core.Window{}) {
-		return nil
+	if upTo = d.past.summary.covers(); upTo == 0 || upTo == d.head.Summary {
+		return 0, 0
 	}
-	said := w // what is returned is on the heap
-	return &said
+	return upTo, d.past.summary.schema
 }
 
 // meterSummary adds what a model has used for a summary to what the run has used, in the
-// one step that uses it. It is in no turn of the run's.
+// one step that finds it. It is in no turn of the run's.
 func (d *draft) meterSummary(s *summary) {
 	if d.metering != nil && s.Calls > 0 {
 		d.totals.Metered = d.totals.Metered.With(thread.ModelUse{

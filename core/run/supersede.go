@@ -45,9 +45,7 @@ func (d *draft) supersede(ctx context.Context, from uint64) error {
 	// From here on the draft is of the earlier thread: hooks and model see nothing of
 	// what is taken back.
 	d.snapshot, d.cut = fold.Snapshot(), from
-	first := d.window.Cut(then.messages.slice())
-	d.messages, d.seqs = then.messages.without(first), then.seqs.without(first)
-	d.summary, d.shown = then.summary, then.shown
+	d.past, d.messages = then, then.messages.without(then.first)
 	d.add(entry)
 	return nil
 }

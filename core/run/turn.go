@@ -43,6 +43,7 @@ type turnBuilder struct {
 
 	asked     model.Request // the newest
 	continued int           // calls that went on behind a limit of tokens
+	shortened bool          // the provider has refused the request as too long, and was shown less
 	broken    bool          // the newest call has failed, and did not reach a limit
 }
 
@@ -306,6 +307,9 @@ func sum(a, b *core.Usage) *core.Usage {
 // calls of the model in this delivery; those of earlier ones are not known.
 func (t *turnBuilder) complete() *core.Message {
 	t.endBlock()
+	if t.usage != nil && t.usage.Input > 0 { // of the newest call alone: that is what the window's estimate is of
+		t.draft.window.Tokens = t.usage.Input
+	}
 	m := &core.Message{
 		ID: t.id, Role: core.RoleAssistant, Content: t.blocks,
 		RunID: t.draft.id, Step: t.number, Usage: sum(t.spent, t.usage), Model: t.asked.Model,

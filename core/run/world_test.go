@@ -28,7 +28,6 @@ import (
 	"github.com/reveille-run/reveille/core/store/storetest"
 	"github.com/reveille-run/reveille/core/thread"
 	"github.com/reveille-run/reveille/core/tool"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // backend is the stepper's way to its store, which counts what is read and lets a
@@ -311,7 +310,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	tb.Helper()
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
-		Logger: o.logger, Observer: o.observer, Window: window.Newest(o.window), CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor,
+		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor,
 		Compact: o.compact,
 	})
 	if err != nil {

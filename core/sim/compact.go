@@ -89,7 +89,7 @@ func (th *threadState) printsOf(visible []shown, upTo uint64) string {
 		if v.seq > upTo {
 			break
 		}
-		p, _ := window.Transcript(window.History{Messages: []core.Message{*th.entries[v.seq-1].Message}, Sequences: []uint64{v.seq}}, maxRecord)
+		p, _ := window.Transcript(window.History{Messages: []core.Message{*th.entries[v.seq-1].Message}, Places: []window.Place{{Sequence: v.seq}}}, maxRecord)
 		prints = append(prints, fingerprint(p))
 	}
 	return strings.Join(prints, " ")

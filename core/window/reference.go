@@ -14,6 +14,8 @@ const (
 	largeResult  = 8 << 10
 	previewBytes = 1600
 	previewLines = 24
+	// referenceBytes is what a reference has at most, but for huge sequences.
+	referenceBytes = previewBytes + 160
 )
 
 // ReadTool is the tool that reads the rest of a result that is shown as a reference.

@@ -27,7 +27,7 @@ func SummaryMessage(upTo uint64, text string) core.Message {
 func Target(h History, keep int) (upTo uint64, messages int, ok bool) {
 	for i := len(h.Messages) - 1 - max(keep, 0); i >= 0; i-- {
 		if closes(h.Messages, i) {
-			return h.Sequences[i], i + 1, true
+			return h.sequence(i), i + 1, true
 		}
 	}
 	return 0, 0, false
@@ -61,7 +61,7 @@ func Transcript(h History, most int) (text string, from uint64) {
 	for i := len(h.Messages) - 1; i >= 0; i-- {
 		p := paragraph(&h.Messages[i])
 		if size += len(p) + 2; size > most && len(paragraphs) > 0 {
-			first, from = i+1, h.Sequences[i+1]
+			first, from = i+1, h.sequence(i+1)
 			break
 		}
 		if p != "" {

@@ -15,7 +15,7 @@ import (
 func history(messages ...core.Message) window.History {
 	h := window.History{Messages: messages}
 	for i := range messages {
-		h.Sequences = append(h.Sequences, uint64(10+i))
+		h.Places = append(h.Places, window.Place{Sequence: uint64(10 + i)})
 	}
 	return h
 }

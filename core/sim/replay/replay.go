@@ -7,20 +7,18 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
-	"github.com/reveille-run/reveille/core/run"
 	"github.com/reveille-run/reveille/core/state"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/store"
 	"github.com/reveille-run/reveille/core/store/memory"
 	"github.com/reveille-run/reveille/core/thread"
-	"github.com/reveille-run/reveille/core/window"
 )
 
 // Options says what the present code is. Agents is required.
 type Options struct {
 	Agents  *agent.Registry
 	Stops   []stop.Policy  // of every run, as a runtime has them
-	Window  run.Window     // nil: window.Newest of the default size
+	Window  int            // as of run.Options
 	Records thread.Records // the schemas that the records may have
 	// Profiles are the values outside of threads; nil: none. What hooks read there is
 	// what it is now, and not what it was.
@@ -30,9 +28,6 @@ type Options struct {
 func (o Options) complete() (Options, error) {
 	if o.Agents == nil {
 		return o, core.Errorf(core.CodeInvalid, "replay: Agents is required")
-	}
-	if o.Window == nil {
-		o.Window = window.Newest(0)
 	}
 	return o, nil
 }
