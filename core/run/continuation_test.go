@@ -37,7 +37,7 @@ func TestContinuationKeepsTheTurnsFilters(t *testing.T) {
 	const note = "user " + model.LimitNote
 	shown := func(said ...string) []string {
 		lines := append([]string{"model large", `prompt "Be kind."`, "user hi"}, said...)
-		return append(lines, "user context\n\nonce\n\nsuffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
+		return append(lines, "system context\n\nonce\n\nsuffix", "tools echo", `{"MaxTokens":5,"StopSequences":["END"]}`)
 	}
 	tests := []struct {
 		name  string

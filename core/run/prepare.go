@@ -127,7 +127,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 		}
 	}
 	if text.Len() > 0 {
-		b.behind = []core.Message{d.contextMessage(&plugin.ContextMessage{Key: "step", Role: core.RoleUser, Text: text.String()})}
+		b.behind = []core.Message{d.contextMessage(&plugin.ContextMessage{Key: "step", Text: text.String()})}
 	}
 	return b
 }

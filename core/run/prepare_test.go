@@ -160,7 +160,7 @@ func TestRequestOfAStep(t *testing.T) {
 					plugin.IncludeOnlyTools.Schedule([]string{"echo"}),
 				)
 			})},
-			first:  []string{"model small", `prompt "Be kind.\n\nAlways."`, "system session", "user hi", "user It is noon.\n\ntalk\n\nsuffix", "tools echo", "{}"},
+			first:  []string{"model small", `prompt "Be kind.\n\nAlways."`, "system session", "user hi", "system It is noon.\n\ntalk\n\nsuffix", "tools echo", "{}"},
 			second: []string{"model small", `prompt "Be kind.\n\nAlways."`, "system session", "user hi", "assistant [look {}]", `tool "seen"`, "tools look", "{}"},
 		},
 		{
@@ -204,7 +204,7 @@ func TestRequestOfAStep(t *testing.T) {
 				}},
 			},
 			first:  []string{"model small", `prompt "step 1"`, "user hi", "tools echo look", "{}"},
-			second: []string{"model small", `prompt "step 2"`, "user hi", "assistant [look {}]", `tool "seen"`, `user it said "seen"`, "tools echo look", "{}"},
+			second: []string{"model small", `prompt "step 2"`, "user hi", "assistant [look {}]", `tool "seen"`, `system it said "seen"`, "tools echo look", "{}"},
 		},
 		{
 			name: "transforms come last, in order, and write into nobody's slices",
