@@ -159,9 +159,10 @@ func (m *machine) fail(ctx context.Context, t core.Termination, cause error) (St
 	}
 	m.hold.ending.Store(true)
 	inRound, unlogged := len(m.head.Run.Calls) > 0, m.unlogged(from)
+	summary, schema := d.newlySummed()
 	var record thread.RunRecord
 	result, err := m.save(ctx, r, func() thread.Change {
-		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Cut: d.cut, Schema: r.adopted()}
+		return thread.CommitStep{Fence: m.fence(), From: from, Outcome: thread.Done, Listens: m.listens(), Seq: seq, Summary: summary, Cut: d.cut, Schema: max(schema, r.adopted())}
 	}, func(next thread.Head, result thread.Result) ([]store.Record, error) {
 		records, err := d.logRecords(0)
 		if err != nil {

@@ -100,6 +100,11 @@ func (d *draft) adopt(ctx context.Context) error {
 	if asked <= d.past.summary.covers() {
 		return nil
 	}
+	if d.history != nil { // it may have come later than it is there
+		if w := d.history.Window(d.id, d.events.step); w == nil || w.Summary != asked && w.Skipped != asked {
+			return nil
+		}
+	}
 	found, err := d.findSummary(ctx, d.Key, asked)
 	switch {
 	case core.CodeOf(err) == core.CodeSchema: // a newer program's: it uses it, or nobody does
@@ -146,6 +151,9 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 		return nil
 	}
 	d.shown = d.soFar()
+	if d.history != nil {
+		return d.recompact(ctx)
+	}
 	how := compactionOf(d.agent)
 	if how == agent.CompactOff {
 		return nil
@@ -178,6 +186,26 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 		d.settle(ctx, found)
 		d.shown = d.soFar()
 	}
+	return nil
+}
+
+// recompact does what the step did that is replayed.
+func (d *draft) recompact(ctx context.Context) error {
+	w := d.history.Window(d.id, d.events.step)
+	if w == nil {
+		return nil
+	}
+	if w.Summary > d.past.summary.covers() {
+		found, err := d.findSummary(ctx, d.Key, w.Summary)
+		if err != nil || found == nil {
+			return err
+		}
+		d.settle(ctx, found)
+		d.shown = d.soFar()
+	}
+	past := *d.past
+	past.window.Compact, past.window.Skipped = w.Compact, w.Skipped
+	d.past = &past
 	return nil
 }
 
