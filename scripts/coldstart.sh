@@ -16,7 +16,7 @@ start=$(date +%s.%N)
 git clone --quiet "$source" "$work/clone"
 cd "$work/clone"
 set -m # the host gets a process group of its own
-env GOCACHE="$work/cache" GOMODCACHE="$work/mod" REVEILLE_ADDR="127.0.0.1:$port" OPENAI_API_KEY= OPENAI_BASE_URL= make run &
+env GOCACHE="$work/cache" GOMODCACHE="$work/mod" REVEILLE_ADDR="127.0.0.1:$port" REVEILLE_MODEL=scripted make run &
 host=$!
 set +m
 until curl --silent --fail --output /dev/null "127.0.0.1:$port/health"; do

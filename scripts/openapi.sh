@@ -25,7 +25,7 @@ trap clean EXIT
 "$python" -m openapi_spec_validator adapters/httpapi/openapi.json
 
 "${GO:-go}" build -o "$work/demo" ./scripts/demo
-env REVEILLE_ADDR=127.0.0.1:0 REVEILLE_DATA=memory OPENAI_API_KEY= OPENAI_BASE_URL= "$work/demo" 2>"$work/log" &
+env REVEILLE_ADDR=127.0.0.1:0 REVEILLE_DATA=memory REVEILLE_MODEL=scripted "$work/demo" 2>"$work/log" &
 host=$!
 url=
 for _ in $(seq 100); do

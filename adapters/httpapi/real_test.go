@@ -115,7 +115,7 @@ func newReal(t *testing.T) *real {
 		Env: world, Store: made.store, Waker: made.queue, Logger: quiet,
 		Metering: &runtime.Metering{},
 		Limits:   limit.Tenants{Tenants: map[string]limit.Limits{"few": {RunsADay: 3}, "poor": {SpendADay: 1}}},
-		Prices:   func(string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
+		Prices:   func(string, string, core.Usage, time.Time) (core.USD, bool) { return core.Dollar, true },
 		Agents: agent.Parts{
 			Models: map[string]agent.ModelBinding{"m": {Model: scripted.New(world)}},
 			Tools:  []tool.Tool{where, confirm, meanwhile},

@@ -16,6 +16,11 @@ type chunk struct {
 	Error   json.RawMessage `json:"error"`
 }
 
+// isError reports whether a chunk is an error in a stream that began well.
+func (c *chunk) isError() bool {
+	return len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) || c.Object == "error"
+}
+
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        delta  `json:"delta"`
@@ -23,10 +28,11 @@ type choice struct {
 }
 
 type delta struct {
-	Content          string      `json:"content"`
+	Content          pieces      `json:"content"`
 	Refusal          string      `json:"refusal"`
 	ReasoningContent string      `json:"reasoning_content"` // DeepSeek, Z.ai, llama.cpp
-	Reasoning        looseText   `json:"reasoning"`         // Groq, OpenRouter
+	Reasoning        looseText   `json:"reasoning"`         // Groq, OpenRouter, Ollama, vLLM
+	ReasoningDetails []detail    `json:"reasoning_details"` // OpenRouter
 	ToolCalls        []callDelta `json:"tool_calls"`
 }
 
@@ -45,6 +51,45 @@ type callDelta struct {
 		Name      string       `json:"name"`
 		Arguments fragmentText `json:"arguments"`
 	} `json:"function"`
+}
+
+// pieces are what is said: a text, or with Mistral parts of it and of reasoning.
+type pieces []piece
+
+type piece struct {
+	thought bool
+	text    string
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Parts that are neither are ignored.
+func (p *pieces) UnmarshalJSON(b []byte) error {
+	if !bytes.HasPrefix(b, []byte("[")) {
+		var text string
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+		*p = pieces{{text: text}}
+		return nil
+	}
+	var parts []struct {
+		Type     string    `json:"type"`
+		Text     looseText `json:"text"`
+		Thinking []struct {
+			Text looseText `json:"text"`
+		} `json:"thinking"`
+	}
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if part.Type == "text" {
+			*p = append(*p, piece{text: string(part.Text)})
+		}
+		for _, thought := range part.Thinking {
+			*p = append(*p, piece{thought: true, text: string(thought.Text)})
+		}
+	}
+	return nil
 }
 
 // looseText is a string; any other JSON is taken for no text.

@@ -1,28 +1,46 @@
-// Package openai is a model provider over the Chat Completions API, streamed,
-// of OpenAI and of the many servers that speak it: Azure's v1 endpoint, Groq,
-// xAI, DeepSeek, OpenRouter, vLLM, llama.cpp, Ollama.
+// Package openai is a model provider over the two APIs of OpenAI, streamed.
 //
-// [New] makes a [Model], which implements model.Model over net/http alone. It
-// makes one attempt an inference; whoever calls it repeats. Every
-// failure of the provider is a *model.Error whose kind says whether waiting can
-// help; a stream that ends before its finish reason is an error for which
+// [New] makes a [Model] over Chat Completions, which many servers speak: OpenAI, Azure's
+// v1 endpoint, Groq, OpenRouter, DeepSeek, Z.ai, xAI, Mistral, vLLM, llama.cpp, Ollama.
+// [NewResponses] makes a [Responses] over the Responses API, which keeps the reasoning of
+// OpenAI's models from step to step. Both implement model.Model and model.Checker over
+// net/http alone. They make one attempt an inference; whoever calls them repeats. Every
+// failure of the provider is a *model.Error whose kind says whether waiting can help; a
+// stream that ends before its turn does is an error for which
 // errors.Is(err, model.ErrTruncated) holds, never a turn.
 //
 // # What servers do differently
 //
-// Tool calls are told apart by index, and by id where a server leaves the index
-// out or always says 0; arguments may come whole or in pieces; calls that are
-// there count even when the finish reason is "stop". Usage is overwritten by
-// each report, never added. Comments, unknown fields, a second finish reason and
-// an error inside a stream that began with 200 are all expected. [Dialect]
-// covers the one difference in the request.
+// A [Dialect] says what a server calls the limit of tokens and the effort, whether it
+// takes a schema (else the system prompt asks for JSON of it), which calls can be forced,
+// and what it wants back of the model's reasoning: DeepSeek and Z.ai reasoning_content of
+// turns with calls, OpenRouter reasoning_details, whose calls are shown once the turn is
+// complete, since details may come behind them. What a dialect cannot say is an error of
+// the request, and of Check: a forced call with Z.ai, a budget of reasoning anywhere but
+// with OpenRouter. DeepSeek does not reason in a request that forces a call, as it allows
+// no other. With Mistral, context in the middle is said as a person, and a short turn
+// stands between a result and what a person says next.
+//
+// Of streams, all dialects expect all of it: tool calls are told apart by index, and by
+// id where a server leaves the index out or always says 0; arguments may come whole or in
+// pieces; calls that are there count even when the finish reason is "stop". Usage is
+// overwritten by each report, never added. Comments, unknown fields, a second finish
+// reason and an error inside a stream that began with 200 are common.
+//
+// # The Responses API
+//
+// Requests say store: false, so that the server keeps nothing: the model's reasoning
+// comes encrypted, is kept with the turn as its echo, and goes back to the same model of
+// the same provider, never without the text or call that followed it. Stop sequences have
+// no form there.
 //
 // # What is not here
 //
-// Reasoning is streamed but not sent back: the values that some servers want
-// echoed (reasoning_details, thought signatures) are dropped. Messages are text;
-// images and audio have no blocks yet. Azure keys go out as a bearer token only.
+// Azure keys go out as a bearer token only. Reasoning that Groq, xAI, Mistral, vLLM,
+// llama.cpp and Ollama stream is shown and not sent back. llama.cpp and vLLM allow
+// parallel calls as they were started, or as provider_options say.
 //
-// The package was seen over HTTP against fake servers only (the tests' own and
-// an independent one, see scripts/clients/openai), not against a live provider.
+// The package was seen over HTTP against fake servers only (the tests' own and an
+// independent one, see scripts/clients/models), not against a live provider; transcripts
+// of dialects have the shape of references and recordings that their first lines name.
 package openai

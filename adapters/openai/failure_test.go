@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,74 +111,4 @@ func TestErrorsInsideAStreamAreClassedWithoutAStatus(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestMessagesAreBounded(t *testing.T) {
-	m := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(500)
-		_, _ = io.WriteString(w, strings.Repeat("é", 100_000))
-	})
-	want := "openai: status 500: " + strings.Repeat("é", 248) + "..."
-	if got := failed(t, m).Message; got != want {
-		t.Errorf("%d bytes: %q", len(got), got)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	tests := []struct {
-		name, seconds, millis string
-		want                  time.Duration
-	}{
-		{"none", "", "", 0},
-		{"seconds", "7", "", 7 * time.Second},
-		{"fraction", "0.25", "", 250 * time.Millisecond},
-		{"date", "Sat, 21 Nov 2026 10:00:30 GMT", "", 30 * time.Second},
-		{"date in the past", "Sat, 21 Nov 2026 09:00:00 GMT", "", 0},
-		{"far date", "Sat, 21 Nov 2099 09:00:00 GMT", "", 24 * time.Hour},
-		{"negative", "-3", "", 0},
-		{"huge", "1e300", "", 24 * time.Hour},
-		{"not a number", "NaN", "", 0},
-		{"nonsense", "soon", "", 0},
-		{"milliseconds", "7", "1500", 1500 * time.Millisecond},
-		{"bad milliseconds", "7", "x", 7 * time.Second},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			h := http.Header{}
-			h.Set("Retry-After", test.seconds)
-			h.Set("Retry-After-Ms", test.millis)
-			if got := retryAfter(h, now); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
-	}
-}
-
-func TestNoResponse(t *testing.T) {
-	t.Run("refused", func(t *testing.T) {
-		server := httptest.NewServer(http.NotFoundHandler())
-		server.Close()
-		m, err := New(Options{BaseURL: server.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := failed(t, m); e.Kind != model.KindProvider || !strings.HasPrefix(e.Message, "openai: no response: dial tcp") {
-			t.Errorf("kind %q, message %q", e.Kind, e.Message)
-		}
-	})
-	t.Run("late headers", func(t *testing.T) {
-		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client go
-			<-r.Context().Done()
-		}))
-		defer server.Close()
-		m, err := New(Options{BaseURL: server.URL, HTTPClient: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: time.Millisecond}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := failed(t, m); e.Kind != model.KindTimeout || !model.Transient(e) {
-			t.Errorf("kind %q, message %q", e.Kind, e.Message)
-		}
-	})
 }

@@ -34,7 +34,7 @@ func TestFilesInARequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := core.Message{ID: "1", Role: core.RoleUser, Content: []core.Block{{Type: core.BlockText, Text: "see"}, tt.file}}
-			body, err := encode(model.Request{Model: "m", Messages: []core.Message{m}}, DialectOpenAI)
+			body, err := encode(model.Request{Model: "m", Messages: []core.Message{m}}, kins[DialectOpenAI])
 			if err != nil {
 				if got := err.Error(); got != tt.fail {
 					t.Errorf("error %q, want %q", got, tt.fail)

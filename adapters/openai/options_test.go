@@ -29,7 +29,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"key with a line end", Options{APIKey: testKey + "\n"}, "openai: API key has a space, a line end or another character that a header cannot carry"},
 		{"organization with a space", Options{Organization: "a b"}, "openai: organization has a space, a line end or another character that a header cannot carry"},
 		{"negative timeout", Options{IdleTimeout: -time.Second}, "openai: idle timeout -1s is negative"},
-		{"dialect", Options{Dialect: "klingon"}, `openai: dialect "klingon" is unknown, allowed are openai and compatible`},
+		{"dialect", Options{Dialect: "klingon"}, `openai: dialect "klingon" is unknown, allowed are azure, compatible, deepseek, groq, llamacpp, mistral, ollama, openai, openrouter, vllm, xai, zai`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -57,9 +57,16 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"OpenAI", Options{}, "https://api.openai.com/v1/chat/completions", DialectOpenAI},
 		{"OpenAI in a region", Options{BaseURL: "https://eu.api.openai.com/v1"}, "https://eu.api.openai.com/v1/chat/completions", DialectOpenAI},
-		{"Azure", Options{BaseURL: "https://me.openai.azure.com/openai/v1/"}, "https://me.openai.azure.com/openai/v1/chat/completions", DialectOpenAI},
+		{"a host that only ends so", Options{BaseURL: "https://myapi.openai.com.example/v1"}, "https://myapi.openai.com.example/v1/chat/completions", DialectCompatible},
+		{"Azure", Options{BaseURL: "https://me.openai.azure.com/openai/v1/"}, "https://me.openai.azure.com/openai/v1/chat/completions", DialectAzure},
+		{"Groq", Options{BaseURL: "https://api.groq.com/openai/v1"}, "https://api.groq.com/openai/v1/chat/completions", DialectGroq},
+		{"OpenRouter", Options{BaseURL: "https://openrouter.ai/api/v1"}, "https://openrouter.ai/api/v1/chat/completions", DialectOpenRouter},
+		{"DeepSeek", Options{BaseURL: "https://api.deepseek.com"}, "https://api.deepseek.com/chat/completions", DialectDeepSeek},
+		{"Z.ai", Options{BaseURL: "https://api.z.ai/api/paas/v4"}, "https://api.z.ai/api/paas/v4/chat/completions", DialectZAI},
+		{"xAI", Options{BaseURL: "https://api.x.ai/v1"}, "https://api.x.ai/v1/chat/completions", DialectXAI},
+		{"Mistral", Options{BaseURL: "https://api.mistral.ai/v1"}, "https://api.mistral.ai/v1/chat/completions", DialectMistral},
 		{"another", Options{BaseURL: "http://localhost:11434/v1"}, "http://localhost:11434/v1/chat/completions", DialectCompatible},
-		{"said", Options{BaseURL: "http://localhost:11434/v1", Dialect: DialectOpenAI}, "http://localhost:11434/v1/chat/completions", DialectOpenAI},
+		{"said", Options{BaseURL: "http://localhost:11434/v1", Dialect: DialectOllama}, "http://localhost:11434/v1/chat/completions", DialectOllama},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,8 +74,8 @@ func TestDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.endpoint != test.endpoint || m.dialect != test.dialect || m.idle != 60*time.Second || m.client.Timeout != 0 {
-				t.Errorf("endpoint %q, dialect %q, idle %v, timeout %v", m.endpoint, m.dialect, m.idle, m.client.Timeout)
+			if m.endpoint != test.endpoint || m.dialect != test.dialect || m.client.Idle != 60*time.Second || m.client.HTTP.Timeout != 0 {
+				t.Errorf("endpoint %q, dialect %q, idle %v, timeout %v", m.endpoint, m.dialect, m.client.Idle, m.client.HTTP.Timeout)
 			}
 		})
 	}

@@ -1,10 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
@@ -13,28 +14,44 @@ import (
 // provider's prompt cache compares bytes.
 type (
 	chatRequest struct {
-		Model               string        `json:"model"`
-		Messages            []chatMessage `json:"messages"`
-		Tools               []chatTool    `json:"tools,omitempty"`
-		MaxTokens           int           `json:"max_tokens,omitempty"`
-		MaxCompletionTokens int           `json:"max_completion_tokens,omitempty"`
-		Temperature         *float64      `json:"temperature,omitempty"`
-		TopP                *float64      `json:"top_p,omitempty"`
-		Stop                []string      `json:"stop,omitempty"`
-		ReasoningEffort     string        `json:"reasoning_effort,omitempty"`
-		ResponseFormat      *chatFormat   `json:"response_format,omitempty"`
-		ToolChoice          any           `json:"tool_choice,omitempty"` // a mode, or chatChoice
-		Stream              bool          `json:"stream"`
-		StreamOptions       streamOptions `json:"stream_options"`
+		Model               string         `json:"model"`
+		Messages            []chatMessage  `json:"messages"`
+		Tools               []chatTool     `json:"tools,omitempty"`
+		MaxTokens           int            `json:"max_tokens,omitempty"`
+		MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+		Temperature         *float64       `json:"temperature,omitempty"`
+		TopP                *float64       `json:"top_p,omitempty"`
+		Stop                []string       `json:"stop,omitempty"`
+		ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+		Reasoning           *chatReasoning `json:"reasoning,omitempty"`            // OpenRouter
+		Thinking            *chatThinking  `json:"thinking,omitempty"`             // DeepSeek, Z.ai
+		Template            *chatTemplate  `json:"chat_template_kwargs,omitempty"` // llama.cpp
+		ResponseFormat      *chatFormat    `json:"response_format,omitempty"`
+		ToolChoice          any            `json:"tool_choice,omitempty"` // a mode, or chatChoice
+		Stream              bool           `json:"stream"`
+		StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+	}
+	chatReasoning struct {
+		Effort    string `json:"effort,omitempty"`
+		MaxTokens int    `json:"max_tokens,omitempty"`
+	}
+	chatThinking struct {
+		Type string `json:"type"`
+	}
+	chatTemplate struct {
+		EnableThinking  *bool  `json:"enable_thinking,omitempty"`
+		ReasoningEffort string `json:"reasoning_effort,omitempty"`
 	}
 	streamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	}
 	chatMessage struct {
-		Role       string     `json:"role"`
-		Content    any        `json:"content"` // *string, null beside tool calls only; []chatPart with files
-		ToolCalls  []chatCall `json:"tool_calls,omitempty"`
-		ToolCallID string     `json:"tool_call_id,omitempty"`
+		Role             string            `json:"role"`
+		Content          any               `json:"content"`                     // *string, null beside tool calls only; []chatPart with files
+		ReasoningContent string            `json:"reasoning_content,omitempty"` // DeepSeek, Z.ai
+		ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"` // OpenRouter
+		ToolCalls        []chatCall        `json:"tool_calls,omitempty"`
+		ToolCallID       string            `json:"tool_call_id,omitempty"`
 	}
 	chatCall struct {
 		ID       string           `json:"id"`
@@ -46,8 +63,8 @@ type (
 		Arguments string `json:"arguments"`
 	}
 	chatFormat struct {
-		Type       string     `json:"type"`
-		JSONSchema chatSchema `json:"json_schema"`
+		Type       string      `json:"type"`
+		JSONSchema *chatSchema `json:"json_schema,omitempty"`
 	}
 	chatSchema struct {
 		Name   string          `json:"name"`
@@ -72,77 +89,113 @@ type (
 	}
 )
 
+// reserved are members that the adapter sets in other requests, if not in this one. How
+// much the model reasons is not among them: servers have more levels than we.
+var reserved = []string{"max_tokens", "max_completion_tokens", "temperature", "top_p", "stop", "tools", "tool_choice", "response_format", "stream_options", "n"}
+
 // encode returns the body of a request. A request that has no wire form is a
 // *model.Error of KindInvalid.
-func encode(request model.Request, dialect Dialect) ([]byte, error) {
-	chat := chatRequest{
-		Model:         request.Model,
-		Temperature:   request.Temperature,
-		TopP:          request.TopP,
-		Stop:          request.StopSequences,
-		Stream:        true,
-		StreamOptions: streamOptions{IncludeUsage: true},
-	}
+func encode(request model.Request, k kin) ([]byte, error) {
 	if request.Model == "" {
 		return nil, invalid("the request names no model")
 	}
-	if err := chat.choose(request); err != nil {
+	if err := checkTools(request.Tools); err != nil {
 		return nil, err
 	}
-	if dialect == DialectOpenAI {
+	chat := chatRequest{
+		Model:       request.Model,
+		Temperature: request.Temperature,
+		TopP:        request.TopP,
+		Stop:        request.StopSequences,
+		Stream:      true,
+	}
+	if k.usage {
+		chat.StreamOptions = &streamOptions{IncludeUsage: true}
+	}
+	if k.limit == limitCompletion {
 		chat.MaxCompletionTokens = request.MaxTokens
 	} else {
 		chat.MaxTokens = request.MaxTokens
 	}
-	if request.System != "" {
-		chat.Messages = append(chat.Messages, chatMessage{Role: "system", Content: &request.System})
-	}
-	for _, m := range request.Messages {
-		wire, err := encodeMessage(m)
-		if err != nil {
-			return nil, err
-		}
-		chat.Messages = append(chat.Messages, wire)
-	}
 	for _, tool := range request.Tools {
 		chat.Tools = append(chat.Tools, encodeTool(tool))
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(chat); err != nil {
-		return nil, invalid(fmt.Sprintf("encode the request: %v", err))
+	if err := k.choose(&chat, request.ToolChoice); err != nil {
+		return nil, err
 	}
-	return b.Bytes(), nil
+	if err := k.effort(&chat, request.ReasoningEffort); err != nil {
+		return nil, err
+	}
+	if err := chat.say(request, k); err != nil {
+		return nil, err
+	}
+	body, err := modelwire.Encode(name, chat)
+	if err != nil {
+		return nil, err
+	}
+	return modelwire.AddOptions(name, body, request.ProviderOptions, reserved...)
 }
 
-// choose sets what bounds the turn: reasoning, format and tools.
-func (c *chatRequest) choose(request model.Request) error {
-	switch request.ReasoningEffort {
-	case "", model.EffortNone, model.EffortLow, model.EffortMedium, model.EffortHigh:
-		c.ReasoningEffort = string(request.ReasoningEffort)
-	case model.EffortMax:
-		c.ReasoningEffort = "xhigh" // the highest level that the API knows
-	default: // a budget of tokens
-		return invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", request.ReasoningEffort))
-	}
+// say sets the system prompt, the messages and the form of the response.
+func (c *chatRequest) say(request model.Request, k kin) error {
+	system := request.System
 	if f := request.ResponseFormat; f != nil {
-		c.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: chatSchema{Name: f.Name, Schema: f.Schema, Strict: f.Strict}}
+		c.ResponseFormat = &chatFormat{Type: "json_schema", JSONSchema: &chatSchema{Name: f.Name, Schema: f.Schema, Strict: f.Strict}}
+		if k.unschooled {
+			c.ResponseFormat = &chatFormat{Type: "json_object"}
+			system = strings.TrimPrefix(system+"\n\n", "\n\n") + "Respond with one JSON object of this JSON Schema, and with nothing else:\n" + string(f.Schema)
+		}
 	}
-	if len(request.Tools) == 0 {
-		return nil // a choice without tools is refused by some servers
+	if system != "" {
+		c.Messages = append(c.Messages, chatMessage{Role: "system", Content: &system})
 	}
-	switch request.ToolChoice.Mode {
-	case "":
-	case model.ToolNamed:
-		c.ToolChoice = chatChoice{Type: "function", Function: chatChosenTool{request.ToolChoice.Name}}
-	default:
-		c.ToolChoice = string(request.ToolChoice.Mode)
+	ids, err := modelwire.CallIDs(name, request.Messages)
+	if err != nil {
+		return err
+	}
+	for i, m := range request.Messages {
+		wire, err := k.message(m, ids[i])
+		if err != nil {
+			return err
+		}
+		if m.Role == core.RoleAssistant {
+			if len(m.ToolCalls) == 0 && m.Text() == "" {
+				continue // it says nothing, which some servers refuse
+			}
+			k.giveBack(&wire, m, request.Origin, c.Thinking != nil)
+		}
+		if k.strict {
+			c.order(&wire)
+		}
+		c.Messages = append(c.Messages, wire)
 	}
 	return nil
 }
 
-func encodeMessage(m core.Message) (chatMessage, error) {
+// order makes the next message one that Mistral takes where it stands: only the first
+// may be a system message, and what a person says never follows a result.
+func (c *chatRequest) order(next *chatMessage) {
+	last := len(c.Messages) - 1
+	if next.Role == "system" && last >= 0 && c.Messages[last].Role != "system" {
+		next.Role = "user"
+	}
+	if next.Role == "user" && last >= 0 && c.Messages[last].Role == "tool" {
+		text := "I have the results."
+		c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: &text})
+	}
+}
+
+const maxName = 64
+
+// plainName is the name of a call as the API takes it.
+func plainName(called string) string { return modelwire.MadePlain(called, maxName) }
+
+// checkTools returns the error of tools that the API refuses.
+func checkTools(tools []model.ToolDefinition) error {
+	return modelwire.CheckTools(name, tools, func(name string) bool { return modelwire.PlainName(name, maxName) }, "1 to 64 of A-Z a-z 0-9 _ -")
+}
+
+func (k kin) message(m core.Message, ids modelwire.IDs) (chatMessage, error) {
 	text := m.Text()
 	wire := chatMessage{Role: string(m.Role), Content: &text}
 	switch m.Role {
@@ -156,38 +209,22 @@ func encodeMessage(m core.Message) (chatMessage, error) {
 		}
 	case core.RoleSystem:
 	case core.RoleAssistant:
-		for _, call := range m.ToolCalls {
+		for i, call := range m.ToolCalls {
 			wire.ToolCalls = append(wire.ToolCalls, chatCall{
-				ID:       call.ID,
+				ID:       k.id(ids.Calls[i]),
 				Type:     "function",
-				Function: chatCallFunction{Name: call.Name, Arguments: arguments(call.Arguments)},
+				Function: chatCallFunction{Name: plainName(call.Name), Arguments: modelwire.ArgumentText(call.Arguments)},
 			})
 		}
 		if text == "" && len(m.ToolCalls) > 0 {
 			wire.Content = nil
 		}
 	case core.RoleTool:
-		if m.ToolResult == nil {
-			return chatMessage{}, invalid(fmt.Sprintf("tool message %q has no result", core.Excerpt(m.ID)))
-		}
-		wire.ToolCallID = m.ToolResult.CallID
+		wire.ToolCallID = k.id(ids.Result)
 	default:
 		return chatMessage{}, invalid(fmt.Sprintf("message %q has the role %q", core.Excerpt(m.ID), core.Excerpt(string(m.Role))))
 	}
 	return wire, nil
-}
-
-// arguments returns the text of a call's arguments as the model wrote it.
-// Arguments that were no JSON are kept as a JSON string and go out as its text.
-func arguments(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil && text != "" {
-		return text
-	}
-	if len(raw) == 0 || string(raw) == "null" || string(raw) == `""` {
-		return "{}"
-	}
-	return string(raw)
 }
 
 func encodeTool(tool model.ToolDefinition) chatTool {
@@ -198,6 +235,4 @@ func encodeTool(tool model.ToolDefinition) chatTool {
 	return chatTool{Type: "function", Function: chatFunction{Name: tool.Name, Description: tool.Description, Parameters: parameters}}
 }
 
-func invalid(message string) error {
-	return &model.Error{Kind: model.KindInvalid, Message: "openai: " + message}
-}
+func invalid(message string) error { return modelwire.Invalid(name, message) }

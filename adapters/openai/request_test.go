@@ -35,7 +35,7 @@ var bodies = []struct {
 			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
 			`"top_p":0.5,"stop":["END"],"reasoning_effort":"xhigh",` +
 			`"response_format":{"type":"json_schema","json_schema":{"name":"reply","schema":{"type":"object"},"strict":true}},` +
-			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"tool_choice":{"type":"function","function":{"name":"now"}},"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a mode of tools, and none of them",
@@ -46,7 +46,7 @@ var bodies = []struct {
 		dialect: DialectOpenAI,
 		want: `{"model":"m","messages":[{"role":"user","content":"hi"}],` +
 			`"tools":[{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
-			`"reasoning_effort":"low","tool_choice":"required","stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"reasoning_effort":"low","tool_choice":"required","stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a choice without tools",
@@ -54,7 +54,7 @@ var bodies = []struct {
 			Model: "m", Messages: []core.Message{core.UserMessage("1", "hi")}, ToolChoice: model.ToolChoice{Mode: model.ToolRequired},
 		},
 		dialect: DialectOpenAI,
-		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+		want:    `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name: "a whole conversation",
@@ -92,30 +92,29 @@ var bodies = []struct {
 			`{"role":"system","content":"Be <brief> & kind."},` +
 			`{"role":"user","content":"add"},` +
 			`{"role":"assistant","content":"One moment.","tool_calls":[` +
-			`{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}},` +
-			`{"id":"c2","type":"function","function":{"name":"add","arguments":"{\"a\": 1"}}]},` +
-			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1"},` +
-			`{"role":"tool","content":"not JSON","tool_call_id":"c2"},` +
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"c3","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
-			`{"role":"tool","content":"5","tool_call_id":"c3"},` +
-			`{"role":"assistant","content":""}],` +
+			`{"id":"c1_0","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}},` +
+			`{"id":"c1_1","type":"function","function":{"name":"add","arguments":"{\"a\": 1"}}]},` +
+			`{"role":"tool","content":"{\"sum\":1}","tool_call_id":"c1_0"},` +
+			`{"role":"tool","content":"not JSON","tool_call_id":"c1_1"},` +
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"c4_0","type":"function","function":{"name":"now","arguments":"{}"}}]},` +
+			`{"role":"tool","content":"5","tool_call_id":"c4_0"}],` +
 			`"tools":[` +
 			`{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}},` +
 			`{"type":"function","function":{"name":"now","parameters":{"type":"object","properties":{}}}}],` +
-			`"max_tokens":100,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+			`"max_tokens":100,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 	{
 		name:    "the token limit as OpenAI spells it",
 		request: model.Request{Model: "o", Messages: []core.Message{core.UserMessage("1", "hi")}, MaxTokens: 7},
 		dialect: DialectOpenAI,
-		want:    `{"model":"o","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true}}` + "\n",
+		want:    `{"model":"o","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true}}`,
 	},
 }
 
 func TestRequestBody(t *testing.T) {
 	for _, test := range bodies {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := encode(test.request, test.dialect)
+			got, err := encode(test.request, kins[test.dialect])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,11 +136,11 @@ func TestRequestsWithoutAWireForm(t *testing.T) {
 		{"unknown role", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: "critic"}}}, `openai: message "7" has the role "critic"`},
 		{"no result", model.Request{Model: "m", Messages: []core.Message{{ID: "7", Role: core.RoleTool}}}, `openai: tool message "7" has no result`},
 		{"bad schema", model.Request{Model: "m", Tools: []model.ToolDefinition{{Name: "t", Parameters: json.RawMessage(`{`)}}},
-			"openai: encode the request: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
+			`openai: the parameters of tool "t" are {, want a JSON Schema object`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := encode(test.request, DialectCompatible)
+			_, err := encode(test.request, kins[DialectCompatible])
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindInvalid || e.Message != test.want {
 				t.Errorf("error %v, want %q", err, test.want)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core/model"
-	"github.com/reveille-run/reveille/core/secret"
 )
 
 // data writes events of one data line each.
@@ -107,8 +107,8 @@ var streams = []struct {
 	{"no blank line after the end", "data: [DONE]", []string{"stop end_turn"}},
 	{"no space, no empty events, ids, byte order mark", "\ufeffid: 1\nretry: 5\n\n\ndata:\n\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}  \n\ndata:[DONE]\n\n", []string{"text a", "stop end_turn"}},
 	{"a chunk on two data lines", "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n", []string{"text a", "stop end_turn"}},
-	{"an empty body", "", []string{"error openai: the stream ended without a finish reason"}},
-	{"a clean end without a finish reason", data(`{"choices":[{"delta":{"content":"a"}}]}`), []string{"text a", "error openai: the stream ended without a finish reason"}},
+	{"an empty body", "", []string{"error openai: the stream ended before the turn did"}},
+	{"a clean end without a finish reason", data(`{"choices":[{"delta":{"content":"a"}}]}`), []string{"text a", "error openai: the stream ended before the turn did"}},
 	{"half a chunk", data(`{"choices":[{"delta":{"content":"a"}}]}`) + `data: {"choi`, []string{"text a", "error openai: read a chunk: unexpected end of JSON input"}},
 	{"the server gave up", data(`{"choices":[{"delta":{"content":"a"},"finish_reason":"error"}]}`), []string{"text a", "error openai: the server gave up: finish reason error"}},
 	{"error event", "event: error\ndata: {\"error\":{\"message\":\"over\",\"status_code\":503}}\n\n", []string{"error openai: status 503: over"}},
@@ -132,9 +132,8 @@ func TestStreams(t *testing.T) {
 
 // decodeAll reads a stream without HTTP.
 func decodeAll(in io.Reader) []string {
-	r := reader{events: newDecoder(in), redact: redactor(secret.String{})}
 	return lines(func(yield func(model.Delta, error) bool) {
-		if _, err := r.each(func(d model.Delta) bool { return yield(d, nil) }); err != nil {
+		if _, err := modelwire.Read(in, &turn{}, func(d model.Delta) bool { return yield(d, nil) }); err != nil {
 			yield(model.Delta{}, err)
 		}
 	})
@@ -186,45 +185,14 @@ func TestABrokenConnectionIsTruncated(t *testing.T) {
 	}
 }
 
-func TestLongLines(t *testing.T) {
-	const envelope = len(`data: {"choices":[{"delta":{"content":""}}]}`)
-	tests := []struct {
-		name string
-		size int // of the line
-		want string
-	}{
-		{"longer than the buffer", 100 << 10, "stop end_turn"},
-		{"at the limit", 1 << 20, "stop end_turn"},
-		{"over the limit", 1<<20 + 1, "error openai: a line of the stream is longer than 1 MB"},
-		{"far over the limit", 3 << 20, "error openai: a line of the stream is longer than 1 MB"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			text := strings.Repeat("x", test.size-envelope)
-			got := decodeAll(strings.NewReader(data(`{"choices":[{"delta":{"content":"`+text+`"}}]}`, "[DONE]")))
-			if last := got[len(got)-1]; last != test.want {
-				t.Errorf("ends with %q, want %q", last, test.want)
-			}
-			if test.want == "stop end_turn" && got[0] != "text "+text {
-				t.Error("the text came out changed")
-			}
-		})
-	}
-	many := strings.Repeat("data: "+strings.Repeat("x", 1000)+"\n", 1100) // lines of one event
-	if diff := cmp.Diff([]string{"error openai: a line of the stream is longer than 1 MB"}, decodeAll(strings.NewReader(many))); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(openaiCalls))
 	f.Add([]byte(openrouterText))
 	f.Add([]byte("event: error\ndata: {\"error\":{\"message\":\"x\",\"code\":503}}\n\n"))
 	f.Add([]byte(data(`{"choices":[{"delta":{"tool_calls":[{"index":-1,"function":{"arguments":{}}}]},"finish_reason":"stop"}]}`)))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r := reader{events: newDecoder(iotest.HalfReader(strings.NewReader(string(in)))), redact: redactor(secret.String{})}
 		stops, after := 0, 0
-		_, err := r.each(func(d model.Delta) bool {
+		_, err := modelwire.Read(iotest.HalfReader(strings.NewReader(string(in))), &turn{}, func(d model.Delta) bool {
 			if stops > 0 {
 				after++
 			}

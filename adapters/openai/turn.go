@@ -2,20 +2,25 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/reveille-run/reveille/adapters/modelwire"
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 )
 
 // turn makes deltas of the chunks of one stream.
 type turn struct {
+	echo    echoForm
 	deltas  []model.Delta // of the last chunk
 	calls   []call        // by the index of our deltas
 	byWire  map[int]int   // the server's index -> ours
 	finish  string        // the last finish reason that said something
 	refused bool
-	began   bool // a delta was made
+	thinks  bool          // reasoning came whose echo did not
+	details []detail      // what OpenRouter wants back
+	held    []model.Delta // of calls: those details may come behind them
 }
 
 // call is a tool call whose pieces come in.
@@ -24,6 +29,30 @@ type call struct {
 	started bool
 	pending string // arguments that came before the name
 }
+
+// Add implements modelwire.Turn.
+func (t *turn) Add(e modelwire.Event) (deltas []model.Delta, last bool, err error) {
+	if string(e.Data) == "[DONE]" {
+		t.deltas = t.deltas[:0]
+		t.endReasoning(true)
+		return t.deltas, true, nil
+	}
+	var c chunk
+	if e.Name != "error" {
+		if err := json.Unmarshal(e.Data, &c); err != nil { // what a broken stream leaves
+			return nil, false, fmt.Errorf("read a chunk: %w", err)
+		}
+	}
+	if e.Name == "error" || c.isError() {
+		f, _ := parseFailure(0, e.Data)
+		return nil, false, f
+	}
+	return t.add(&c), false, nil
+}
+
+// Finished implements modelwire.Turn: whatever comes after a finish reason can only be
+// usage, so that a stream that breaks off there is a complete turn.
+func (t *turn) Finished() bool { return t.finish != "" }
 
 // add takes a chunk and returns its deltas, valid until the next call.
 func (t *turn) add(c *chunk) []model.Delta {
@@ -36,27 +65,72 @@ func (t *turn) add(c *chunk) []model.Delta {
 	if c.Usage != nil {
 		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaUsage, Usage: c.Usage.core()})
 	}
-	t.began = t.began || len(t.deltas) > 0
 	return t.deltas
 }
 
 func (t *turn) addChoice(c *choice) {
-	t.addText(model.DeltaReasoning, c.Delta.reasoning())
-	t.addText(model.DeltaText, c.Delta.Content)
+	if text := c.Delta.reasoning(); text != "" {
+		t.addText(model.DeltaReasoning, text)
+		t.thinks = true
+	}
+	for _, piece := range c.Delta.ReasoningDetails {
+		t.details = joined(t.details, piece)
+	}
+	for _, piece := range c.Delta.Content {
+		if piece.thought {
+			t.addText(model.DeltaReasoning, piece.text)
+		} else {
+			t.addText(model.DeltaText, piece.text)
+		}
+	}
 	t.addText(model.DeltaText, c.Delta.Refusal)
 	t.refused = t.refused || c.Delta.Refusal != ""
 	for i := range c.Delta.ToolCalls {
+		t.endReasoning(false)
 		t.addCall(&c.Delta.ToolCalls[i])
 	}
 	if c.FinishReason != "" {
 		t.finish = c.FinishReason
+		t.endReasoning(true)
 	}
 }
 
-func (t *turn) addText(kind model.DeltaType, text string) {
-	if text != "" {
-		t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
+// endReasoning says what the server wants back of the reasoning so far, before what
+// follows it: a text, a call, or at the end of the turn the calls that were held.
+func (t *turn) endReasoning(last bool) {
+	switch {
+	case t.echo == echoDetails && !last:
+		return
+	case t.echo == echoDetails && len(t.details) > 0:
+		if encoded, err := json.Marshal(t.details); err == nil { // it was JSON
+			t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: encoded})
+		}
+		t.details = nil
+	case t.thinks && (t.echo == echoContent || t.echo == echoRequired):
+		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaReasoning, Echo: contentEcho})
 	}
+	t.thinks = false
+	t.deltas = append(t.deltas, t.held...)
+	t.held = nil
+}
+
+func (t *turn) addText(kind model.DeltaType, text string) {
+	if text == "" {
+		return
+	}
+	if kind == model.DeltaText {
+		t.endReasoning(false)
+	}
+	t.deltas = append(t.deltas, model.Delta{Type: kind, Text: text})
+}
+
+// push adds a delta of a call.
+func (t *turn) push(d model.Delta) {
+	if t.echo == echoDetails && t.finish == "" {
+		t.held = append(t.held, d)
+		return
+	}
+	t.deltas = append(t.deltas, d)
 }
 
 // addCall takes a piece of a tool call. A call starts when its name is known.
@@ -73,10 +147,10 @@ func (t *turn) addCall(d *callDelta) {
 			return
 		}
 		c.started, c.pending = true, ""
-		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
+		t.push(model.Delta{Type: model.DeltaToolStart, Index: i, CallID: c.id, Name: d.Function.Name})
 	}
 	if text != "" {
-		t.deltas = append(t.deltas, model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
+		t.push(model.Delta{Type: model.DeltaToolArgument, Index: i, Text: text})
 	}
 }
 
@@ -103,21 +177,14 @@ func (t *turn) find(d *callDelta) int {
 	return last + 1
 }
 
-// end returns the last delta of a stream that ended as the protocol says, or
-// the *model.Error of a turn that is broken all the same.
-func (t *turn) end() (model.Delta, error) {
+// Stop implements modelwire.Turn. Calls that are there count, whatever the finish reason
+// says; but a limit, a filter or an unknown reason may have cut them.
+func (t *turn) Stop() (core.StopReason, error) {
 	for i := range t.calls {
 		if !t.calls[i].started {
-			return model.Delta{}, interrupted(fmt.Sprintf("tool call %d has no name", i))
+			return "", fmt.Errorf("tool call %d has no name", i)
 		}
 	}
-	stop, err := t.stop()
-	return model.Delta{Type: model.DeltaStop, Stop: stop}, err
-}
-
-// stop maps the finish reason. Calls that are there count, whatever it says;
-// but a limit, a filter or an unknown reason may have cut them.
-func (t *turn) stop() (core.StopReason, error) {
 	switch t.finish {
 	case "", "stop", "tool_calls", "function_call", "eos", "eos_token":
 		switch {
@@ -134,21 +201,7 @@ func (t *turn) stop() (core.StopReason, error) {
 	case "stop_sequence":
 		return core.StopSequence, nil
 	case "error", "abort", "insufficient_system_resource": // OpenRouter, vLLM, DeepSeek
-		return "", interrupted("the server gave up: finish reason " + t.finish)
+		return "", errors.New("the server gave up: finish reason " + t.finish)
 	}
 	return core.StopOther, nil
-}
-
-// parseChunk reads the data of an event. A chunk that is no JSON object is what
-// a broken stream leaves.
-func parseChunk(data []byte) (chunk, error) {
-	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
-		return chunk{}, interrupted(fmt.Sprintf("read a chunk: %v", err))
-	}
-	return c, nil
-}
-
-func interrupted(message string) error {
-	return &model.Error{Kind: model.KindInterrupted, Message: "openai: " + message}
 }

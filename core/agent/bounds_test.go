@@ -130,6 +130,7 @@ func TestASpecSharesNothingWithWhatItWasMadeOf(t *testing.T) {
 	}
 	base.Stop[0].Seconds, base.Context.MaxContextTokens, base.ResponseFormat.Name = 77, 77, "changed"
 	base.ResponseFormat.Schema[1], base.Sections["greeting"][1] = 'X', 'X'
+	base.ProviderOptions["groq"][1] = 'X'
 	base.Sections["more"] = json.RawMessage("1")
 	text, err := made.Encode()
 	if err != nil {

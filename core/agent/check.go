@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -70,7 +71,7 @@ func (s Spec) Check() error {
 		return s.invalid("model", "is empty")
 	}
 	for _, check := range []func(*Spec) error{
-		(*Spec).checkLimits, (*Spec).checkRequest, (*Spec).checkPatterns, (*Spec).checkNames, (*Spec).checkSections,
+		(*Spec).checkLimits, (*Spec).checkRequest, (*Spec).checkPatterns, (*Spec).checkNames, (*Spec).checkSections, (*Spec).checkOptions,
 	} {
 		if err := check(&s); err != nil {
 			return err
@@ -226,4 +227,22 @@ func (s *Spec) checkSections() error {
 		}
 	}
 	return nil
+}
+
+// checkOptions looks at names and syntax. Whether a provider has such a member is the
+// provider's to say, and whether it can be given its adapter's.
+func (s *Spec) checkOptions() error {
+	for _, id := range slices.Sorted(maps.Keys(s.ProviderOptions)) {
+		if err := core.CheckName("provider id", id); err != nil {
+			return core.Errorf(core.CodeInvalid, "%w", &FieldError{Kind: "agent", ID: s.ID, Field: "provider_options", Text: "provider_options: " + err.Error()})
+		}
+		if value := s.ProviderOptions[id]; !isObject(value) {
+			return s.invalid("provider_options."+id, "is %s, want an object", core.Excerpt(string(value)))
+		}
+	}
+	return nil
+}
+
+func isObject(value json.RawMessage) bool {
+	return json.Valid(value) && bytes.TrimSpace(value)[0] == '{'
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent/internal/strict"
+	"github.com/reveille-run/reveille/core/model"
 )
 
 // content is what of a resolved agent is data: what its hash covers, and what a run
@@ -19,11 +20,15 @@ type content struct {
 	Pool      *ModelPoolSpec `json:"pool,omitempty"`      // that the spec names
 	Models    []ModelSpec    `json:"models,omitempty"`    // that the spec or the pool names, by id
 	Providers []ProviderSpec `json:"providers,omitempty"` // of these models, by id, without keys
+	// Facts are what was known of the models that the agent may call, by id: a window that
+	// changed in the middle of a run would change what its model is shown.
+	Facts map[string]model.Facts `json:"facts,omitempty"`
 }
 
-// contentOf collects what the spec uses of the source.
-func contentOf(spec Spec, s *source) content {
-	c := content{Spec: spec}
+// contentOf collects what the agent uses of the source.
+func contentOf(r *Resolved, s *source) content {
+	spec := r.Spec
+	c := content{Spec: spec, Facts: r.facts()}
 	names := []string{spec.Model}
 	if pool, ok := s.pools[spec.Model]; ok {
 		c.Pool, names = &pool, nil
@@ -53,6 +58,7 @@ func (c content) text() []byte {
 		Pool      any  `json:"pool,omitempty"`
 		Models    any  `json:"models,omitempty"`
 		Providers any  `json:"providers,omitempty"`
+		Facts     any  `json:"facts,omitempty"`
 	}
 	t.Spec = c.Spec
 	if c.Pool != nil {
@@ -63,6 +69,9 @@ func (c content) text() []byte {
 	}
 	if len(c.Providers) > 0 {
 		t.Providers = c.Providers
+	}
+	if len(c.Facts) > 0 {
+		t.Facts = c.Facts
 	}
 	return encoded(t)
 }
@@ -83,7 +92,7 @@ func hashOf(text []byte) string {
 }
 
 // Content returns the canonical JSON of the agent's data: its spec and the models,
-// the pool and the providers that it uses, without keys. [Resolved.Hash] is its hash,
+// the pool and the providers that it uses, without keys, and what is known of the models. [Resolved.Hash] is its hash,
 // and [Registry.ResolveContent] makes an agent of it again. It must not be changed.
 func (r *Resolved) Content() []byte {
 	text, _ := r.data()
@@ -141,6 +150,11 @@ func (c content) check() error {
 	for _, p := range c.Providers {
 		if err := p.Check(); err != nil {
 			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Facts)) {
+		if err := c.Facts[id].Check(); err != nil {
+			return core.Errorf(core.CodeInvalid, "model %q: %w", id, err)
 		}
 	}
 	return nil

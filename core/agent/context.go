@@ -1,6 +1,9 @@
 package agent
 
-import "cmp"
+import (
+	"cmp"
+	"math"
+)
 
 // CompactionMode says how much of a conversation a compaction leaves raw.
 type CompactionMode string
@@ -127,6 +130,7 @@ type Room struct {
 	Request int // what a request may cost; 0: not known
 	Most    int // what the model takes at most; 0: not known
 	Keep    int // newest messages that are shown whatever they cost
+	PerByte int // what a byte costs, about, in thousandths of a token
 }
 
 // unknownWindow is what a request may cost where neither the agent nor its model says.
@@ -140,7 +144,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 	if r.Spec.Context != nil {
 		p = *r.Spec.Context
 	}
-	room := Room{Keep: *p.WithDefaults().MinRecentMessages}
+	room := Room{Keep: *p.WithDefaults().MinRecentMessages, PerByte: int(math.Round(1000 * m.Ratio()))}
 	window := m.ContextWindow
 	switch {
 	case window == 0 && p.MaxContextTokens == 0:
@@ -151,9 +155,12 @@ func (r *Resolved) Room(m *BoundModel) Room {
 	}
 	free := r.Spec.reserve(p, window, m.MaxOutputTokens)
 	room.Most = window - free
+	if m.MaxInputTokens > 0 {
+		room.Most = min(room.Most, m.MaxInputTokens)
+	}
 	room.Request = room.Most
 	if p.MaxContextTokens > 0 {
-		room.Request = min(p.MaxContextTokens, window) - free
+		room.Request = min(room.Request, p.MaxContextTokens-free)
 	}
 	return room
 }

@@ -67,14 +67,16 @@ func (s Spec) normal() Spec {
 	} else if s.AllowedToolPatterns != nil {
 		s.AllowedTools, s.AllowedToolPatterns = []string{}, nil
 	}
-	if len(s.Sections) == 0 {
-		s.Sections = nil
+	for _, texts := range []*map[string]json.RawMessage{&s.Sections, &s.ProviderOptions} {
+		if len(*texts) == 0 {
+			*texts = nil
+		}
+		for name, value := range *texts {
+			(*texts)[name] = normalJSON(value)
+		}
 	}
 	if len(s.Stop) == 0 {
 		s.Stop = nil
-	}
-	for name, value := range s.Sections {
-		s.Sections[name] = normalJSON(value)
 	}
 	if s.ResponseFormat != nil {
 		s.ResponseFormat.Schema = normalJSON(s.ResponseFormat.Schema)

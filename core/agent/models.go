@@ -200,7 +200,7 @@ func (p ProviderSpec) Check() error {
 		return invalid("provider", p.ID, "adapter", "is empty")
 	case p.TimeoutMS < 0 || p.TimeoutMS > maxTimeoutMS:
 		return invalid("provider", p.ID, "timeout_ms", "is %d, allowed are 0 (the adapter's own) to %d", p.TimeoutMS, maxTimeoutMS)
-	case len(p.Options) > 0 && (!json.Valid(p.Options) || normalJSON(p.Options)[0] != '{'):
+	case len(p.Options) > 0 && !isObject(p.Options):
 		return invalid("provider", p.ID, "options", "is %s, want an object", core.Excerpt(string(p.Options)))
 	case strings.Contains(p.BaseURL, "@"): // not quoted: what stands before it may be a password
 		return invalid("provider", p.ID, "base_url", "holds a user, want http:// or https://, a host and a path")

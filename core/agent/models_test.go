@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/agent"
@@ -64,8 +65,8 @@ func TestAnAgentsModelComesFromItsProvider(t *testing.T) {
 	if !ok || c.spec.APIKey.Reveal() != "sk-east" || string(c.spec.Options) != `{"region":"x"}` {
 		t.Fatalf("model %+v", got.Model)
 	}
-	if diff := cmp.Diff(agent.BoundModel{ID: "fast", Name: "fast-1", Model: mute{}, Provider: "east", ContextWindow: 1000, MaxOutputTokens: 100},
-		agent.BoundModel{ID: got.ID, Name: got.Name, Model: mute{}, Provider: got.Provider, ContextWindow: got.ContextWindow, MaxOutputTokens: got.MaxOutputTokens}); diff != "" {
+	if diff := cmp.Diff(agent.BoundModel{ID: "fast", Name: "fast-1", Model: mute{}, Provider: "east", Facts: model.Facts{ContextWindow: 1000, MaxOutputTokens: 100}},
+		agent.BoundModel{ID: got.ID, Name: got.Name, Model: mute{}, Provider: got.Provider, Facts: got.Facts}, cmpopts.IgnoreUnexported(agent.BoundModel{})); diff != "" {
 		t.Error(diff)
 	}
 	if a.ModelName != "fast-1" || a.Model != got.Model {
@@ -80,7 +81,7 @@ func TestAnAgentsModelComesFromItsProvider(t *testing.T) {
 		t.Errorf("homes of the pool, one bound in code and none for failover only:\n%s", diff)
 	}
 	code := resolve(t, parts(agent.Spec{ID: "a", Model: "own"}), "a").ModelOf(core.ThreadKey{}, core.ID{})
-	if diff := cmp.Diff(agent.BoundModel{ID: "own", Name: "own", Model: mute{}}, *code); diff != "" {
+	if diff := cmp.Diff(agent.BoundModel{ID: "own", Name: "own", Model: mute{}}, *code, cmpopts.IgnoreUnexported(agent.BoundModel{})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -83,6 +83,7 @@ type Patch struct {
 	ReasoningEffort      Field[model.Effort]               `json:"reasoning_effort,omitzero"`
 	ResponseFormat       Field[model.ResponseFormat]       `json:"response_format,omitzero"`
 	ToolChoice           Field[model.ToolChoice]           `json:"tool_choice,omitzero"`
+	ProviderOptions      Field[map[string]json.RawMessage] `json:"provider_options,omitzero"` // merged by the provider's id; null ones are removed
 	ExecutionMode        Field[ExecutionMode]              `json:"execution_mode,omitzero"`
 	Events               Field[EventMode]                  `json:"events,omitzero"`
 	Context              Field[ContextWindowPolicy]        `json:"context,omitzero"`
@@ -126,8 +127,8 @@ func DecodePatch(data []byte) (Patch, error) {
 }
 
 // Merge returns base with the patch laid over it. A field of the patch replaces the
-// base's as a whole, but sections, which it replaces one by one. The result is
-// checked; its errors are those of [Spec.Check].
+// base's as a whole, but sections and provider options, which it replaces one by one. The
+// result is checked; its errors are those of [Spec.Check].
 //
 // Null never brings back that an absent catalog allows every tool: where the patch
 // touched allowed_tool_patterns, or took the last allowed names away, a spec that
@@ -158,7 +159,8 @@ func Merge(base Spec, p Patch) (Spec, error) {
 	p.ExposedTools.over(&s.ExposedTools)
 	p.Strict.over(&s.Strict)
 	p.catalog(&s)
-	p.sections(&s)
+	merge(&s.Sections, p.Sections)
+	merge(&s.ProviderOptions, p.ProviderOptions)
 	if err := s.Check(); err != nil {
 		return Spec{}, err
 	}
@@ -178,19 +180,20 @@ func (p Patch) catalog(s *Spec) {
 	}
 }
 
-func (p Patch) sections(s *Spec) {
-	if p.Sections.Null() {
-		s.Sections = nil
+// merge lays what has names over the base's, name by name.
+func merge(base *map[string]json.RawMessage, field Field[map[string]json.RawMessage]) {
+	if field.Null() {
+		*base = nil
 	}
-	changed, _ := p.Sections.Value()
+	changed, _ := field.Value()
 	for name, value := range changed {
 		if string(value) == "null" {
-			delete(s.Sections, name)
+			delete(*base, name)
 			continue
 		}
-		if s.Sections == nil {
-			s.Sections = map[string]json.RawMessage{}
+		if *base == nil {
+			*base = map[string]json.RawMessage{}
 		}
-		s.Sections[name] = value
+		(*base)[name] = value
 	}
 }

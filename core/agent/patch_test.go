@@ -76,6 +76,7 @@ func TestEachFieldOfAPatchIsAbsentNullOrAValue(t *testing.T) {
 		{"hidden", `false`, func(s *agent.Spec) { s.Hidden = false }, func(s *agent.Spec) { s.Hidden = false }},
 		{"exposed_tools", `["e"]`, func(s *agent.Spec) { s.ExposedTools = []string{"e"} }, func(s *agent.Spec) { s.ExposedTools = nil }},
 		{"sections", `{"e":1}`, func(s *agent.Spec) { s.Sections["e"] = json.RawMessage("1") }, func(s *agent.Spec) { s.Sections = nil }},
+		{"provider_options", `{"e":{}}`, func(s *agent.Spec) { s.ProviderOptions["e"] = json.RawMessage("{}") }, func(s *agent.Spec) { s.ProviderOptions = nil }},
 		{"strict", `false`, func(s *agent.Spec) { s.Strict = false }, func(s *agent.Spec) { s.Strict = false }},
 	}
 	for _, test := range tests {
@@ -183,7 +184,7 @@ func TestPatchesThatAreNone(t *testing.T) {
 	tests := []struct{ name, patch, want string }{
 		{"an unknown field", `{"max_round":3}`, `agent patch: unknown field "max_round", did you mean "max_rounds"?`},
 		{"an unknown field further in", `{"context":{"max_context_token":3}}`, `agent patch: unknown field "max_context_token" in context, did you mean "max_context_tokens"?`},
-		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are: description, system_prompt, model, max_rounds, stop, max_continuations, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, execution_mode, events, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
+		{"the id", `{"id":"b"}`, `agent patch: unknown field "id", allowed are: description, system_prompt, model, max_rounds, stop, max_continuations, retry, max_tokens, temperature, top_p, stop_sequences, reasoning_effort, response_format, tool_choice, provider_options, execution_mode, events, context, plugins, active_hook_filter, allowed_tools, allowed_tool_patterns, excluded_tools, excluded_tool_patterns, delegates, hidden, exposed_tools, sections, strict, active_plugins`},
 		{"no model", `{"model":null}`, `agent patch: model is null, an agent has one`},
 		{"a wrong type", `{"max_rounds":"3"}`, `agent patch: max_rounds is "3", want an integer`},
 		{"a wrong type in a list", `{"plugins":["a",3]}`, `agent patch: plugins[1] is 3, want a string`},

@@ -14,9 +14,13 @@ type BoundModel struct {
 	Name  string      // the provider's name of it
 	Model model.Model // the provider's code
 
-	Provider        string // id of the provider, or what ModelBinding says
-	ContextWindow   int    // tokens of request and turn together; 0: not known
-	MaxOutputTokens int    // of one turn; 0: not known
+	Provider string // id of the provider, or what ModelBinding says
+	// Facts are what is known of it: what its spec or binding says, and for the rest what
+	// [Parts.Catalog] said when the run that is pinned to the agent began.
+	model.Facts
+
+	learnt  bool // Facts hold more than its spec
+	unheard bool // nobody knows its window
 }
 
 // ModelOf returns the model that a thread's run calls: of a pool its home, which is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/catalog"
 	"github.com/reveille-run/reveille/core/plugin"
 	"github.com/reveille-run/reveille/core/stop"
 	"github.com/reveille-run/reveille/core/tool"
@@ -20,6 +21,8 @@ type ModelBinding struct {
 	Name  string // the provider's name of the model; empty: the id
 	// Provider is who sells it, for records of what was used; empty: that is not said.
 	Provider string
+	// Facts are what is known of the model. What is zero is the catalog's, see Parts.
+	Facts model.Facts
 }
 
 // Parts is what a registry is made of: agents and models as data, and the code that
@@ -35,6 +38,10 @@ type Parts struct {
 	Tools    []tool.Tool                                        // open to every agent, as far as its spec allows
 	Plugins  []plugin.Plugin                                    // each is named by one agent at least, where there are agents
 	Stops    []stop.Policy                                      // of every agent, asked behind those of its spec
+	// Catalog is what is known of models. A model of which it knows no window, and which
+	// has none in its spec or binding, has [UnknownWindow], and that is a warning. nil:
+	// nothing is known, and nobody is warned.
+	Catalog *catalog.Catalog
 	// Default is the id of the agent of requests that name none. Empty: there is
 	// none, and such requests are refused.
 	Default string

@@ -88,6 +88,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.checkRoom(); err != nil && !stored {
 		return nil, err
 	}
+	if err := r.warnUnheard(stored); err != nil {
+		return nil, err
+	}
 	plugins := make([]plugin.Plugin, 0, len(spec.Plugins))
 	for _, id := range spec.Plugins {
 		p, ok := c.plugins[id]
@@ -110,6 +113,9 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	if err := r.equip(c.tools, stored); err != nil {
 		return nil, err
 	}
+	if err := r.fit(stored); err != nil {
+		return nil, err
+	}
 	if err := r.claimSections(stored); err != nil {
 		return nil, err
 	}
@@ -118,7 +124,7 @@ func (c *code) resolve(spec Spec, from *source, stored bool) (*Resolved, error) 
 	}
 	// Made when a run asks for it: it would be a twentieth of a function's start.
 	r.data = sync.OnceValues(func() ([]byte, string) {
-		text := contentOf(spec, from).text()
+		text := contentOf(r, from).text()
 		return text, hashOf(text)
 	})
 	return r, nil

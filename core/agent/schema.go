@@ -35,8 +35,10 @@ func PatchSchema() (json.RawMessage, error) {
 			schema.Properties[name] = orNull(property)
 		}
 	}
-	sections := schema.Properties["sections"].AnyOf[0]
-	sections.Description = "Settings of plugins, by the name of the section: merged by name, and null removes one."
+	schema.Properties["sections"].AnyOf[0].Description = "Settings of plugins, by the name of the section: merged by name, and null removes one."
+	options := schema.Properties["provider_options"].AnyOf[0]
+	options.AdditionalProperties = orNull(options.AdditionalProperties)
+	options.Description = "Members of a provider's own request, by the provider's id: merged by it, and null removes a provider's."
 	return encodeSchema(schema, nil)
 }
 
@@ -65,7 +67,11 @@ type fact struct {
 }
 
 func specSchema() (*jsonschema.Schema, error) {
-	return schemaOf[Spec]("Agent", specFacts())
+	schema, err := schemaOf[Spec]("Agent", specFacts())
+	if err == nil {
+		schema.Properties["provider_options"].AdditionalProperties = &jsonschema.Schema{Type: "object"}
+	}
+	return schema, err
 }
 
 // schemaOf infers the schema of a type and adds the facts of its fields, by path. A

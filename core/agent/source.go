@@ -8,6 +8,7 @@ import (
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/model/catalog"
 )
 
 // source is where models come from: code and data, each by the id that specs name.
@@ -18,13 +19,15 @@ type source struct {
 	pools     map[string]ModelPoolSpec
 	providers map[string]ProviderSpec
 	adapters  map[string]func(ProviderSpec) (model.Model, error)
+	catalog   *catalog.Catalog       // nil: none
+	pinned    map[string]model.Facts // of a stored agent's models, by id: they count whatever the catalog says today
 	clients   map[string]model.Model // of the providers that were opened while the source was made
 }
 
 // newSource checks the data of parts by itself and against each other.
 func newSource(parts Parts) (*source, error) {
 	s := &source{
-		code: parts.Models, adapters: parts.Adapters, models: map[string]ModelSpec{}, pools: map[string]ModelPoolSpec{},
+		code: parts.Models, adapters: parts.Adapters, catalog: parts.Catalog, models: map[string]ModelSpec{}, pools: map[string]ModelPoolSpec{},
 		providers: map[string]ProviderSpec{}, clients: map[string]model.Model{},
 	}
 	for _, id := range slices.Sorted(maps.Keys(parts.Models)) {
@@ -138,10 +141,12 @@ func (s *source) resolve(id string, r *Resolved) (err error) {
 // bind finds a model and opens its provider.
 func (s *source) bind(id string) (*BoundModel, error) {
 	if binding, ok := s.code[id]; ok {
-		b := &BoundModel{ID: id, Name: binding.Name, Model: binding.Model, Provider: binding.Provider}
+		b := &BoundModel{ID: id, Name: binding.Name, Model: binding.Model, Provider: binding.Provider, Facts: binding.Facts}
 		if b.Name == "" {
 			b.Name = id
 		}
+		b.learnt = b.ContextWindow > 0
+		s.learn(b, b.Provider)
 		return b, nil
 	}
 	spec, ok := s.models[id]
@@ -152,10 +157,12 @@ func (s *source) bind(id string) (*BoundModel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", id, err)
 	}
-	return &BoundModel{
-		ID: id, Name: spec.UpstreamModel, Model: client,
-		Provider: spec.Provider, ContextWindow: spec.ContextWindow, MaxOutputTokens: spec.MaxOutputTokens,
-	}, nil
+	b := &BoundModel{
+		ID: id, Name: spec.UpstreamModel, Model: client, Provider: spec.Provider,
+		Facts: model.Facts{ContextWindow: spec.ContextWindow, MaxOutputTokens: spec.MaxOutputTokens},
+	}
+	s.learn(b, s.providers[spec.Provider].seller())
+	return b, nil
 }
 
 // open makes a provider's client, once for all of its models.
@@ -191,7 +198,7 @@ func (s *source) open(id string) (model.Model, error) {
 func (s *source) with(c content) *source {
 	w := &source{
 		code: maps.Clone(s.code), models: maps.Clone(s.models), pools: maps.Clone(s.pools),
-		providers: maps.Clone(s.providers), adapters: s.adapters, clients: maps.Clone(s.clients),
+		providers: maps.Clone(s.providers), adapters: s.adapters, catalog: s.catalog, pinned: c.Facts, clients: maps.Clone(s.clients),
 	}
 	for _, m := range c.Models {
 		delete(w.code, m.ID)

@@ -33,6 +33,9 @@ type Spec struct {
 	ReasoningEffort model.Effort          `json:"reasoning_effort,omitempty"` // empty: the provider's default
 	ResponseFormat  *model.ResponseFormat `json:"response_format,omitempty"`  // nil: free text
 	ToolChoice      model.ToolChoice      `json:"tool_choice,omitzero"`
+	// ProviderOptions are members of a provider's own request, an object for each id of a
+	// provider: those of the provider that is called are added as they are.
+	ProviderOptions map[string]json.RawMessage `json:"provider_options,omitempty"`
 
 	ExecutionMode ExecutionMode        `json:"execution_mode,omitempty"` // of tool rounds; empty: sequential
 	Events        EventMode            `json:"events,omitempty"`         // of readers in other processes; empty: live where a request streams the run
@@ -190,14 +193,19 @@ func (s Spec) clone() Spec {
 	if s.Context != nil {
 		s.Context = s.Context.clone()
 	}
-	if s.Sections != nil {
-		sections := make(map[string]json.RawMessage, len(s.Sections))
-		for name, value := range s.Sections {
-			sections[name] = slices.Clone(value)
-		}
-		s.Sections = sections
-	}
+	s.Sections, s.ProviderOptions = cloned(s.Sections), cloned(s.ProviderOptions)
 	return s
+}
+
+func cloned(texts map[string]json.RawMessage) map[string]json.RawMessage {
+	if texts == nil {
+		return nil
+	}
+	c := make(map[string]json.RawMessage, len(texts))
+	for name, text := range texts {
+		c[name] = slices.Clone(text)
+	}
+	return c
 }
 
 func copied[T any](p *T) *T {

@@ -22,7 +22,7 @@ const full = `{"id":"a","description":"d","system_prompt":"<p> & q","model":"m",
 	`"retry":{"max_retries":1,"backoff_base_ms":0,"overloaded_backoff_base_ms":100,"stream_idle_timeout_ms":5000},` +
 	`"max_tokens":100,"temperature":0.5,"top_p":0.9,"stop_sequences":["END"],"reasoning_effort":{"budget":2048},` +
 	`"response_format":{"name":"reply","schema":{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}},"strict":true},` +
-	`"tool_choice":{"mode":"tool","name":"t2"},"execution_mode":"parallel_streaming","events":"live",` +
+	`"tool_choice":{"mode":"tool","name":"t2"},"provider_options":{"groq":{"service_tier":"flex"}},"execution_mode":"parallel_streaming","events":"live",` +
 	`"context":{"max_context_tokens":1000,"max_output_tokens":100,"min_recent_messages":0,"enable_prompt_cache":false,` +
 	`"autocompact_threshold":800,"compaction":"inline","compaction_mode":"compact_to_safe_frontier","compaction_raw_suffix_messages":1,` +
 	`"summary_max_tokens":500,"min_savings_ratio":0.5},` +
@@ -39,7 +39,7 @@ func TestDecodeSpecReadsEveryField(t *testing.T) {
 		Retry:     agent.Retry{MaxRetries: new(1), BackoffBaseMS: new(0), OverloadedBackoffBaseMS: new(100), StreamIdleTimeoutMS: new(5000)},
 		MaxTokens: 100, Temperature: new(0.5), TopP: new(0.9), StopSequences: []string{"END"}, ReasoningEffort: model.EffortBudget(2048),
 		ResponseFormat: &model.ResponseFormat{Name: "reply", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"const":"<&>"}}}`), Strict: true},
-		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
+		ToolChoice:     model.ToolChoice{Mode: model.ToolNamed, Name: "t2"}, ProviderOptions: map[string]json.RawMessage{"groq": json.RawMessage(`{"service_tier":"flex"}`)}, ExecutionMode: agent.ParallelStreaming, Events: agent.EventsLive,
 		Context: &agent.ContextWindowPolicy{MaxContextTokens: 1000, MaxOutputTokens: 100, MinRecentMessages: new(0), EnablePromptCache: new(false),
 			AutocompactThreshold: 800, Compaction: agent.CompactInline, CompactionMode: agent.CompactToSafeFrontier, CompactionRawSuffixMessages: new(1),
 			SummaryMaxTokens: 500, MinSavingsRatio: new(0.5)},
@@ -82,7 +82,8 @@ func TestDecodeSpecHasOneFormForWhatMeansTheSame(t *testing.T) {
 	tests := []struct{ name, text, same string }{
 		{"escaped otherwise", string(escaped), full},
 		{"spaces in a section", `{"id":"a","model":"m","sections":{"s":{ "k" : [ 1, {"x":"\u003c", "y":[]}, "\/" ] , "n":null}}}`, `{"id":"a","model":"m","sections":{"s":{"k":[1,{"x":"<","y":[]},"/"],"n":null}}}`},
-		{"empty lists", `{"id":"a","model":"m","plugins":[],"excluded_tools":[],"sections":{},"delegates":null,"retry":{}}`, `{"id":"a","model":"m"}`},
+		{"spaces in a provider's options", `{"id":"a","model":"m","provider_options":{"p":{ "k" : "\u003c" }}}`, `{"id":"a","model":"m","provider_options":{"p":{"k":"<"}}}`},
+		{"empty lists", `{"id":"a","model":"m","plugins":[],"provider_options":{},"excluded_tools":[],"sections":{},"delegates":null,"retry":{}}`, `{"id":"a","model":"m"}`},
 		{"no tools", `{"id":"a","model":"m","allowed_tools":null,"allowed_tool_patterns":[]}`, `{"id":"a","model":"m","allowed_tools":[]}`},
 		{"an empty list beside patterns", `{"id":"a","model":"m","allowed_tools":[],"allowed_tool_patterns":["*"]}`, `{"id":"a","model":"m","allowed_tool_patterns":["*"]}`},
 		{"active_plugins", `{"id":"a","model":"m","active_plugins":["x"]}`, `{"id":"a","model":"m","active_hook_filter":["x"]}`},
@@ -142,6 +143,9 @@ func TestDecodeSpecRefuses(t *testing.T) {
 		{"no such compaction", `{"id":"a","model":"m","context":{"compaction_mode":"all"}}`, `agent "a": context.compaction_mode is "all", allowed are "keep_recent_raw_suffix" and "compact_to_safe_frontier"`},
 		{"a delegate twice", `{"id":"a","model":"m","delegates":["b","b"]}`, `agent "a": delegates names "b" twice`},
 		{"a section's bad name", `{"id":"a","model":"m","sections":{"a b":1}}`, `agent "a": sections: section name "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
+		{"options of a provider that is none", `{"id":"a","model":"m","provider_options":{"a b":{}}}`, `agent "a": provider_options: provider id "a b" has the character ' ', allowed are A-Z a-z 0-9 . _ : -`},
+		{"options that are no object", `{"id":"a","model":"m","provider_options":{"p":[]}}`, `agent "a": provider_options.p is [], want an object`},
+		{"options that are null", `{"id":"a","model":"m","provider_options":{"p":null}}`, `agent "a": provider_options.p is null, want an object`},
 		{"a section that is null", `{"id":"a","model":"m","sections":{"s":null}}`, `agent "a": sections.s is null, want a JSON value that is not null`},
 		{"negative rounds", `{"id":"a","model":"m","max_rounds":-1}`, `agent "a": max_rounds is -1, want 0 (no limit) or more`},
 		{"a negative temperature", `{"id":"a","model":"m","temperature":-0.1}`, `agent "a": temperature is -0.1, want 0 or more`},

@@ -84,13 +84,13 @@ func (g *Gate) Charge(ctx context.Context, slot store.Slot, t Turn) (s Standing,
 	return g.Of(t.Key.Tenant).standing(after, t.Run), charged, nil
 }
 
-// Cost is what a model's tokens cost a tenant whose money is limited; 0 for any other, and
+// Cost is what the tokens of a provider's model cost a tenant whose money is limited; 0 for any other, and
 // where the price is not known.
-func (g *Gate) Cost(tenant, model string, u core.Usage) core.USD {
+func (g *Gate) Cost(tenant, provider, model string, u core.Usage) core.USD {
 	if g.Of(tenant).SpendADay == 0 {
 		return 0
 	}
-	cost, _ := g.cost(model, u, g.env.Now())
+	cost, _ := g.cost(provider, model, u, g.env.Now())
 	return cost
 }
 

@@ -14,9 +14,10 @@ type Options struct {
 	Env    *env.Env
 	Store  store.Admissions
 	Limits Tenants
-	// Cost returns what a model's tokens cost at a time; ok is false when its price is not
-	// known. It is asked only for tenants whose money is limited. nil: no price is known.
-	Cost func(model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
+	// Cost returns what the tokens of a provider's model cost at a time; ok is false when its
+	// price is not known. It is asked only for tenants whose money is limited. nil: no price
+	// is known.
+	Cost func(provider, model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 }
 
 // Gate counts what tenants use, and holds them to their limits. It is safe for concurrent
@@ -25,7 +26,7 @@ type Gate struct {
 	env    *env.Env
 	store  store.Admissions
 	limits Tenants
-	cost   func(string, core.Usage, time.Time) (core.USD, bool)
+	cost   func(string, string, core.Usage, time.Time) (core.USD, bool)
 }
 
 // New returns a gate; nil where no tenant has a limit.
@@ -41,7 +42,7 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{env: o.Env, store: o.Store, limits: o.Limits, cost: o.Cost}
 	if g.cost == nil {
-		g.cost = func(string, core.Usage, time.Time) (core.USD, bool) { return 0, false }
+		g.cost = func(string, string, core.Usage, time.Time) (core.USD, bool) { return 0, false }
 	}
 	return g, nil
 }
@@ -54,13 +55,13 @@ func (g *Gate) Of(tenant string) Limits {
 	return g.limits.Of(tenant)
 }
 
-// Priced reports whether a model may be called for a tenant: its price must be known where
-// the tenant's money is limited.
-func (g *Gate) Priced(tenant, model string) bool {
+// Priced reports whether a provider's model may be called for a tenant: its price must be
+// known where the tenant's money is limited.
+func (g *Gate) Priced(tenant, provider, model string) bool {
 	if g.Of(tenant).SpendADay == 0 {
 		return true
 	}
-	_, ok := g.cost(model, core.Usage{}, g.env.Now())
+	_, ok := g.cost(provider, model, core.Usage{}, g.env.Now())
 	return ok
 }
 

@@ -139,7 +139,7 @@ func (d *draft) charge(ctx context.Context, model string, used *core.Usage) erro
 	if !d.allowance.limited || used == nil {
 		return nil
 	}
-	cost := d.limits.Cost(d.Key.Tenant, model, *used)
+	cost := d.limits.Cost(d.Key.Tenant, d.provider(), model, *used)
 	before := thread.Totals{Usage: d.totals.Usage, Spend: d.totals.Spend}
 	for range maxSlots {
 		standing, charged, err := d.limits.Charge(ctx, d.allowance.now.Slot, d.turn(before, *used, cost))
@@ -181,7 +181,7 @@ func (m *machine) chargeUnlogged(ctx context.Context, seq uint64) error {
 	if used == nil {
 		return nil
 	}
-	cost := m.limits.Cost(m.Key.Tenant, t.asked.Model, *used)
+	cost := m.limits.Cost(m.Key.Tenant, t.draft.provider(), t.asked.Model, *used)
 	if _, _, err := m.limits.Charge(ctx, store.Slot{}, m.turn(thread.Totals{}, *used, cost)); err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)
 	}
@@ -208,7 +208,7 @@ const maxSlots = 4
 
 // priced refuses a model whose price is not known where the tenant's money is limited.
 func (d *draft) priced(model string) error {
-	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, model) {
+	if !d.allowance.limited || d.limits.Priced(d.Key.Tenant, d.provider(), model) {
 		return nil
 	}
 	return endWith("unpriced_model", core.Errorf(core.CodeInvalid, "model %q has no known price, and the tenant's money is limited", core.Excerpt(model)))

@@ -30,6 +30,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		Model: d.model.Name, System: spec.SystemPrompt, Tools: d.agent.ModelTools,
 		MaxTokens: spec.MaxTokens, Temperature: spec.Temperature, TopP: spec.TopP, ReasoningEffort: spec.ReasoningEffort,
 		StopSequences: spec.StopSequences, ResponseFormat: spec.ResponseFormat, ToolChoice: d.toolChoice(),
+		ProviderOptions: spec.ProviderOptions[d.model.Provider],
 	}
 	if spec.Retry.StreamIdleTimeoutMS != nil { // else what the model was made with counts
 		request.StreamIdleTimeout = spec.Retry.StreamIdleTimeout()
@@ -42,7 +43,7 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		return request, endAt("plugin", "a plugin asks for a model by name, and the agent's model is a pool", nil)
 	}
 	asked.Override.Apply(&request)
-	request.Origin = strings.TrimPrefix(d.model.Provider+"/"+request.Model, "/") // of a provider without a name, the model's
+	request.Origin = d.model.Origin(request.Model)
 	if asked.Filters() {
 		request.Tools = offered(request.Tools, &asked)
 		if request.ToolChoice.Mode == model.ToolNamed && !asked.Offers(request.ToolChoice.Name) {

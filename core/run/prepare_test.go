@@ -69,7 +69,8 @@ func told(r model.Request) []string {
 		StopSequences []string              `json:",omitzero"`
 		Format        *model.ResponseFormat `json:",omitzero"`
 		Choice        model.ToolChoice      `json:",omitzero"`
-	}{r.MaxTokens, r.Temperature, r.TopP, r.ReasoningEffort, r.StopSequences, r.ResponseFormat, r.ToolChoice})
+		Options       json.RawMessage       `json:",omitempty"`
+	}{r.MaxTokens, r.Temperature, r.TopP, r.ReasoningEffort, r.StopSequences, r.ResponseFormat, r.ToolChoice, r.ProviderOptions})
 	return append(lines, string(parameters))
 }
 
@@ -81,7 +82,7 @@ func demo(tb testing.TB, m model.Model, s agent.Spec, plugins ...plugin.Plugin) 
 		s.Plugins = append(s.Plugins, p.ID())
 	}
 	agents, err := agent.NewRegistry(agent.Parts{
-		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m}},
+		Models: map[string]agent.ModelBinding{"m": {Name: "small", Model: m, Provider: "p"}},
 		Tools: []tool.Tool{echoTool(tb), toolFunc{name: "look", run: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Text("seen"), nil
 		}}},
@@ -131,6 +132,12 @@ func TestRequestOfAStep(t *testing.T) {
 				"model small", `prompt "Be kind."`, "user hi", "assistant [look {}]", `tool "seen"`, "tools echo look",
 				`{"MaxTokens":9,"Temperature":0.5,"TopP":0.25,"Effort":"low","StopSequences":["END"],"Format":{"name":"f","schema":{"type":"object"}}}`,
 			},
+		},
+		{
+			name:   "options of the model's provider, and of no other",
+			spec:   agent.Spec{ProviderOptions: map[string]json.RawMessage{"p": json.RawMessage(`{"n":1}`), "q": json.RawMessage(`{"n":2}`)}},
+			first:  []string{"model small", "user hi", "tools echo look", `{"Options":{"n":1}}`},
+			second: []string{"model small", "user hi", "assistant [look {}]", `tool "seen"`, "tools echo look", `{"Options":{"n":1}}`},
 		},
 		{
 			name: "an override of the first step",

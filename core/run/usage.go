@@ -27,14 +27,19 @@ func (t *turnBuilder) used() *thread.ModelUse {
 	if t == nil || t.made == 0 || t.draft.metering == nil {
 		return nil
 	}
-	use := &thread.ModelUse{Model: t.asked.Model, Inferences: t.made, Millis: t.took.Milliseconds()}
-	if m := t.draft.model; m != nil { // it is gone where a closing run could not be read again
-		use.Provider = m.Provider
-	}
+	use := &thread.ModelUse{Provider: t.draft.provider(), Model: t.asked.Model, Inferences: t.made, Millis: t.took.Milliseconds()}
 	if spent := sum(t.spent, t.usage); spent != nil {
 		use.Usage = *spent
 	}
 	return use
+}
+
+// provider is the id of the provider that the model belongs to; empty where that is not said.
+func (d *draft) provider() string {
+	if d.model == nil { // a closing run could not be read again
+		return ""
+	}
+	return d.model.Provider
 }
 
 // meterTurn adds what the model was asked for a step to the run's totals.

@@ -61,7 +61,7 @@ func (d *draft) reckoning(request *model.Request, b beside) window.Request {
 	room := d.agent.Room(d.model)
 	r := window.Request{
 		History: d.shown, Last: d.past.window, Run: d.id, Front: d.past.front,
-		Limit: room.Request, Most: room.Most, Keep: room.Keep,
+		Limit: room.Request, Most: room.Most, Keep: room.Keep, PerByte: room.PerByte,
 	}
 	r.Opening, r.OpenedAt = d.opened()
 	r.Fixed = window.Reckon(request, r.PerByte) + window.ReckonAll(b.before, r.PerByte) + window.ReckonAll(b.behind, r.PerByte)
@@ -98,7 +98,7 @@ func (d *draft) frame(request *model.Request, b beside, said []core.Message) {
 		w.Tokens = 0
 		d.window, d.framed, d.reckoned = &w, true, w.Estimate
 	}
-	d.window.Estimate = d.reckoned + window.ReckonAll(said, 0)
+	d.window.Estimate = d.reckoned + window.ReckonAll(said, d.agent.Room(d.model).PerByte)
 }
 
 // overflowed cuts what the model is shown after its provider has refused the request as

@@ -28,7 +28,7 @@ func checkPrices(agents *agent.Registry, c Config) error {
 			}
 			known := false
 			if c.Prices != nil {
-				_, known = c.Prices(m.Name, core.Usage{}, c.Env.Now())
+				_, known = c.Prices(m.Provider, m.Name, core.Usage{}, c.Env.Now())
 			}
 			if !known {
 				return core.Errorf(core.CodeInvalid, "agent %q: model %q (%q) has no known price, and the money of tenants is limited (spend_a_day_usd): give it one, or take the limit away", id, m.ID, m.Name)

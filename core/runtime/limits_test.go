@@ -52,7 +52,7 @@ func limited(l limit.Limits) func(*runtime.Config) {
 		m := c.Agents.Models["m"]
 		m.Model = billed{m.Model}
 		c.Agents.Models["m"] = m
-		c.Prices = func(model string, u core.Usage, _ time.Time) (core.USD, bool) {
+		c.Prices = func(_, model string, u core.Usage, _ time.Time) (core.USD, bool) {
 			return core.USD(u.Input) * core.Dollar / 10_000, model == "scripted"
 		}
 	}
@@ -357,7 +357,7 @@ func TestAModelWithoutAPriceFailsBuild(t *testing.T) {
 	if err == nil || core.CodeOf(err) != core.CodeInvalid || !strings.Contains(err.Error(), `agent "demo"`) || !strings.Contains(err.Error(), "unheard-of") {
 		t.Fatalf("Build returns %v", err)
 	}
-	config.Prices = func(model string, _ core.Usage, _ time.Time) (core.USD, bool) { return 1, model == "unheard-of" }
+	config.Prices = func(_, model string, _ core.Usage, _ time.Time) (core.USD, bool) { return 1, model == "unheard-of" }
 	if _, err := runtime.Build(config); err != nil {
 		t.Errorf("with a price: %v", err)
 	}

@@ -45,10 +45,10 @@ type Config struct {
 	Announce  bool
 
 	// Limits bounds what tenants may use; zero: nothing is limited, at no cost. Prices says
-	// what models cost, for tenants whose money is limited: a model whose price it does not
+	// what models of providers cost, for tenants whose money is limited: a model whose price it does not
 	// know fails Build then. nil: it knows none.
 	Limits limit.Tenants
-	Prices func(model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
+	Prices func(provider, model string, usage core.Usage, at time.Time) (cost core.USD, ok bool)
 
 	Records thread.Records // the schemas that the program reads and writes; zero: 1
 	Worker  string         // this process's name in claims

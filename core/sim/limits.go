@@ -145,7 +145,7 @@ func (w *World) charged(s *inference) {
 	}
 	spent := w.provider.of(at)
 	spent.tokens += limit.Tokens(s.usage)
-	if price, ok := w.provider.prices.Price(s.model, epoch.Add(w.now)); ok {
+	if price, ok := w.provider.prices.Price("", s.model, epoch.Add(w.now)); ok {
 		spent.cost += price.Cost(s.usage)
 	}
 	if o := w.admissions.over[at]; o == nil && (l.TokensADay > 0 && spent.tokens >= l.TokensADay || l.SpendADay > 0 && spent.cost >= l.SpendADay) {
@@ -253,7 +253,7 @@ func (w *World) mostOf(tenant string) (m most) {
 	for _, s := range w.provider.served {
 		if s.th.p.key.Tenant == tenant && (!s.over || on(s.ended)) {
 			m.tokens += limit.Tokens(s.usage)
-			cost, _ := w.provider.cost(s.model, s.usage, epoch.Add(w.now))
+			cost, _ := w.provider.cost("", s.model, s.usage, epoch.Add(w.now))
 			m.spend += cost
 		}
 	}
@@ -403,7 +403,7 @@ func (w *World) addUnlogged(logged map[string]counted) {
 		tokens := limit.Tokens(s.usage)
 		var cost core.USD
 		if w.admissions.limits.Of(tenant).SpendADay > 0 {
-			cost, _ = w.provider.cost(s.model, s.usage, epoch.Add(w.now))
+			cost, _ = w.provider.cost("", s.model, s.usage, epoch.Add(w.now))
 		}
 		if s.told {
 			c.tokens, c.spend = c.tokens+tokens, c.spend+cost

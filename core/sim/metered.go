@@ -183,7 +183,7 @@ func (w *World) checkCost(tenant string, r *usage.Row) {
 	if r.Model == "" {
 		return
 	}
-	price, known := w.provider.prices.Price(r.Model, epoch.Add(w.now))
+	price, known := w.provider.prices.Price(r.Provider, r.Model, epoch.Add(w.now))
 	if want := price.Cost(r.Tokens); !known || r.ModelCost == nil || *r.ModelCost != want {
 		w.violate("the usage of %s of model %s costs %v, it should be %v: %+v", tenant, r.Model, r.ModelCost, want, r.Tokens)
 	}

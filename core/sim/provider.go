@@ -40,8 +40,8 @@ func (p *provider) of(at tenantDay) *spending {
 }
 
 // cost is what a model's tokens cost.
-func (p *provider) cost(model string, u core.Usage, at time.Time) (core.USD, bool) {
-	price, ok := p.prices.Price(model, at)
+func (p *provider) cost(provider, model string, u core.Usage, at time.Time) (core.USD, bool) {
+	price, ok := p.prices.Price(provider, model, at)
 	return price.Cost(u), ok
 }
 

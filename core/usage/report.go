@@ -207,7 +207,7 @@ func (r *rows) add(hour int64, all []Sum) error {
 		if r.q.OnlyUser && s.User != r.q.User {
 			continue
 		}
-		name, whole := s.Model, s
+		whose, whole := s.Key, s
 		s.Day = day.Format(time.DateOnly)
 		k := r.q.By.of(s.Key)
 		row := r.at[k]
@@ -219,14 +219,14 @@ func (r *rows) add(hour int64, all []Sum) error {
 			r.at[k] = row
 		}
 		row.Sum.add(s)
-		r.price(row, name, &whole, day)
+		r.price(row, whose, &whole, day)
 	}
 	return nil
 }
 
-func (r *rows) price(row *Row, name string, s *Sum, day time.Time) {
-	if name != "" || s.Tokens != (core.Usage{}) {
-		price, known := r.l.o.Models.Price(name, day)
+func (r *rows) price(row *Row, whose Key, s *Sum, day time.Time) {
+	if name := whose.Model; name != "" || s.Tokens != (core.Usage{}) {
+		price, known := r.l.o.Models.Price(whose.Provider, name, day)
 		switch {
 		case !known:
 			row.ModelCost = nil

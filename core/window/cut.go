@@ -58,11 +58,14 @@ func (r Request) Size() int {
 
 // Again returns what the request shows after the provider has refused it under a
 // window as too long: a quarter less at least, newest messages included but for the
-// last turn with its results. Of what the provider counts no more is known than that
-// the window's estimate is more than it takes; ok is false when nothing is left to cut.
+// last turn with its results. What the provider has counted before is believed only as
+// far as it makes the request shorter. ok is false when nothing is left to cut.
 func (r Request) Again(refused core.Window) (w core.Window, ok bool) {
-	target := min(r.reckon(r.Limit), refused.Estimate) * 3 / 4
-	if refused.Opening != r.Last.Opening {
+	target := min(r.reckon(r.Limit), r.Limit, refused.Estimate) * 3 / 4
+	switch refused.Opening {
+	case 0:
+		r.Front = nil
+	case r.OpenedAt:
 		r.Front = r.Opening
 	}
 	r.Last, r.History = refused, r.History.From(refused.First)
@@ -93,11 +96,13 @@ func (r *Request) cut(target, limit, most int) core.Window {
 		short    uint64
 		target   int
 	}{
-		{0, keep, old, target},           // large old results, then the oldest messages
-		{keep, keep, recent, limit},      // large results before the newest turn
-		{keep, keep, everything, most},   // the newest turn's
-		{keep, newest, recent, target},   // messages that were to be kept
-		{keep, newest, everything, most}, // all that can be
+		{0, keep, old, target},         // large old results, then the oldest messages
+		{0, keep, recent, target},      // large results before the newest turn
+		{keep, keep, recent, limit},    // which is then cut again soon
+		{0, keep, everything, target},  // the newest turn's
+		{keep, keep, everything, most}, // which is more than was wished
+		{keep, newest, recent, target}, // messages that were to be kept
+		{keep, newest, everything, most},
 	} {
 		if first, ok := r.fit(c.from, c.to, c.short, c.target); ok {
 			return r.window(first, c.short)

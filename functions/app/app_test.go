@@ -17,7 +17,7 @@ func TestPartsResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := app.Parts(bound)
+	parts, err := app.Parts(bound.Models)
 	if err != nil {
 		t.Fatal(err)
 	}

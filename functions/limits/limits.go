@@ -1,4 +1,4 @@
-// Package limits reads from the settings what tenants may use and what models cost. It is
+// Package limits reads from the settings what tenants may use and what is known of models. It is
 // a package of its own because settings are read by programs that link nothing of the
 // runtime.
 package limits

@@ -44,29 +44,29 @@ func TestLimitsAreReadFromTheVariableOrItsFile(t *testing.T) {
 }
 
 func TestPricesAreReadOverTheBuiltInOnes(t *testing.T) {
-	const text = `{"models":[{"provider":"p","names":["scripted"],"prices":[{"from":"2026-01-01","input":7,"output":8,"source":"s"}]}]}`
+	const text = `{"models":[{"provider":"scripted","names":["scripted"],"prices":[{"from":"2026-01-01","input":7,"output":8,"source":"s"}]}]}`
 	file := filepath.Join(t.TempDir(), "prices.json")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for setting, want := range map[string]string{"": "1", text: "7", file: "7"} {
-		known, err := Prices(settings.Settings{Prices: setting})
+		known, err := Catalog(settings.Settings{Catalog: setting})
 		if err != nil {
 			t.Fatalf("%s: %v", setting, err)
 		}
-		if p, ok := known.Price("scripted", at); !ok || p.Input.String() != want {
+		if p, ok := known.Price("scripted", "scripted", at); !ok || p.Input.String() != want {
 			t.Errorf("%s: %s, %v, want %s", setting, p.Input, ok, want)
 		}
-		if _, ok := known.Price("gpt-4o-mini", at); !ok {
+		if _, ok := known.Price("openai", "gpt-4o-mini", at); !ok {
 			t.Errorf("%s: a built-in price is gone", setting)
 		}
 	}
 	for setting, part := range map[string]string{
 		filepath.Join(t.TempDir(), "absent.json"): "absent.json",
-		`{"models":[{}]}`:                         "environment variable REVEILLE_PRICES: model catalog: model 0",
+		`{"models":[{}]}`:                         "environment variable REVEILLE_MODEL_CATALOG: model catalog: model 0",
 	} {
-		if _, err := Prices(settings.Settings{Prices: setting}); err == nil || !strings.Contains(err.Error(), part) {
+		if _, err := Catalog(settings.Settings{Catalog: setting}); err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v, want %s", setting, err, part)
 		}
 	}

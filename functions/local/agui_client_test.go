@@ -154,7 +154,7 @@ func TestAGUIClientReconnects(t *testing.T) {
 func runProgram(t *testing.T, program, data string) (url string, kill func()) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program)
-	c.Env = append(os.Environ(), "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+data, "OPENAI_API_KEY=", "REVEILLE_AUTH=")
+	c.Env = append(os.Environ(), "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+data, "REVEILLE_MODEL=scripted", "REVEILLE_AUTH=")
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

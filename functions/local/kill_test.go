@@ -69,7 +69,7 @@ func (p place) start(t *testing.T, kill string, count int) *process {
 	c := exec.Command(binary)
 	c.Env = append(os.Environ(),
 		"REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+p.data, killpoints.KeyFile+"="+p.keys,
-		killpoints.KillAt+"="+kill, fmt.Sprintf("%s=%d", killpoints.KillCount, count), "OPENAI_API_KEY=", "REVEILLE_AUTH=")
+		killpoints.KillAt+"="+kill, fmt.Sprintf("%s=%d", killpoints.KillCount, count), "REVEILLE_MODEL=scripted", "REVEILLE_AUTH=")
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type spawned struct {
 func spawn(t *testing.T, name string, arguments ...string) *spawned {
 	t.Helper()
 	c := exec.Command(name, arguments...)
-	c.Env = append(os.Environ(), hostVariable+"=1", "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+filepath.Join(t.TempDir(), "data.db"), "OPENAI_API_KEY=")
+	c.Env = append(os.Environ(), hostVariable+"=1", "REVEILLE_ADDR=127.0.0.1:0", "REVEILLE_DATA="+filepath.Join(t.TempDir(), "data.db"), "REVEILLE_MODEL=scripted")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := c.StderrPipe()
 	if err != nil {

@@ -26,9 +26,9 @@ type Settings struct {
 	Data      string        // REVEILLE_DATA: the local host's database file, or "memory"
 	Auth      string        // REVEILLE_AUTH: how requests are authenticated; empty: not said
 	Identity  Identity      // who they are taken for
-	Model     string        // REVEILLE_MODEL: the provider's name of the model that app/models binds
+	Model     string        // REVEILLE_MODEL: the model that app/models binds, as PROVIDER/NAME; package providers reads it
 	Triggers  string        // REVEILLE_TRIGGERS: a file of triggers, or its JSON itself
-	Prices    string        // REVEILLE_PRICES: prices of models over the built-in ones, a file or its JSON itself; package limits reads it
+	Catalog   string        // REVEILLE_MODEL_CATALOG: models over the built-in ones, a file or its JSON itself; package limits reads it
 	Limits    string        // REVEILLE_LIMITS: what tenants may use, a file or its JSON itself; package limits reads it
 	Steps     int           // REVEILLE_STEPS_PER_INVOCATION
 	Lease     time.Duration // REVEILLE_LEASE: how long a claim holds without renewal
@@ -57,9 +57,9 @@ type Settings struct {
 	// quarter of AWS_LAMBDA_FUNCTION_MEMORY_SIZE, at least 8 MiB.
 	CacheSize int
 
-	OpenAIKey       string // OPENAI_API_KEY
-	OpenAIKeySecret string // OPENAI_API_KEY_SECRET: the name of the secret that the key is
-	OpenAIBaseURL   string // OPENAI_BASE_URL
+	Providers      []Provider // those of which the environment says something: OPENAI_API_KEY, ANTHROPIC_BASE_URL and so on
+	ModelKeySecret string     // REVEILLE_MODEL_KEY_SECRET: the name of the secret that the key of Model's provider is
+	ModelBaseURL   string     // REVEILLE_MODEL_BASE_URL: the address of Model's provider
 
 	// Secret opens a secret by its name, as functions on AWS that use one do; nil
 	// elsewhere. See [Settings.OpenSecret].
@@ -83,7 +83,9 @@ type variable struct {
 	set     func(s *Settings, value string) error
 }
 
-func variables() []variable { return slices.Concat(ours(), usageVariables(), others()) }
+func variables() []variable {
+	return slices.Concat(ours(), usageVariables(), others(), providerVariables())
+}
 
 // ours are the others with our prefix.
 func ours() []variable {
@@ -102,9 +104,11 @@ func ours() []variable {
 		{"REVEILLE_KEYS_URL", "", "an https address without query", secureAddress(func(s *Settings) *string { return &s.Identity.KeysURL })},
 		{"REVEILLE_CLIENTS", "", "client ids or audiences, with commas between them", list(func(s *Settings) *[]string { return &s.Identity.Clients }, given)},
 		{"REVEILLE_TOKEN_USE", "id", "id, access", oneOf(func(s *Settings) *string { return &s.Identity.TokenUse }, "id", "access")},
-		{"REVEILLE_MODEL", "gpt-5-mini", "a model name of the provider", text(func(s *Settings) *string { return &s.Model })},
+		{"REVEILLE_MODEL", "", "PROVIDER/NAME", text(func(s *Settings) *string { return &s.Model })},
+		{"REVEILLE_MODEL_KEY_SECRET", "", "the name of a secret", text(func(s *Settings) *string { return &s.ModelKeySecret })},
+		{"REVEILLE_MODEL_BASE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.ModelBaseURL })},
 		{"REVEILLE_TRIGGERS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Triggers })},
-		{"REVEILLE_PRICES", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Prices })},
+		{"REVEILLE_MODEL_CATALOG", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Catalog })},
 		{"REVEILLE_LIMITS", "", "a file, or its JSON", text(func(s *Settings) *string { return &s.Limits })},
 		{"REVEILLE_STEPS_PER_INVOCATION", "1", "1 to 100", func(s *Settings, v string) (err error) {
 			if s.Steps, err = strconv.Atoi(v); err == nil && (s.Steps < 1 || s.Steps > 100) {
@@ -167,7 +171,7 @@ func usageVariables() []variable {
 	}
 }
 
-// others are those whose names are the providers' or the platform's.
+// others are those whose names are the platform's.
 func others() []variable {
 	return []variable{
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256", "a number of megabytes", func(s *Settings, v string) error {
@@ -176,14 +180,6 @@ func others() []variable {
 			s.CacheSize = max(smallestCache, int(megabytes)<<20/4)
 			return err
 		}},
-		{"OPENAI_API_KEY", "", "a key", text(func(s *Settings) *string { return &s.OpenAIKey })},
-		{"OPENAI_API_KEY_SECRET", "", "the name of a secret, beside no OPENAI_API_KEY", func(s *Settings, v string) error {
-			if s.OpenAIKeySecret = v; v != "" && s.OpenAIKey != "" {
-				return errForm
-			}
-			return nil
-		}},
-		{"OPENAI_BASE_URL", "", addressAllowed, address(func(s *Settings) *string { return &s.OpenAIBaseURL })},
 	}
 }
 

@@ -18,7 +18,7 @@ func TestReadDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Model: "gpt-5-mini", Steps: 1,
+		Addr: "127.0.0.1:3000", Data: ".reveille/reveille.db", Steps: 1,
 		Lease: 30 * time.Second, Sweep: 5 * time.Second, LogLevel: slog.LevelInfo, CacheSize: 67108864, Identity: Identity{TokenUse: "id"},
 		UsageKeep: 396 * 24 * time.Hour, Memory: 256,
 	}
@@ -39,17 +39,18 @@ func TestReadValues(t *testing.T) {
 		"REVEILLE_TENANTS=us-east-1:0f1e2d3c-4b5a-4697-8877-665544332211=pool, AIDA1=user,AROA1=role,111122223333=account",
 		"REVEILLE_ORIGINS=https://app.example, http://localhost:5173",
 		"REVEILLE_WEBHOOK_URL=https://hooks.example/in?token=abc", "REVEILLE_WEBHOOK_SECRET=whsec_x", "REVEILLE_EVENT_BUS=arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_PRICES=p.json", "REVEILLE_METRICS=on",
-		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "REVEILLE_OWN=1",
+		"REVEILLE_USAGE_DAYS=30", "REVEILLE_USAGE_READERS=accounting, AROA1", "REVEILLE_MODEL_CATALOG=p.json", "REVEILLE_METRICS=on",
+		"REVEILLE_PAYLOAD_BUCKET=payloads-1.x", "REVEILLE_STREAM_URL=http://s/", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "OPENAI_API_KEY=k=k", "OPENAI_BASE_URL=http://localhost:11434/v1", "VLLM_BASE_URL=http://localhost:8000/v1", "ZAI_API_KEY=z",
+		"REVEILLE_MODEL_KEY_SECRET=prod/key", "REVEILLE_MODEL_BASE_URL=https://m/v1", "REVEILLE_OWN=1",
 	}, "REVEILLE_OWN")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Settings{
-		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Prices: "p.json", Steps: 100,
+		Addr: ":8080", Page: "on", Data: "memory", Auth: "gateway", Model: "m", Triggers: "t.json", Limits: "{}", Catalog: "p.json", Steps: 100,
 		Lease: 15 * time.Minute, Sweep: 10 * time.Millisecond, LogLevel: slog.LevelWarn, Table: "t", Config: "c", QueueURL: "https://q/1", DeadLetterURL: "https://q/2",
 		WebhookURL: "https://hooks.example/in?token=abc", EventBus: "arn:aws:events:us-east-1:123456789012:event-bus/runs",
-		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, OpenAIKey: "k=k", OpenAIBaseURL: "http://localhost:11434/v1",
+		StreamURL: "http://s/", Bucket: "payloads-1.x", CacheSize: 268435456, ModelKeySecret: "prod/key", ModelBaseURL: "https://m/v1",
 		UsageKeep: 720 * time.Hour, UsageReaders: []string{"accounting", "AROA1"}, Metrics: true, Memory: 1024,
 		Origins: []string{"https://app.example", "http://localhost:5173"},
 		Identity: Identity{
@@ -61,7 +62,14 @@ func TestReadValues(t *testing.T) {
 	if got.WebhookSecret.Reveal() != "whsec_x" || !got.Announces() {
 		t.Errorf("the secret is %q", got.WebhookSecret.Reveal())
 	}
-	got.WebhookSecret = secret.String{}
+	var said []string
+	for _, p := range got.Providers {
+		said = append(said, p.ID+" "+p.Key.Reveal()+" "+p.BaseURL)
+	}
+	if diff := cmp.Diff([]string{"openai k=k http://localhost:11434/v1", "zai z ", "vllm  http://localhost:8000/v1"}, said); diff != "" {
+		t.Error(diff)
+	}
+	got.WebhookSecret, got.Providers = secret.String{}, nil
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(secret.String{})); diff != "" {
 		t.Error(diff)
 	}
@@ -71,12 +79,11 @@ func TestReadRefuses(t *testing.T) {
 	const address = "allowed: an http or https URL without user, query and fragment"
 	tests := []struct{ name, pair, want string }{
 		{"an unknown name", "REVEILLE_ADR=:1", "unknown environment variable REVEILLE_ADR, known are: REVEILLE_ADDR, REVEILLE_HOSTS, REVEILLE_ORIGINS, REVEILLE_PAGE, REVEILLE_DATA, REVEILLE_AUTH, REVEILLE_TENANT, " +
-			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_TRIGGERS, REVEILLE_PRICES, REVEILLE_LIMITS, " +
+			"REVEILLE_TENANT_CLAIM, REVEILLE_USER_CLAIM, REVEILLE_TENANTS, REVEILLE_ISSUER, REVEILLE_KEYS_URL, REVEILLE_CLIENTS, REVEILLE_TOKEN_USE, REVEILLE_MODEL, REVEILLE_MODEL_KEY_SECRET, REVEILLE_MODEL_BASE_URL, REVEILLE_TRIGGERS, REVEILLE_MODEL_CATALOG, REVEILLE_LIMITS, " +
 			"REVEILLE_STEPS_PER_INVOCATION, REVEILLE_LEASE, REVEILLE_SWEEP_INTERVAL, REVEILLE_LOG_LEVEL, REVEILLE_TABLE, REVEILLE_CONFIG_TABLE, REVEILLE_QUEUE_URL, REVEILLE_DEAD_LETTER_QUEUE_URL, REVEILLE_PAYLOAD_BUCKET, REVEILLE_STREAM_URL, REVEILLE_WEBHOOK_URL, REVEILLE_WEBHOOK_SECRET, REVEILLE_WEBHOOK_SECRET_NAME, REVEILLE_EVENT_BUS, REVEILLE_USAGE_DAYS, REVEILLE_USAGE_READERS, REVEILLE_METRICS"},
 		{"a webhook without a host", "REVEILLE_WEBHOOK_URL=https:///in?token=abc", `environment variable REVEILLE_WEBHOOK_URL is "https:///in", allowed: an https URL without user and fragment; on the local host http too, for addresses of this machine`},
 		{"an event bus that is none", "REVEILLE_EVENT_BUS=a bus", `environment variable REVEILLE_EVENT_BUS is "a bus", allowed: the name or ARN of an event bus`},
 		{"neither on nor off", "REVEILLE_PAGE=yes", `environment variable REVEILLE_PAGE is "yes", allowed: on, off`},
-		{"a key and the name of one", "OPENAI_API_KEY_SECRET=prod/key", `environment variable OPENAI_API_KEY_SECRET is "prod/key", allowed: the name of a secret, beside no OPENAI_API_KEY`},
 		{"a webhook's secret and the name of one", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks", `environment variable REVEILLE_WEBHOOK_SECRET_NAME is "prod/hooks", allowed: the name of a secret, beside no REVEILLE_WEBHOOK_SECRET`},
 		{"a bucket that is none", "REVEILLE_PAYLOAD_BUCKET=s3://payloads", `environment variable REVEILLE_PAYLOAD_BUCKET is "s3://payloads", allowed: the name of a bucket`},
 		{"an unknown way to authenticate", "REVEILLE_AUTH=open", `environment variable REVEILLE_AUTH is "open", allowed: none, iam, jwt, gateway, lambda`},
@@ -103,9 +110,6 @@ func TestReadRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			pairs := []string{test.pair}
-			if strings.HasPrefix(test.pair, "OPENAI_API_KEY_SECRET=") {
-				pairs = append(pairs, "OPENAI_API_KEY=k")
-			}
 			if strings.HasPrefix(test.pair, "REVEILLE_WEBHOOK_SECRET_NAME=") {
 				pairs = append(pairs, "REVEILLE_WEBHOOK_SECRET=whsec_x")
 			}
@@ -118,8 +122,8 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestSecretsAreOpenedWhereThereIsAStoreOfThem(t *testing.T) {
-	s, err := Read([]string{"OPENAI_API_KEY_SECRET=prod/key", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"})
-	if err != nil || s.OpenAIKeySecret != "prod/key" || s.WebhookSecretName != "prod/hooks" {
+	s, err := Read([]string{"REVEILLE_MODEL_KEY_SECRET=prod/key", "REVEILLE_WEBHOOK_SECRET_NAME=prod/hooks"})
+	if err != nil || s.ModelKeySecret != "prod/key" || s.WebhookSecretName != "prod/hooks" {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if _, err := s.OpenSecret("prod/key"); err == nil || err.Error() != `secret "prod/key": secrets are read by functions on AWS that use them, and here nobody does` {
@@ -210,5 +214,27 @@ func TestWhoseTenantEverybodyIsIn(t *testing.T) {
 		if got := s.EverybodysTenant(); got != tt.want {
 			t.Errorf("%s with tenant %q: %q, want %q", tt.auth, tt.tenant, got, tt.want)
 		}
+	}
+}
+
+func TestProvidersHaveWhatTheEnvironmentSaysOfThem(t *testing.T) {
+	s, err := Read([]string{"OPENAI_API_KEY=o", "GROQ_BASE_URL=https://g/v1", "AWS_REGION=x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"openai": "true o  gpt-5-mini", "openai-responses": "true o  ", "groq": "true  https://g/v1 openai/gpt-oss-20b",
+		"anthropic": "false   claude-haiku-4-5", "bedrock": "false   ", "scripted": "false   scripted",
+	} {
+		p, ok := s.Provider(id)
+		if got := fmt.Sprint(p.Said(), " ", p.Key.Reveal(), " ", p.BaseURL, " ", p.Model); !ok || got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+	if p, ok := s.Provider("nobody"); ok {
+		t.Errorf("%+v", p)
+	}
+	if text := fmt.Sprintf("%+v", s.Providers); strings.Contains(text, "Key:o") || !strings.Contains(text, "***") {
+		t.Errorf("printed: %s", text)
 	}
 }

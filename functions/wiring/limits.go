@@ -25,13 +25,13 @@ func Limit(c *runtime.Config, s settings.Settings) error {
 }
 
 // prices are those of the settings.
-func prices(s settings.Settings) (func(string, core.Usage, time.Time) (core.USD, bool), error) {
-	all, err := limits.Prices(s)
+func prices(s settings.Settings) (func(string, string, core.Usage, time.Time) (core.USD, bool), error) {
+	all, err := limits.Catalog(s)
 	if err != nil {
 		return nil, err
 	}
-	return func(model string, usage core.Usage, at time.Time) (core.USD, bool) {
-		price, ok := all.Price(model, at)
+	return func(provider, model string, usage core.Usage, at time.Time) (core.USD, bool) {
+		price, ok := all.Price(provider, model, at)
 		return price.Cost(usage), ok
 	}, nil
 }

@@ -12,7 +12,7 @@ func Metering(s settings.Settings) (*runtime.Metering, error) {
 	if s.UsageKeep == 0 {
 		return nil, nil
 	}
-	models, err := limits.Prices(s)
+	models, err := limits.Catalog(s)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 
 	"github.com/reveille-run/reveille/core"
@@ -11,7 +12,9 @@ import (
 	"github.com/reveille-run/reveille/core/env"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/runtime"
+	"github.com/reveille-run/reveille/core/secret"
 	"github.com/reveille-run/reveille/functions/killpoints/inject"
+	"github.com/reveille-run/reveille/functions/limits"
 	"github.com/reveille-run/reveille/functions/settings"
 )
 
@@ -20,10 +23,18 @@ type (
 	// use, by the id that specs name; it is never nil, but empty where no step runs.
 	Parts func(models map[string]agent.ModelBinding) (agent.Parts, error)
 	// Models makes the models, such as Bind of package app/models.
-	Models func(*env.Env, settings.Settings) (map[string]agent.ModelBinding, error)
+	Models func(*env.Env, settings.Settings) (Bound, error)
 	// Web mounts the protocols on one handler, such as Handler of package app/web.
 	Web func(WebOptions) http.Handler
 )
+
+// Bound is what calls models. Neither is changed.
+type Bound struct {
+	Models map[string]agent.ModelBinding // by the id that specs name
+	// Adapters make the clients of providers that are data, by what specs of providers call
+	// them. Parts may have more, which count before these.
+	Adapters map[string]func(agent.ProviderSpec) (model.Model, error)
+}
 
 // Deployment is what a main gives. A nil field is one that the kind of function
 // does not need.
@@ -51,18 +62,39 @@ type WebOptions struct {
 // Agents makes the models and of them the agents, for a process that runs steps.
 // What is missing or broken is found when the runtime is built.
 func (d Deployment) Agents(e *env.Env, s settings.Settings) (agent.Parts, error) {
-	models, err := d.Models(e, s)
+	bound, err := d.Models(e, s)
 	if err != nil {
 		return agent.Parts{}, err
 	}
-	if models == nil {
-		models = map[string]agent.ModelBinding{}
+	if bound.Models == nil {
+		bound.Models = map[string]agent.ModelBinding{}
 	}
-	parts, err := d.Parts(models)
+	parts, err := d.Parts(bound.Models)
 	if err != nil {
 		return agent.Parts{}, err
+	}
+	adapters := map[string]func(agent.ProviderSpec) (model.Model, error){}
+	maps.Copy(adapters, bound.Adapters)
+	maps.Copy(adapters, parts.Adapters)
+	parts.Adapters, parts.Providers = adapters, keyed(parts.Providers)
+	if parts.Catalog == nil {
+		if parts.Catalog, err = limits.Catalog(s); err != nil {
+			return agent.Parts{}, err
+		}
 	}
 	return inject.Parts(parts)
+}
+
+// keyed gives providers that are data the keys that the environment has for them, under the
+// names of variables that they say. One that is not set is found when agents are resolved.
+func keyed(providers []agent.ProviderSpec) []agent.ProviderSpec {
+	providers = slices.Clone(providers)
+	for i, p := range providers {
+		if p.APIKeyEnv != "" && p.APIKey.IsZero() {
+			providers[i].APIKey = secret.New(os.Getenv(p.APIKeyEnv))
+		}
+	}
+	return providers
 }
 
 // Idle makes the agents for a process that runs no steps, so that it links no

@@ -108,7 +108,7 @@ func TestAModelThatNobodyBoundIsNamedAtStart(t *testing.T) {
 func TestErrorsOfTheUsersCodeComeBack(t *testing.T) {
 	broken := errors.New("broken")
 	parts := func(map[string]agent.ModelBinding) (agent.Parts, error) { return agent.Parts{}, broken }
-	models := func(*env.Env, settings.Settings) (map[string]agent.ModelBinding, error) { return nil, broken }
+	models := func(*env.Env, settings.Settings) (wiring.Bound, error) { return wiring.Bound{}, broken }
 	if _, err := (wiring.Deployment{Parts: parts, Models: demomodels.Bind}).Agents(env.System(), settings.Settings{}); !errors.Is(err, broken) {
 		t.Errorf("parts: error %v, want %v", err, broken)
 	}

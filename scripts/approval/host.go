@@ -43,14 +43,14 @@ func (h *host) start(ctx context.Context) error {
 	return errors.New("the host did not start:\n" + printed.String())
 }
 
-// environment is the caller's without what would configure the host.
+// environment is the caller's without what would configure the host, which needs no key.
 func environment() (kept []string) {
 	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "REVEILLE_") && !strings.HasPrefix(pair, "OPENAI_") {
+		if !strings.HasPrefix(pair, "REVEILLE_") {
 			kept = append(kept, pair)
 		}
 	}
-	return kept
+	return append(kept, "REVEILLE_MODEL=scripted")
 }
 
 // kill ends the current life by SIGKILL and waits for its end.

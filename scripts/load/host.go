@@ -71,12 +71,12 @@ func (h *host) stop() error {
 	return err
 }
 
-// environment is the caller's without what would configure the host.
+// environment is the caller's without what would configure the host, which needs no key.
 func environment() (kept []string) {
 	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "REVEILLE_") && !strings.HasPrefix(pair, "OPENAI_") {
+		if !strings.HasPrefix(pair, "REVEILLE_") {
 			kept = append(kept, pair)
 		}
 	}
-	return kept
+	return append(kept, "REVEILLE_MODEL=scripted")
 }

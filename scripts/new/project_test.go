@@ -46,7 +46,7 @@ func serving(t *testing.T, folder, task string) (url string) {
 	var log bytes.Buffer
 	command := exec.Command("make", task)
 	command.Dir = folder
-	command.Env = append(os.Environ(), "REVEILLE_ADDR="+address, "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+	command.Env = append(os.Environ(), "REVEILLE_ADDR="+address, "REVEILLE_MODEL=scripted")
 	command.Stdout, command.Stderr = &log, &log
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {

@@ -62,12 +62,12 @@ func (h *host) url() string { return "http://" + h.addr }
 func (h *host) environment() []string {
 	var kept []string
 	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "REVEILLE_") && !strings.HasPrefix(pair, "OPENAI_") {
+		if !strings.HasPrefix(pair, "REVEILLE_") {
 			kept = append(kept, pair)
 		}
 	}
 	return append(kept, "REVEILLE_ADDR="+h.addr, "REVEILLE_DATA="+filepath.Join(h.folder, "data.db"),
-		"REVEILLE_KEY_FILE="+h.executions.path, "REVEILLE_LOG_LEVEL=info")
+		"REVEILLE_KEY_FILE="+h.executions.path, "REVEILLE_LOG_LEVEL=info", "REVEILLE_MODEL=scripted")
 }
 
 // start begins the next life.

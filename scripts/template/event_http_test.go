@@ -35,7 +35,7 @@ func deployed(t *testing.T, buffered bool) (h http.Handler, asked *core.Identity
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := demo.Parts(bound)
+	parts, err := demo.Parts(bound.Models)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // local are the settings that only the local host has: on AWS keys are secrets.
-var local = []string{"OPENAI_API_KEY", "REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
+var local = []string{"REVEILLE_ADDR", "REVEILLE_DATA", "REVEILLE_HOSTS", "REVEILLE_SWEEP_INTERVAL", "REVEILLE_WEBHOOK_SECRET"}
 
 func TestEverySettingIsDeployed(t *testing.T) {
 	of := read(t)
@@ -46,7 +46,7 @@ func known(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := regexp.MustCompile(`^"((REVEILLE|OPENAI)_[A-Z_]*[A-Z])"$`)
+	name := regexp.MustCompile(`^"(REVEILLE_[A-Z_]*[A-Z])"$`)
 	var names []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && name.MatchString(literal.Value) {
@@ -65,8 +65,8 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 		got[id] = f.Environment.Variables
 	}
 	provider := map[string]any{
-		"OPENAI_API_KEY_SECRET": `!If ["HasModelSecret","!Ref ModelKeySecret","!If [\"HasModelParameter\",\"!Sub ssm:${ModelKeyParameter}\",\"\"]"]`,
-		"OPENAI_BASE_URL":       "!Ref ModelBaseUrl",
+		"REVEILLE_MODEL_KEY_SECRET": `!If ["HasModelSecret","!Ref ModelKeySecret","!If [\"HasModelParameter\",\"!Sub ssm:${ModelKeyParameter}\",\"\"]"]`,
+		"REVEILLE_MODEL_BASE_URL":   "!Ref ModelBaseUrl",
 	}
 	step := maps.Clone(provider)
 	step["REVEILLE_WEBHOOK_SECRET_NAME"] = "!Ref WebhookSecret"
@@ -80,7 +80,7 @@ func TestWhichFunctionGetsWhichVariables(t *testing.T) {
 			"REVEILLE_KEYS_URL":             "!Ref KeysUrl",
 			"REVEILLE_LEASE":                "30s",
 			"REVEILLE_LIMITS":               "!Ref Limits",
-			"REVEILLE_PRICES":               "!Ref Prices",
+			"REVEILLE_MODEL_CATALOG":        "!Ref ModelCatalog",
 			"REVEILLE_LOG_LEVEL":            "!Ref LogLevel",
 			"REVEILLE_METRICS":              "!Ref UsageMetrics",
 			"REVEILLE_USAGE_READERS":        "!Ref UsageReaders",
@@ -154,7 +154,7 @@ func TestDefaultsAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Auth != "iam" || got.Steps != 1 || got.Model != "gpt-5-mini" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
+	if got.Auth != "iam" || got.Steps != 1 || got.Model != "" || got.Lease.String() != "30s" || got.LogLevel.String() != "INFO" ||
 		got.Table != "of-Threads" || got.Config != "of-Config" || got.QueueURL != queueURL {
 		t.Errorf("got %+v", got)
 	}

@@ -2,72 +2,43 @@ package catalog
 
 import (
 	"bytes"
-	_ "embed" // the built-in catalog
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
 )
 
-//go:embed catalog.json
-var builtIn []byte
-
-// Catalog is a set of models by the names that providers have for them. It is never
-// changed. The zero value knows none.
+// Catalog is a set of models by who sells them and the names that these have for them. It
+// is never changed. The zero value knows none.
 type Catalog struct {
-	models map[string]Model
-	read   func() map[string]Model // in place of models: the built-in ones, when they are first asked for
-}
-
-func (c *Catalog) all() map[string]Model {
-	if c.read != nil {
-		return c.read()
-	}
-	return c.models
+	own     map[string][]Model // of files, by name
+	builtIn *lines             // nil: none
 }
 
 // Model is what is known of one model.
 type Model struct {
-	Provider string `json:"provider"` // who sells it, such as openai
+	Provider string `json:"provider"` // who sells it: the id of the provider, such as openai
 	// Names are those by which it can be asked for: the moving one and those of its
 	// versions. A name is whole and exact: no part of it stands for others.
-	Names  []string `json:"names"`
-	Prices []Price  `json:"prices,omitempty"` // from the oldest to the newest
+	Names []string `json:"names"`
+	model.Facts
+	Source string  `json:"source,omitempty"` // where the facts were read
+	Prices []Price `json:"prices,omitempty"` // from the oldest to the newest
 }
 
-// Price is what tokens cost from a day on, in US dollars for a million. From, Input,
-// Output and Source must be there: what is free says 0.
-type Price struct {
-	From   string   `json:"from"` // the first day in UTC, such as 2026-01-31
-	Input  core.USD `json:"input"`
-	Output core.USD `json:"output"` // reasoning counts as output
-	// CacheRead and CacheWrite are of prompt tokens that came from the provider's cache
-	// or went there; nil: as Input.
-	CacheRead  *core.USD `json:"cache_read,omitempty"`
-	CacheWrite *core.USD `json:"cache_write,omitempty"`
-	Source     string    `json:"source"` // where it was read
-}
-
-// Default returns the built-in catalog. It is decoded when it is first asked, which most
-// processes never do.
-func Default() *Catalog {
-	return &Catalog{read: sync.OnceValue(func() map[string]Model {
-		known, err := (&Catalog{}).With(builtIn)
-		if err != nil {
-			panic(err) // a test reads it
-		}
-		return known.models
-	})}
-}
+// Default returns the built-in catalog. Nothing of it is decoded until it is asked for a
+// model, and then only what has the name: most processes never ask for a second one.
+func Default() *Catalog { return &Catalog{builtIn: &lines{text: builtIn}} }
 
 // With returns a catalog with the models of a file too: JSON, {"models": [...]} with a
-// [Model] each. A model replaces those that have one of its names, whole. A mistake is
-// core.CodeInvalid and names the model.
+// [Model] each. Under each of its names a model replaces the provider's one of that name,
+// whole: what the file does not say of it is not known. A mistake is core.CodeInvalid and
+// names the model.
 func (c *Catalog) With(file []byte) (*Catalog, error) {
 	var read struct {
 		Models []Model `json:"models"`
@@ -80,113 +51,139 @@ func (c *Catalog) With(file []byte) (*Catalog, error) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, core.Errorf(core.CodeInvalid, "model catalog: there is more behind its end")
 	}
-	all, named := map[string]Model{}, map[string]bool{}
-	for name, m := range c.all() {
-		all[name] = m
-	}
+	with := &Catalog{own: map[string][]Model{}, builtIn: c.builtIn}
 	for i, m := range read.Models {
 		if err := m.check(i); err != nil {
 			return nil, err
 		}
 		for _, name := range m.Names {
-			if named[name] {
-				return nil, core.Errorf(core.CodeInvalid, "model catalog: %q is there twice", name)
+			if slices.ContainsFunc(with.own[name], m.sameSeller) {
+				return nil, core.Errorf(core.CodeInvalid, "model catalog: %q of %s is there twice", name, m.Provider)
 			}
-			named[name], all[name] = true, m
+			with.own[name] = append(with.own[name], m)
 		}
 	}
-	return &Catalog{models: all}, nil
+	for name, before := range c.own {
+		with.own[name] = over(with.own[name], before)
+	}
+	return with, nil
+}
+
+func (m Model) sameSeller(o Model) bool { return m.Provider == o.Provider }
+
+// over returns the models with those behind them that replace none.
+func over(models, behind []Model) []Model {
+	all := slices.Clone(models)
+	for _, m := range behind {
+		if !slices.ContainsFunc(models, m.sameSeller) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 func (m Model) check(i int) error {
 	if m.Provider == "" || len(m.Names) == 0 || slices.Contains(m.Names, "") {
 		return core.Errorf(core.CodeInvalid, "model catalog: model %d (provider %q, names %q) wants a provider and names", i, m.Provider, m.Names)
 	}
+	if err := m.Facts.Check(); err != nil {
+		return core.Errorf(core.CodeInvalid, "model catalog: %s: %w", m.Names[0], err)
+	}
 	last := ""
 	for _, p := range m.Prices {
-		if _, err := time.Parse(time.DateOnly, p.From); err != nil {
-			return core.Errorf(core.CodeInvalid, "model catalog: %s: a price is from %q, want a day such as 2026-01-31", m.Names[0], p.From)
-		}
-		if p.From <= last {
-			return core.Errorf(core.CodeInvalid, "model catalog: %s: the price from %s stands behind the one from %s", m.Names[0], p.From, last)
-		}
-		if p.Source == "" {
-			return core.Errorf(core.CodeInvalid, "model catalog: %s: the price from %s names no source", m.Names[0], p.From)
-		}
-		if p.Input < 0 || p.Output < 0 || p.CacheRead != nil && *p.CacheRead < 0 || p.CacheWrite != nil && *p.CacheWrite < 0 {
-			return core.Errorf(core.CodeInvalid, "model catalog: %s: the price from %s is below zero", m.Names[0], p.From)
+		if err := p.check(last); err != nil {
+			return core.Errorf(core.CodeInvalid, "model catalog: %s: %w", m.Names[0], err)
 		}
 		last = p.From
 	}
 	return nil
 }
 
-// Price returns what a model of a name costs at a time. ok is false when that is not
-// known: the model is not, or its first price is from a later day.
-func (c *Catalog) Price(name string, at time.Time) (price Price, ok bool) {
+// named are the models of a name.
+func (c *Catalog) named(name string) []Model {
+	own := c.own[name]
+	if c.builtIn == nil {
+		return own
+	}
+	return over(own, c.builtIn.named(name))
+}
+
+// Find returns what is known of a model by the id of its provider and its name there; ok is
+// false when it is not known. A provider whose models the catalog has sells no other's. Of
+// any other, such as openai-compatible or an id of one's own, the name alone counts, in
+// files before the built-in models, if one provider alone has it: two may sell the same
+// name at different prices. Servers on machines of one's own (llamacpp, ollama, vllm) sell
+// nobody's models.
+//
+// Bedrock's models are found by the ids of their inference profiles as well, and by ARNs
+// that end in either.
+func (c *Catalog) Find(provider, name string) (m Model, ok bool) {
+	provider = seller(provider)
+	for _, name := range spellings(provider, name) {
+		named := c.named(name)
+		if i := slices.IndexFunc(named, func(m Model) bool { return m.Provider == provider }); i >= 0 {
+			return named[i], true
+		}
+		if own := c.own[name]; len(own) > 0 {
+			named = own
+		}
+		if len(named) == 1 && !c.sells(provider) {
+			return named[0], true
+		}
+	}
+	return Model{}, false
+}
+
+// sells reports whether the catalog has models of the provider, or could have none.
+func (c *Catalog) sells(provider string) bool {
+	switch provider {
+	case "llamacpp", "ollama", "vllm":
+		return true
+	}
+	for _, named := range c.own {
+		if slices.ContainsFunc(named, func(m Model) bool { return m.Provider == provider }) {
+			return true
+		}
+	}
+	return c.builtIn != nil && c.builtIn.sells(provider)
+}
+
+// seller is who sells the models of a provider: OpenAI's has two protocols.
+func seller(provider string) string {
+	if provider == "openai-responses" {
+		return "openai"
+	}
+	return provider
+}
+
+// regions are what Bedrock puts before a model's id for requests that go to any region of
+// a group: an inference profile.
+var regions = []string{"us", "eu", "apac", "global", "jp", "au", "us-gov"}
+
+// spellings are the names to look for, the most exact first.
+func spellings(provider, name string) []string {
+	if provider != "bedrock" {
+		return []string{name}
+	}
+	if strings.HasPrefix(name, "arn:") {
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	if region, id, ok := strings.Cut(name, "."); ok && slices.Contains(regions, region) {
+		return []string{name, id}
+	}
+	return []string{name}
+}
+
+// Price returns what a provider's model of a name costs at a time. ok is false when that
+// is not known: the model is not, see [Catalog.Find], or its first price is from a later
+// day.
+func (c *Catalog) Price(provider, name string, at time.Time) (price Price, ok bool) {
+	m, _ := c.Find(provider, name)
 	day := at.UTC().Format(time.DateOnly)
-	for _, p := range c.all()[name].Prices {
+	for _, p := range m.Prices {
 		if p.From <= day {
 			price, ok = p, true
 		}
 	}
 	return price, ok
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Price) UnmarshalJSON(b []byte) error {
-	var read struct {
-		From       string    `json:"from"`
-		Input      *core.USD `json:"input"`
-		Output     *core.USD `json:"output"`
-		CacheRead  *core.USD `json:"cache_read"`
-		CacheWrite *core.USD `json:"cache_write"`
-		Source     string    `json:"source"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(b))
-	decoder.DisallowUnknownFields() // the outer one's is not passed on
-	if err := decoder.Decode(&read); err != nil {
-		return err
-	}
-	if read.Input == nil || read.Output == nil {
-		return core.Errorf(core.CodeInvalid, "the price from %q wants input and output; what is free costs 0", read.From)
-	}
-	*p = Price{From: read.From, Input: *read.Input, Output: *read.Output, CacheRead: read.CacheRead, CacheWrite: read.CacheWrite, Source: read.Source}
-	return nil
-}
-
-const million = 1_000_000
-
-// Cost returns what tokens cost, rounded up to a billionth of a dollar. What is below
-// zero counts as none, and what is beyond an amount as the largest.
-func (p Price) Cost(u core.Usage) core.USD {
-	read := min(max(u.CacheRead, 0), max(u.Input, 0))
-	write := min(max(u.CacheWrite, 0), max(u.Input, 0)-read)
-	rate := func(special *core.USD) core.USD {
-		if special == nil {
-			return p.Input
-		}
-		return *special
-	}
-	var whole, rest uint64 // dollars' billionths, and millionths of those
-	over := false
-	add := func(tokens int, rate core.USD) {
-		n, r := uint64(max(tokens, 0)), uint64(rate)
-		if r > 0 && n/million > math.MaxInt64/8/r {
-			over = true
-			return
-		}
-		whole += n / million * r
-		whole += r / million * (n % million)
-		rest += r % million * (n % million)
-	}
-	add(u.Input-read-write, p.Input)
-	add(read, rate(p.CacheRead))
-	add(write, rate(p.CacheWrite))
-	add(u.Output, p.Output)
-	total := whole + (rest+million-1)/million
-	if over || total > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return core.USD(total)
 }

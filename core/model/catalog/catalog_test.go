@@ -21,7 +21,7 @@ func day(text string) time.Time {
 
 func Example() {
 	known := catalog.Default()
-	price, ok := known.Price("scripted", day("2026-01-31"))
+	price, ok := known.Price("scripted", "scripted", day("2026-01-31"))
 	fmt.Println(ok, price.Cost(core.Usage{Input: 1000, Output: 200, CacheRead: 400}))
 	// Output: true 0.00104
 }
@@ -53,7 +53,7 @@ func TestPriceIsOfItsDay(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := "no"
-		if p, ok := known.Price(test.name, test.at); ok {
+		if p, ok := known.Price("p", test.name, test.at); ok {
 			got = p.Input.String()
 		}
 		if got != test.want {
@@ -85,7 +85,7 @@ func TestCost(t *testing.T) {
 		{"2026-02-01", core.Usage{Input: 1_000_001}, 2},
 	}
 	for _, test := range tests {
-		p, _ := known.Price("m", day(test.at))
+		p, _ := known.Price("p", "m", day(test.at))
 		if got := p.Cost(test.usage); got != test.want {
 			t.Errorf("%+v from %s costs %d, want %d", test.usage, test.at, got, test.want)
 		}
@@ -100,8 +100,9 @@ func TestAFileOfOnesOwnReplacesModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"m": false, "m-1": true, "scripted": true, "gpt-4o-mini": true} {
-		if _, ok := known.Price(name, day("2026-01-02")); ok != want {
+	for name, want := range map[string]bool{"p/m": false, "p/m-1": true, "scripted/scripted": true, "openai/gpt-4o-mini": true} {
+		provider, name, _ := strings.Cut(name, "/")
+		if _, ok := known.Price(provider, name, day("2026-01-02")); ok != want {
 			t.Errorf("%s has a price: %v, want %v", name, ok, want)
 		}
 	}
@@ -118,8 +119,9 @@ func TestMistakesInAFileAreNamed(t *testing.T) {
 		{`{"models":[{"names":["m"]}]}`, `model 0 (provider "", names ["m"]) wants a provider and names`},
 		{`{"models":[{"provider":"p"}]}`, "wants a provider and names"},
 		{`{"models":[{"provider":"p","names":["m",""]}]}`, "wants a provider and names"},
-		{`{"models":[{"provider":"p","names":["m","m"]}]}`, `"m" is there twice`},
-		{`{"models":[{"provider":"p","names":["m"]},{"provider":"q","names":["m"]}]}`, `"m" is there twice`},
+		{`{"models":[{"provider":"p","names":["m","m"]}]}`, `"m" of p is there twice`},
+		{`{"models":[{"provider":"p","names":["m"]},{"provider":"q","names":["m"]},{"provider":"p","names":["n","m"]}]}`, `"m" of p is there twice`},
+		{`{"models":[{"provider":"p","names":["m"],"context_window":-1}]}`, "model catalog: m: context_window is -1, want 0 (not known) or more"},
 		{price(`"from":"2026-1-1","input":1,"output":2,"source":"s"`), `m: a price is from "2026-1-1", want a day such as 2026-01-31`},
 		{price(`"from":"2026-01-01","input":1`), `the price from "2026-01-01" wants input and output; what is free costs 0`},
 		{price(`"from":"2026-01-01","output":1`), "wants input and output"},

@@ -1,11 +1,13 @@
-// Package catalog says what is known of the models that providers sell: today their
-// prices, each with the day from which it holds and its source.
+// Package catalog says what is known of the models that providers sell: their windows,
+// what they read, how they reason and cache, and their prices, each with the day from
+// which it holds and its source.
 //
 //	known := catalog.Default()
-//	price, ok := known.Price("gpt-4o-mini", time.Now())
+//	m, ok := known.Find("openai", "gpt-4o-mini")          // m.ContextWindow is 128000
+//	price, ok := known.Price("openai", "gpt-4o-mini", time.Now())
 //	money := price.Cost(usage)
 //
 // What it does not know has no price, which is not the same as a price of zero. Prices
-// change and differ by contract: a program reads a file of its own over the built-in
-// one, see [Catalog.With].
+// change and differ by contract, and models come: a program reads a file of its own over
+// the built-in one, see [Catalog.With].
 package catalog

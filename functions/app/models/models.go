@@ -3,40 +3,23 @@
 package models
 
 import (
-	"fmt"
-
-	"github.com/reveille-run/reveille/adapters/openai"
 	"github.com/reveille-run/reveille/core/agent"
 	"github.com/reveille-run/reveille/core/env"
-	"github.com/reveille-run/reveille/core/model/scripted"
+	"github.com/reveille-run/reveille/functions/providers"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // Default is the id of the one model that [Bind] binds. Add others beside it.
 const Default = "default"
 
-// Bind returns the models by the id that specs use: an OpenAI-compatible provider
-// where the environment says so, by OPENAI_API_KEY or OPENAI_API_KEY_SECRET,
-// OPENAI_BASE_URL (a local server needs no key) or both, else the scripted model.
-func Bind(e *env.Env, s settings.Settings) (map[string]agent.ModelBinding, error) {
-	binding := agent.ModelBinding{Model: scripted.New(e), Name: "scripted", Provider: "scripted"}
-	if s.OpenAIKey != "" || s.OpenAIKeySecret != "" || s.OpenAIBaseURL != "" {
-		options := openai.Options{APIKey: s.OpenAIKey, BaseURL: s.OpenAIBaseURL}
-		if s.OpenAIKeySecret != "" {
-			key, err := s.OpenSecret(s.OpenAIKeySecret)
-			if err != nil {
-				return nil, fmt.Errorf("OPENAI_API_KEY_SECRET: %w", err)
-			}
-			options.Key = key
-		}
-		provider, err := openai.New(options)
-		if err != nil {
-			return nil, fmt.Errorf("model provider of OPENAI_API_KEY and OPENAI_BASE_URL: %w", err)
-		}
-		binding = agent.ModelBinding{Model: provider, Name: s.Model, Provider: "openai"}
-		if s.OpenAIBaseURL != "" {
-			binding.Provider = "openai-compatible"
-		}
+// Bind returns the models by the id that specs use: the one that REVEILLE_MODEL says, or
+// that of the provider whose key is set, else the scripted model; see package providers.
+// Models that are data find the adapters of all providers that are linked.
+func Bind(e *env.Env, s settings.Settings) (wiring.Bound, error) {
+	bound, err := providers.Bind(e, s)
+	if err != nil {
+		return wiring.Bound{}, err
 	}
-	return map[string]agent.ModelBinding{Default: binding}, nil
+	return wiring.Bound{Models: map[string]agent.ModelBinding{Default: bound}, Adapters: providers.Adapters()}, nil
 }

@@ -47,7 +47,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	parts, err := demo.Parts(bound)
+	parts, err := demo.Parts(bound.Models)
 	if err != nil {
 		fmt.Println(err)
 		return

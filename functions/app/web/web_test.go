@@ -24,7 +24,7 @@ func TestThePageIsShownWhenItIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := demo.Parts(bound)
+	parts, err := demo.Parts(bound.Models)
 	if err != nil {
 		t.Fatal(err)
 	}

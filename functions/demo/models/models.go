@@ -8,9 +8,10 @@ import (
 	"github.com/reveille-run/reveille/core/model/scripted"
 	"github.com/reveille-run/reveille/functions/demo"
 	"github.com/reveille-run/reveille/functions/settings"
+	"github.com/reveille-run/reveille/functions/wiring"
 )
 
 // Bind returns the scripted model under the demo agent's id of it.
-func Bind(e *env.Env, _ settings.Settings) (map[string]agent.ModelBinding, error) {
-	return map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted", Provider: "scripted"}}, nil
+func Bind(e *env.Env, _ settings.Settings) (wiring.Bound, error) {
+	return wiring.Bound{Models: map[string]agent.ModelBinding{demo.Model: {Model: scripted.New(e), Name: "scripted", Provider: "scripted"}}}, nil
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // environment is that of a host which has a file for itself.
 func environment(data string) []string {
-	return append(os.Environ(), hostVariable+"=1", "REVEILLE_DATA="+data, "OPENAI_API_KEY=")
+	return append(os.Environ(), hostVariable+"=1", "REVEILLE_DATA="+data, "REVEILLE_MODEL=scripted")
 }
 
 // host is the program, in a process of its own.

@@ -1,0 +1,109 @@
+package anthropic
+
+import (
+	"fmt"
+
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// thinking says whether and how the model reasons.
+type thinking struct {
+	Type    string   `json:"type"`
+	Budget  int      `json:"budget_tokens,omitempty"`
+	Display string   `json:"display,omitempty"`
+	Binding *binding `json:"block_binding,omitempty"`
+}
+
+// binding says what becomes of thinking that a changed conversation has made void.
+type binding struct {
+	Mismatch string `json:"prefix_mismatch_behavior"`
+}
+
+// bindingBeta is the feature that knows binding.
+const bindingBeta = "thinking-binding-controls-2026-08-01"
+
+// minBudget is the smallest budget of thinking that the API takes.
+const minBudget = 1024
+
+// budgets are what the levels mean for models that think within a budget.
+var budgets = map[model.Effort]int{
+	model.EffortLow: 2048, model.EffortMedium: 8192, model.EffortHigh: 16_384, model.EffortMax: 32_768,
+}
+
+// on reports whether the model thinks. Of the newest models, which always do, it is never
+// nil.
+func (t *thinking) on() bool { return t != nil && (t.Type == "adaptive" || t.Type == "enabled") }
+
+// think sets the limit of the turn's tokens, and whether the model reasons.
+//
+// A tool loop that began without this model's thinking is finished without: the API refuses
+// to think in the middle of it, but for models that cannot be kept from it.
+func (w *messagesRequest) think(request model.Request, k kin, h history) error {
+	effort := request.ReasoningEffort
+	budget, budgeted := effort.Budget()
+	w.MaxTokens = request.MaxTokens
+	if w.MaxTokens == 0 {
+		w.MaxTokens = k.defaultTokens(effort, budget)
+	}
+	if err := k.takes(request, w.MaxTokens); err != nil {
+		return err
+	}
+	asked := effort != "" && effort != model.EffortNone
+	if k.canStop() && (effort == model.EffortNone || h.unthought || !asked && !k.always) {
+		if k.always {
+			w.Thinking = &thinking{Type: k.off}
+		}
+		return nil
+	}
+	if budgeted || !k.levels {
+		if !budgeted {
+			budget = min(budgets[effort], w.MaxTokens*3/4)
+		}
+		if budget >= minBudget { // a level is the provider's affair, so that no room for it is no error
+			w.Thinking = &thinking{Type: "enabled", Budget: budget}
+		}
+		return nil
+	}
+	w.Thinking = &thinking{Type: "adaptive"}
+	if !k.budgets { // those show no thinking unless asked to
+		w.Thinking.Display = "summarized"
+	}
+	if k.bound && h.thought {
+		w.Thinking.Binding = &binding{Mismatch: "drop_block"}
+	}
+	switch effort {
+	case "":
+	case model.EffortNone: // the model cannot be kept from it
+		w.config().Effort = string(model.EffortLow)
+	default:
+		w.config().Effort = string(effort)
+	}
+	return nil
+}
+
+// defaultTokens is the limit of a turn's tokens of a request that says none.
+func (k kin) defaultTokens(effort model.Effort, budget int) int {
+	switch {
+	case budget > 0:
+		return min(k.output, defaultOutput+budget)
+	case effort == model.EffortMax:
+		return min(k.output, defaultOutputMax)
+	}
+	return min(k.output, defaultOutput)
+}
+
+// takes returns the error of an effort that the model has no form for.
+func (k kin) takes(request model.Request, limit int) error {
+	budget, budgeted := request.ReasoningEffort.Budget()
+	switch {
+	case request.ReasoningEffort == "" || request.ReasoningEffort == model.EffortNone:
+	case !k.budgets && !k.levels:
+		return invalid(fmt.Sprintf("reasoning effort %q has no form for model %s, which does not reason", request.ReasoningEffort, request.Model))
+	case !budgeted:
+	case !k.budgets:
+		return invalid(fmt.Sprintf("reasoning effort %q has no form for model %s, which has levels", request.ReasoningEffort, request.Model))
+	case budget < minBudget || budget >= limit:
+		return invalid(fmt.Sprintf("a reasoning budget of %d tokens has no form beside a limit of %d tokens, want %d or more, and less than the limit", budget, limit, minBudget))
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package gemini
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// generation is which Gemini a model is, as its name says it. The zero value is no
+// Gemini that is known: a Gemma, a tuned model.
+type generation struct{ major, minor int }
+
+// newest is what the names that end in -latest stand for.
+var newest = generation{3, 1 << 10}
+
+// generationOf reads gemini-2.5-flash, gemini-3-pro-preview, gemini-flash-latest, with or
+// without a path before it.
+func generationOf(name string) generation {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	version, ok := strings.CutPrefix(name, "gemini-")
+	if !ok {
+		return generation{}
+	}
+	if strings.HasSuffix(version, "-latest") && (version[0] < '0' || version[0] > '9') {
+		return newest
+	}
+	version, _, _ = strings.Cut(version, "-")
+	first, second, _ := strings.Cut(version, ".")
+	major, err := strconv.Atoi(first)
+	if err != nil {
+		return generation{}
+	}
+	minor, _ := strconv.Atoi(second) // none: 0
+	return generation{major, minor}
+}
+
+// signs reports whether the generation refuses calls without a signature.
+func (g generation) signs() bool { return g.major >= 3 }
+
+// budgets reports whether the generation takes its thinking in tokens alone.
+func (g generation) budgets() bool { return g.major == 2 && g.minor >= 5 }
+
+// minimal reports whether a model of levels has the lowest of them, which is Flash up to
+// 3.5: Pro and Flash 3.7 refuse it, and every model has the next one.
+func (g generation) minimal(name string) bool {
+	return g.major == 3 && g.minor <= 5 && strings.Contains(name, "flash")
+}
+
+// thinking is the form of an effort, nil for the model's default. Thoughts are shown
+// where thinking is asked for.
+func thinking(effort model.Effort, name string) (*thinkingConfig, error) {
+	g := generationOf(name)
+	if effort == "" || effort == model.EffortNone && !g.signs() && !g.budgets() {
+		return nil, nil
+	}
+	switch tokens, isBudget := effort.Budget(); {
+	case !g.signs() && !g.budgets():
+		return nil, invalid(fmt.Sprintf("reasoning effort %q has no form for the model %q: Gemini 2.5 and later can be told how much to think", effort, core.Excerpt(name)))
+	case isBudget:
+		return &thinkingConfig{IncludeThoughts: true, ThinkingBudget: &tokens}, nil
+	case g.budgets():
+		tokens = budgetOf(effort, strings.Contains(name, "-pro"))
+		return &thinkingConfig{IncludeThoughts: tokens > 0, ThinkingBudget: &tokens}, nil
+	}
+	switch effort {
+	case model.EffortNone:
+		if g.minimal(name) {
+			return &thinkingConfig{ThinkingLevel: "MINIMAL"}, nil
+		}
+		return &thinkingConfig{ThinkingLevel: "LOW"}, nil // none of this generation can do without
+	case model.EffortMax: // the highest level that the API knows
+		effort = model.EffortHigh
+	}
+	return &thinkingConfig{IncludeThoughts: true, ThinkingLevel: strings.ToUpper(string(effort))}, nil
+}
+
+// budgetOf is a level in tokens, as the provider's own OpenAI endpoint counts them. The
+// bounds are those of the models: Pro always thinks.
+func budgetOf(effort model.Effort, pro bool) int {
+	switch effort {
+	case model.EffortLow:
+		return 1024
+	case model.EffortMedium:
+		return 8192
+	case model.EffortHigh:
+		return 24576
+	case model.EffortMax:
+		if pro {
+			return 32768
+		}
+		return 24576
+	}
+	if pro {
+		return 128
+	}
+	return 0
+}

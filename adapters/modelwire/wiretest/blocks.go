@@ -1,0 +1,205 @@
+package wiretest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The Messages API of Anthropic and Converse of Bedrock have the same rules in other
+// words: messages of blocks.
+
+// dialect says how an API spells its blocks.
+type dialect struct {
+	kind    func(block object) string // text, call, result, thinking, mark, or another
+	id      func(block object) string // of a call or result
+	input   func(block object) any
+	marked  func(block object) bool // a mark for the cache stands on the block
+	written func(block object) string
+}
+
+var anthropic = dialect{
+	kind: func(b object) string {
+		switch text(b, "type") {
+		case "tool_use":
+			return "call"
+		case "tool_result":
+			return "result"
+		case "thinking", "redacted_thinking":
+			return "thinking"
+		}
+		return text(b, "type")
+	},
+	id: func(b object) string {
+		if id := text(b, "id"); id != "" {
+			return id
+		}
+		return text(b, "tool_use_id")
+	},
+	input:   func(b object) any { return b["input"] },
+	marked:  func(b object) bool { return b["cache_control"] != nil },
+	written: func(b object) string { return text(b, "text") },
+}
+
+var converse = dialect{
+	kind: func(b object) string {
+		for wire, kind := range map[string]string{"text": "text", "toolUse": "call", "toolResult": "result", "reasoningContent": "thinking", "cachePoint": "mark"} {
+			if b[wire] != nil {
+				return kind
+			}
+		}
+		return "other"
+	},
+	id: func(b object) string {
+		if call := inner(b, "toolUse"); call != nil {
+			return text(call, "toolUseId")
+		}
+		return text(inner(b, "toolResult"), "toolUseId")
+	},
+	input:   func(b object) any { return inner(b, "toolUse")["input"] },
+	marked:  func(object) bool { return false },
+	written: func(b object) string { return text(b, "text") },
+}
+
+// CheckAnthropic checks a request of the Messages API.
+func CheckAnthropic(body string) error {
+	o, err := decode(body)
+	if err != nil {
+		return err
+	}
+	thinking := inner(o, "thinking")
+	thinks := thinking != nil && text(thinking, "type") != "disabled"
+	limit, _ := o["max_tokens"].(float64)
+	if budget, ok := thinking["budget_tokens"].(float64); limit < 1 || ok && (budget < 1024 || budget >= limit) {
+		return fmt.Errorf("max_tokens is %v, the budget of thinking %v", o["max_tokens"], thinking["budget_tokens"])
+	}
+	if choice := text(inner(o, "tool_choice"), "type"); thinks && (choice == "any" || choice == "tool") {
+		return fmt.Errorf("thinking may not be enabled when tool_choice forces tool use")
+	}
+	if t, ok := o["temperature"].(float64); thinks && ok && t != 1 {
+		return fmt.Errorf("temperature is %v while thinking", t)
+	}
+	marks := 0
+	for _, list := range []any{o["system"], o["tools"]} {
+		for _, b := range objects(list) {
+			if b["cache_control"] != nil {
+				marks++
+			}
+		}
+	}
+	return anthropic.check(objects(o["messages"]), thinks, marks)
+}
+
+// CheckConverse checks a request of ConverseStream. thinks says that the model reasons
+// in this request.
+func CheckConverse(body string) error {
+	o, err := decode(body)
+	if err != nil {
+		return err
+	}
+	marks := 0
+	for _, list := range []any{o["system"], inner(o, "toolConfig")["tools"]} {
+		for _, b := range objects(list) {
+			if b["cachePoint"] != nil {
+				marks++
+			}
+		}
+	}
+	thinking := inner(inner(o, "additionalModelRequestFields"), "thinking")
+	return converse.check(objects(o["messages"]), thinking != nil && text(thinking, "type") != "disabled", marks)
+}
+
+func (d dialect) check(messages []object, thinks bool, marks int) error {
+	var calls ids
+	before := ""
+	for i, m := range messages {
+		at := fmt.Sprintf("messages[%d]", i)
+		role, content := text(m, "role"), objects(m["content"])
+		if s, ok := m["content"].(string); ok {
+			content = []object{{"type": "text", "text": s}}
+		}
+		if role != "user" && role != "assistant" || role == before || i == 0 && role != "user" {
+			return fmt.Errorf("%s has the role %q behind %q", at, role, before)
+		}
+		before = role
+		if len(content) == 0 {
+			return fmt.Errorf("%s is empty", at)
+		}
+		n, err := d.message(at, role, content, &calls)
+		if err != nil {
+			return err
+		}
+		marks += n
+		if role == "user" {
+			if err := calls.closed(at); err != nil {
+				return err
+			}
+		}
+	}
+	if err := calls.closed("the end"); err != nil {
+		return err
+	}
+	if marks > 4 {
+		return fmt.Errorf("%d marks for the cache, at most 4 are allowed", marks)
+	}
+	if before != "user" {
+		return fmt.Errorf("the conversation ends with %q", before)
+	}
+	return d.openLoop(messages, thinks)
+}
+
+// message checks the blocks of a message, and returns how many marks for the cache it has.
+func (d dialect) message(at, role string, content []object, calls *ids) (marks int, err error) {
+	others := false // blocks that are no results
+	for n, b := range content {
+		here := fmt.Sprintf("%s.content[%d]", at, n)
+		kind := d.kind(b)
+		if d.marked(b) || kind == "mark" {
+			marks++
+		}
+		switch kind {
+		case "text":
+			if strings.TrimSpace(d.written(b)) == "" {
+				err = fmt.Errorf("%s: text content blocks must contain non-whitespace text", here)
+			}
+		case "call":
+			if _, ok := d.input(b).(object); !ok || role != "assistant" {
+				err = fmt.Errorf("%s: a call of %s with the input %v", here, role, d.input(b))
+			} else if err = calls.call(d.id(b)); err != nil {
+				err = fmt.Errorf("%s: %w", here, err)
+			}
+		case "result":
+			if others || role != "user" {
+				err = fmt.Errorf("%s: results come first in the user's message", here)
+			} else if err = calls.result(d.id(b)); err != nil {
+				err = fmt.Errorf("%s: %w", here, err)
+			}
+		case "thinking":
+			if role != "assistant" || d.marked(b) {
+				err = fmt.Errorf("%s: thinking of %s, or marked for the cache", here, role)
+			}
+		}
+		if err != nil {
+			return marks, err
+		}
+		others = others || kind != "result" && kind != "mark"
+	}
+	return marks, nil
+}
+
+// openLoop checks that a model that thinks finds its thoughts where the tool loop that
+// it is in the middle of began.
+func (d dialect) openLoop(messages []object, thinks bool) error {
+	last := len(messages) - 1
+	results := false
+	for _, b := range objects(messages[last]["content"]) {
+		results = results || d.kind(b) == "result"
+	}
+	if !thinks || !results || last < 1 {
+		return nil
+	}
+	turn := objects(messages[last-1]["content"])
+	if len(turn) == 0 || d.kind(turn[0]) != "thinking" {
+		return fmt.Errorf("messages[%d]: a final assistant message must start with a thinking block while thinking is enabled", last-1)
+	}
+	return nil
+}

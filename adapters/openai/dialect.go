@@ -1,0 +1,205 @@
+package openai
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Dialect says which of the servers that speak Chat Completions is spoken to: they
+// differ in what they call the limit of tokens and the effort, in the forms that they
+// take, and in what they want back of the model's reasoning.
+type Dialect string
+
+// The dialects. [DialectAuto] goes by the host of the base URL; servers at addresses of
+// one's own (vLLM, llama.cpp, Ollama at another port) have to be said.
+const (
+	DialectAuto       Dialect = ""
+	DialectOpenAI     Dialect = "openai"
+	DialectAzure      Dialect = "azure" // the v1 endpoint
+	DialectGroq       Dialect = "groq"
+	DialectOpenRouter Dialect = "openrouter" // takes a budget of reasoning, and wants reasoning_details back
+	DialectDeepSeek   Dialect = "deepseek"   // wants reasoning_content back where there were calls
+	DialectZAI        Dialect = "zai"        // as DeepSeek
+	DialectXAI        Dialect = "xai"
+	DialectMistral    Dialect = "mistral"
+	DialectLlamaCpp   Dialect = "llamacpp"
+	DialectOllama     Dialect = "ollama"
+	DialectVLLM       Dialect = "vllm"
+	DialectCompatible Dialect = "compatible" // another one: what most servers take
+)
+
+// kin is what a dialect says.
+type kin struct {
+	hosts      []string // with a dot in front: and all hosts below it
+	limit      limitName
+	usage      bool // stream_options, for the usage at the end
+	efforts    effortForm
+	levels     map[model.Effort]string
+	unschooled bool // knows JSON but no schema: the system prompt says it
+	choices    choiceForm
+	nine       bool // call ids are nine letters and digits
+	strict     bool // about who speaks after whom, see order
+	echo       echoForm
+}
+
+type (
+	limitName  uint8
+	effortForm uint8
+	choiceForm uint8
+	echoForm   uint8
+)
+
+const (
+	limitTokens     limitName = iota // max_tokens
+	limitCompletion                  // max_completion_tokens: OpenAI's reasoning models refuse the other
+)
+
+const (
+	effortPlain    effortForm = iota // reasoning_effort
+	effortThinking                   // the same, but none is thinking: disabled
+	effortObject                     // reasoning: {effort} or {max_tokens}
+	effortTemplate                   // chat_template_kwargs
+)
+
+const (
+	choiceFull  choiceForm = iota // auto, none, required, a function
+	choiceAny                     // required is called any
+	choiceWords                   // no function: it is the only tool that is sent, and required
+	choiceAuto                    // nothing else
+	choiceCalm                    // a forced call only where the model does not reason
+)
+
+const (
+	echoNothing  echoForm = iota
+	echoContent           // reasoning_content, of turns with calls
+	echoRequired          // the same, and no such turn may be without while the model reasons
+	echoDetails           // reasoning_details
+)
+
+// The levels as servers name them. A level that one does not have is the next higher one.
+var (
+	allLevels  = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "high"}
+	extraHigh  = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "low", model.EffortMedium: "medium", model.EffortHigh: "high", model.EffortMax: "xhigh"}
+	lowHighMax = map[model.Effort]string{model.EffortLow: "low", model.EffortMedium: "high", model.EffortHigh: "high", model.EffortMax: "max"}
+	onOff      = map[model.Effort]string{model.EffortNone: "none", model.EffortLow: "high", model.EffortMedium: "high", model.EffortHigh: "high", model.EffortMax: "high"}
+)
+
+// kins are the dialects by name.
+var kins = map[Dialect]kin{
+	DialectOpenAI:     {hosts: []string{"api.openai.com", ".api.openai.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
+	DialectAzure:      {hosts: []string{".openai.azure.com", ".services.ai.azure.com"}, limit: limitCompletion, usage: true, levels: extraHigh},
+	DialectGroq:       {hosts: []string{"api.groq.com"}, limit: limitCompletion, usage: true, levels: allLevels},
+	DialectOpenRouter: {hosts: []string{"openrouter.ai"}, usage: true, efforts: effortObject, levels: extraHigh, echo: echoDetails},
+	DialectDeepSeek:   {hosts: []string{"api.deepseek.com"}, usage: true, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceCalm, echo: echoRequired},
+	DialectZAI:        {hosts: []string{"api.z.ai", "open.bigmodel.cn"}, efforts: effortThinking, levels: lowHighMax, unschooled: true, choices: choiceAuto, echo: echoContent},
+	DialectXAI:        {hosts: []string{"api.x.ai", ".api.x.ai"}, limit: limitCompletion, usage: true, levels: allLevels},
+	DialectMistral:    {hosts: []string{"api.mistral.ai"}, levels: onOff, choices: choiceAny, nine: true, strict: true},
+	DialectLlamaCpp:   {usage: true, efforts: effortTemplate, levels: allLevels, choices: choiceWords},
+	DialectOllama:     {hosts: []string{"ollama.com"}, usage: true, levels: allLevels},
+	DialectVLLM:       {usage: true, levels: allLevels},
+	DialectCompatible: {usage: true, levels: allLevels},
+}
+
+// dialectOf is what DialectAuto means for a host.
+func dialectOf(host string) Dialect {
+	for name, k := range kins {
+		for _, known := range k.hosts {
+			if host == known || strings.HasPrefix(known, ".") && strings.HasSuffix(host, known) {
+				return name
+			}
+		}
+	}
+	return DialectCompatible
+}
+
+// check returns an error with code invalid for an unknown dialect.
+func (d Dialect) check() error {
+	if _, known := kins[d]; known || d == DialectAuto {
+		return nil
+	}
+	var names []string
+	for name := range kins {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return core.Errorf(core.CodeInvalid, "openai: dialect %q is unknown, allowed are %s", core.Excerpt(string(d)), strings.Join(names, ", "))
+}
+
+// effort sets how much the model may reason.
+func (k kin) effort(c *chatRequest, effort model.Effort) error {
+	if effort == "" || c.Thinking != nil {
+		return nil
+	}
+	if tokens, ok := effort.Budget(); ok && k.efforts == effortObject {
+		c.Reasoning = &chatReasoning{MaxTokens: tokens}
+		return nil
+	}
+	level, known := k.levels[effort]
+	switch {
+	case k.efforts == effortThinking && effort == model.EffortNone:
+		c.Thinking = &chatThinking{"disabled"}
+	case !known:
+		return invalid(fmt.Sprintf("reasoning effort %q has no form in this API, which has levels", core.Excerpt(string(effort))))
+	case k.efforts == effortObject:
+		c.Reasoning = &chatReasoning{Effort: level}
+	case k.efforts == effortTemplate && effort == model.EffortNone:
+		c.Template = &chatTemplate{EnableThinking: new(false)}
+	case k.efforts == effortTemplate:
+		c.Template = &chatTemplate{ReasoningEffort: level}
+	default:
+		c.ReasoningEffort = level
+	}
+	return nil
+}
+
+// choose sets the tools and which of them may be called.
+func (k kin) choose(c *chatRequest, choice model.ToolChoice) error {
+	if len(c.Tools) == 0 {
+		return nil // a choice without tools is refused by some servers
+	}
+	mode := choice.Mode
+	if k.choices == choiceAuto {
+		switch mode {
+		case model.ToolNone:
+			c.Tools = nil
+		case model.ToolRequired, model.ToolNamed:
+			return invalid(fmt.Sprintf(`tool choice %q has no form in this API, which knows "auto" alone`, mode))
+		}
+		return nil
+	}
+	if k.choices == choiceCalm && (mode == model.ToolRequired || mode == model.ToolNamed) {
+		c.Thinking = &chatThinking{"disabled"}
+	}
+	switch {
+	case mode == "", mode == model.ToolAuto && k.choices == choiceCalm:
+	case mode == model.ToolNamed && k.choices == choiceWords:
+		named := slices.DeleteFunc(c.Tools, func(tool chatTool) bool { return tool.Function.Name != choice.Name })
+		if len(named) == 0 {
+			return invalid(fmt.Sprintf("tool choice names %q, which the request does not have", core.Excerpt(choice.Name)))
+		}
+		c.Tools, c.ToolChoice = named, "required"
+	case mode == model.ToolNamed:
+		c.ToolChoice = chatChoice{Type: "function", Function: chatChosenTool{choice.Name}}
+	case mode == model.ToolRequired && k.choices == choiceAny:
+		c.ToolChoice = "any"
+	default:
+		c.ToolChoice = string(mode)
+	}
+	return nil
+}
+
+// id returns the id of a call as the server takes it.
+func (k kin) id(wire string) string {
+	if !k.nine {
+		return wire
+	}
+	var turn, call int
+	if _, err := fmt.Sscanf(wire, "c%d_%d", &turn, &call); err != nil {
+		return wire
+	}
+	return fmt.Sprintf("c%05d%03d", turn, call)
+}

@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"bytes"
+	_ "embed" // the built-in catalog
+	"encoding/json"
+	"slices"
+	"sync"
+)
+
+//go:embed catalog.json
+var builtIn []byte
+
+// lines is a catalog's text with one model a line, which is read as it stands: to decode
+// all of it would be felt at the start of a function that asks for one. It is safe for
+// concurrent use.
+type lines struct {
+	text  []byte
+	known sync.Map // models that were found, by name
+}
+
+// named are the models of a name.
+func (l *lines) named(name string) (found []Model) {
+	if before, ok := l.known.Load(name); ok {
+		return before.([]Model)
+	}
+	quoted := append(append([]byte{'"'}, name...), '"')
+	for line := range bytes.Lines(l.text) {
+		if !bytes.Contains(line, quoted) {
+			continue
+		}
+		var m Model
+		err := json.Unmarshal(bytes.TrimRight(line, ",\n"), &m)
+		if err == nil && slices.Contains(m.Names, name) { // a provider's name, or a source's
+			found = append(found, m)
+		}
+	}
+	if len(found) > 0 { // of names that nobody has there is no end
+		l.known.Store(name, found)
+	}
+	return found
+}
+
+func (l *lines) sells(provider string) bool {
+	return bytes.Contains(l.text, []byte(`{"provider": "`+provider+`", `))
+}

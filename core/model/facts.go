@@ -1,0 +1,112 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/reveille-run/reveille/core"
+)
+
+// Facts are what is known of a model without asking its provider: see package catalog. What
+// is zero is not known.
+type Facts struct {
+	ContextWindow   int `json:"context_window,omitempty"`    // tokens of request and turn together
+	MaxInputTokens  int `json:"max_input_tokens,omitempty"`  // of a request, where the provider bounds them apart
+	MaxOutputTokens int `json:"max_output_tokens,omitempty"` // of one turn, reasoning included
+	// TokensPerByte is how many tokens a byte of text is, about: 0.05 to 2. 0: see Ratio.
+	TokensPerByte float64     `json:"tokens_per_byte,omitempty"`
+	Inputs        []Input     `json:"inputs,omitempty"`           // what it reads besides text
+	Cutoff        string      `json:"knowledge_cutoff,omitempty"` // the month in which its knowledge ends, such as 2025-01
+	Reasoning     Reasoning   `json:"reasoning,omitempty"`
+	PromptCache   PromptCache `json:"prompt_cache,omitempty"`
+	// NativeFormat says that the provider holds responses to a schema ([ResponseFormat])
+	// while they are made.
+	NativeFormat bool `json:"native_format,omitempty"`
+}
+
+// DefaultTokensPerByte is the ratio of a model whose own is not known: four bytes a token.
+const DefaultTokensPerByte = 0.25
+
+// Input is something that models read besides text.
+type Input string
+
+// The inputs.
+const (
+	InputImage    Input = "image"
+	InputDocument Input = "document"
+	InputAudio    Input = "audio"
+)
+
+// Reasoning is how a model can be told how much to reason.
+type Reasoning string
+
+// The ways.
+const (
+	ReasoningNone   Reasoning = "none"   // it does not reason
+	ReasoningAlways Reasoning = "always" // it reasons as it sees fit
+	ReasoningLevels Reasoning = "levels" // by an [Effort] that is a level
+	ReasoningBudget Reasoning = "budget" // by an [Effort] of either kind
+)
+
+// PromptCache is how a provider comes to cache the beginnings of requests.
+type PromptCache string
+
+// The ways.
+const (
+	CacheNone      PromptCache = "none"
+	CacheAutomatic PromptCache = "automatic" // by itself
+	CacheMarks     PromptCache = "marks"     // where the request marks it
+)
+
+// Ratio is TokensPerByte, or [DefaultTokensPerByte].
+func (f Facts) Ratio() float64 {
+	if f.TokensPerByte == 0 {
+		return DefaultTokensPerByte
+	}
+	return f.TokensPerByte
+}
+
+// Reads reports whether the model is known to read such input.
+func (f Facts) Reads(input Input) bool { return slices.Contains(f.Inputs, input) }
+
+// Check returns an error with code invalid that names the fact which cannot be.
+func (f Facts) Check() error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"context_window", f.ContextWindow}, {"max_input_tokens", f.MaxInputTokens}, {"max_output_tokens", f.MaxOutputTokens}} {
+		if n.value < 0 {
+			return core.Errorf(core.CodeInvalid, "%s is %d, want 0 (not known) or more", n.name, n.value)
+		}
+		if f.ContextWindow > 0 && n.value > f.ContextWindow {
+			return core.Errorf(core.CodeInvalid, "%s is %d, more than the %d of context_window", n.name, n.value, f.ContextWindow)
+		}
+	}
+	if r := f.TokensPerByte; r != 0 && (r < 0.05 || r > 2) {
+		return core.Errorf(core.CodeInvalid, "tokens_per_byte is %v, allowed are 0.05 to 2", r)
+	}
+	for i, input := range f.Inputs {
+		if err := oneOf("inputs", input, InputImage, InputDocument, InputAudio); err != nil {
+			return err
+		}
+		if slices.Contains(f.Inputs[:i], input) {
+			return core.Errorf(core.CodeInvalid, "inputs has %q twice", input)
+		}
+	}
+	if _, err := time.Parse("2006-01", f.Cutoff); f.Cutoff != "" && err != nil {
+		return core.Errorf(core.CodeInvalid, "knowledge_cutoff is %q, want a month such as 2025-01", core.Excerpt(f.Cutoff))
+	}
+	if err := oneOf("reasoning", f.Reasoning, "", ReasoningNone, ReasoningAlways, ReasoningLevels, ReasoningBudget); err != nil {
+		return err
+	}
+	return oneOf("prompt_cache", f.PromptCache, "", CacheNone, CacheAutomatic, CacheMarks)
+}
+
+// oneOf returns an error for a value that is none of the allowed ones, of which the empty
+// one is not named.
+func oneOf[S ~string](name string, value S, allowed ...S) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return core.Errorf(core.CodeInvalid, "%s is %q, allowed are %q", name, core.Excerpt(string(value)), slices.DeleteFunc(allowed, func(s S) bool { return s == "" }))
+}

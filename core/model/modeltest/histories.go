@@ -1,0 +1,154 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/model"
+)
+
+// Histories sends conversations of every form that a thread can have, and gives each
+// body to check, which knows the provider's rules: who said what, with which model,
+// and where it was cut off makes no request that the provider refuses.
+func Histories(t *testing.T, p Provider, check func(body string) error) {
+	t.Helper()
+	own := core.Message{}
+	if _, ok := p.Exceptions["reasoning"]; !ok {
+		var err error
+		if _, own, err = collect(t, p.Open(t, "reasoning").Model, p.request(nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened := p.Open(t, "text")
+	rapid.Check(t, func(t *rapid.T) {
+		r := p.request(nil)
+		h := history{t: t, own: own, origin: r.Origin}
+		r.Messages = h.messages()
+		r.ReasoningEffort = rapid.SampledFrom([]model.Effort{"", "", model.EffortLow, model.EffortHigh}).Draw(t, "effort")
+		r.NoPromptCache = rapid.IntRange(0, 4).Draw(t, "cache") == 0
+		if rapid.IntRange(0, 4).Draw(t, "forced") == 0 {
+			r.ToolChoice = model.ToolChoice{Mode: model.ToolRequired}
+		}
+		before := len(opened.Requests())
+		for _, err := range opened.Model.Stream(t.Context(), r) {
+			if err != nil {
+				t.Fatalf("%v\n%s", err, shown(r.Messages))
+			}
+		}
+		requests := opened.Requests()[before:]
+		if len(requests) != 1 {
+			t.Fatalf("%d requests", len(requests))
+		}
+		if strings.Contains(requests[0], "foreign-") {
+			t.Fatalf("what another model wants back is in the request\n%s", requests[0])
+		}
+		if err := check(requests[0]); err != nil {
+			t.Fatalf("%v\n%s\n%s", err, requests[0], shown(r.Messages))
+		}
+	})
+}
+
+func shown(messages []core.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		line, err := json.Marshal(m)
+		fmt.Fprintf(&b, "%s %v\n", line, err)
+	}
+	return b.String()
+}
+
+// history draws a conversation.
+type history struct {
+	t      *rapid.T
+	own    core.Message // a turn of the provider with what it wants back; empty: it wants nothing
+	origin string
+	all    []core.Message
+}
+
+var texts = []string{"", " ", "\n", "Hello.", "Wörter — 🌍", "{\"a\":1}", "A longer text of several words."}
+
+func (h *history) text(label string) string { return rapid.SampledFrom(texts).Draw(h.t, label) }
+
+func (h *history) add(m core.Message) {
+	m.ID = fmt.Sprint("m", len(h.all))
+	h.all = append(h.all, m)
+}
+
+func (h *history) messages() []core.Message {
+	h.context("before")
+	h.user()
+	for range rapid.IntRange(0, 6).Draw(h.t, "rounds") {
+		h.turn()
+		if rapid.IntRange(0, 3).Draw(h.t, "context") == 0 {
+			h.context("between")
+		}
+		for range rapid.IntRange(0, 2).Draw(h.t, "users") {
+			h.user()
+		}
+	}
+	if last := h.all[len(h.all)-1]; last.Role != core.RoleTool && last.Role != core.RoleUser {
+		h.user()
+	}
+	h.context("behind")
+	return h.all
+}
+
+// context is what plugins say.
+func (h *history) context(where string) {
+	for range rapid.IntRange(0, 2).Draw(h.t, where) {
+		h.add(core.Message{Role: core.RoleSystem, Content: []core.Block{{Type: core.BlockText, Text: "It is " + where + "."}}})
+	}
+}
+
+func (h *history) user() {
+	m := core.UserMessage("", rapid.SampledFrom(texts[3:]).Draw(h.t, "said"))
+	if rapid.IntRange(0, 5).Draw(h.t, "file") == 0 {
+		m.Content = append(m.Content, core.Block{Type: core.BlockFile, MediaType: "image/png", Data: []byte("\x89PNG")})
+	}
+	h.add(m)
+}
+
+// turn is what a model said, this one or another, with the results of its calls.
+func (h *history) turn() {
+	m := core.Message{Role: core.RoleAssistant, StopReason: core.StopEndTurn}
+	calls := rapid.IntRange(0, 3).Draw(h.t, "calls")
+	mine := h.own.ToolCalls != nil && calls > 0 && rapid.Bool().Draw(h.t, "own")
+	switch {
+	case mine:
+		m.Content = append(m.Content, h.own.Content...)
+	case rapid.Bool().Draw(h.t, "foreign"):
+		m.Content = append(m.Content, core.Block{Type: core.BlockReasoning, Text: h.text("thought"), Echo: json.RawMessage(`{"signature":"foreign-1"}`), Origin: "other/model"})
+	case rapid.Bool().Draw(h.t, "thought without an echo"):
+		m.Content = append(m.Content, core.Block{Type: core.BlockReasoning, Text: h.text("thought")})
+	}
+	if rapid.Bool().Draw(h.t, "talks") {
+		m.Content = append(m.Content, core.Block{Type: core.BlockText, Text: h.text("text")})
+	}
+	for i := range calls {
+		c := core.ToolCall{
+			ID:        rapid.SampledFrom([]string{"", "functions.get_time:0", "call_", "ü id"}).Draw(h.t, "id") + fmt.Sprint(i),
+			Name:      rapid.SampledFrom([]string{"get_time", "get_weather", "gone"}).Draw(h.t, "name"),
+			Arguments: json.RawMessage(rapid.SampledFrom([]string{`{}`, `{"city":"Oslo"}`, `"{\"city\":\"Os"`, `[1]`, `"text"`}).Draw(h.t, "arguments")),
+		}
+		switch {
+		case mine && i == 0:
+			c.Echo, c.Origin = h.own.ToolCalls[0].Echo, h.own.ToolCalls[0].Origin
+		case !mine && rapid.IntRange(0, 3).Draw(h.t, "signed") == 0:
+			c.Echo, c.Origin = json.RawMessage(`"foreign-2"`), "other/model"
+		}
+		m.ToolCalls = append(m.ToolCalls, c)
+	}
+	h.add(m)
+	for _, c := range m.ToolCalls {
+		r := core.ToolResult{CallID: c.ID, Name: c.Name, Message: h.text("result"), IsError: rapid.Bool().Draw(h.t, "failed")}
+		if rapid.Bool().Draw(h.t, "data") {
+			r.Data = json.RawMessage(rapid.SampledFrom([]string{`null`, `"x"`, `{"a":[1]}`, `[]`, `1`}).Draw(h.t, "value"))
+		}
+		h.add(core.Message{Role: core.RoleTool, ToolResult: &r})
+	}
+}
