@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,15 +29,15 @@ const (
 )
 
 // room is how many bytes of a conversation the model has room for, beside what else the
-// request has. A token may be as little as three bytes.
+// request has. A token may be a quarter fewer bytes than its model's usually are.
 func (c *compaction) room() int {
-	const frame, bytesPerToken = 1024, 3
+	const frame = 1024
 	room := c.agent.Room(c.model)
 	tokens := max(room.Request, room.Most) - frame
 	if c.before != nil {
 		tokens -= window.Tokens(c.before.message)
 	}
-	return max(tokens, frame) * bytesPerToken
+	return max(tokens, frame) * 750 / cmp.Or(room.PerByte, 250)
 }
 
 // make asks the model for a summary of the messages. nil: there is none, for a reason
@@ -191,7 +192,7 @@ func (c *compaction) forbidden(ctx context.Context) (why, err error) {
 	if c.limits.Of(c.key.Tenant).IsZero() {
 		return nil, nil
 	}
-	if !c.limits.Priced(c.key.Tenant, c.model.Name) {
+	if !c.limits.Priced(c.key.Tenant, c.model.Provider, c.model.Name) {
 		return core.Errorf(core.CodeInvalid, "model %q has no known price, and the tenant's money is limited", core.Excerpt(c.model.Name)), nil
 	}
 	standing, err := c.limits.Look(ctx, c.key.Tenant, c.run)
@@ -209,7 +210,7 @@ func (c *compaction) charge(ctx context.Context, used core.Usage) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	_, _, err := c.limits.Charge(ctx, store.Slot{}, limit.Turn{
-		Key: c.key, Run: c.run, Tokens: limit.Tokens(used), Cost: c.limits.Cost(c.key.Tenant, c.model.Name, used),
+		Key: c.key, Run: c.run, Tokens: limit.Tokens(used), Cost: c.limits.Cost(c.key.Tenant, c.model.Provider, c.model.Name, used),
 	})
 	if err != nil {
 		return fmt.Errorf("charge the tenant: %w", err)

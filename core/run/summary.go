@@ -162,7 +162,7 @@ func (d *draft) compact(ctx context.Context, request *model.Request) error {
 	if r.Size() < min(d.agent.Spec.Context.AutocompactThreshold, r.Limit) {
 		return nil
 	}
-	upTo, said, ok := d.target()
+	upTo, said, ok := d.target(r.PerByte)
 	if !ok {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (c *compaction) inline(ctx context.Context, h window.History) (*summary, er
 // target returns the closed turn up to which the conversation is to be summarised now,
 // and what was said up to it behind the summary in force. false: there is too little to
 // sum up, or a summary was asked for not long ago.
-func (d *draft) target() (upTo uint64, said window.History, ok bool) {
+func (d *draft) target(perByte int) (upTo uint64, said window.History, ok bool) {
 	policy := d.agent.Spec.Context.WithDefaults()
 	keep := *policy.CompactionRawSuffixMessages
 	if policy.CompactionMode == agent.CompactToSafeFrontier {
@@ -237,7 +237,7 @@ func (d *draft) target() (upTo uint64, said window.History, ok bool) {
 		return 0, said, false
 	}
 	said = window.History{Messages: all.Messages[:n], Places: all.Places[:n]}
-	return upTo, said, window.ReckonAll(said.Messages, 0) >= policy.AutocompactThreshold/leastCompacted
+	return upTo, said, window.ReckonAll(said.Messages, perByte) >= policy.AutocompactThreshold/leastCompacted
 }
 
 // newlySummed is the summary that the draft's commit puts in force, and the schema of its
