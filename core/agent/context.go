@@ -52,13 +52,19 @@ type ContextWindowPolicy struct {
 	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
 }
 
+// What a policy says by default, where the way of a step asks for it.
+const (
+	outputTokens   = 16_384
+	recentMessages = 10
+)
+
 // WithDefaults returns the policy with every field said.
 func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.MaxContextTokens == 0 {
 		p.MaxContextTokens = 200_000
 	}
 	if p.MaxOutputTokens == 0 {
-		p.MaxOutputTokens = 16_384
+		p.MaxOutputTokens = outputTokens
 	}
 	if p.EnablePromptCache == nil {
 		p.EnablePromptCache = new(true)
@@ -76,7 +82,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.SummaryMaxTokens = 2048
 	}
 	p.MinSavingsRatio = new(or(p.MinSavingsRatio, 0.3))
-	p.MinRecentMessages = new(or(p.MinRecentMessages, 10))
+	p.MinRecentMessages = new(or(p.MinRecentMessages, recentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
 	return p
 }
@@ -144,7 +150,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 	if r.Spec.Context != nil {
 		p = *r.Spec.Context
 	}
-	room := Room{Keep: *p.WithDefaults().MinRecentMessages, PerByte: int(math.Round(1000 * m.Ratio()))}
+	room := Room{Keep: or(p.MinRecentMessages, recentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
 	window := m.ContextWindow
 	switch {
 	case window == 0 && p.MaxContextTokens == 0:
@@ -171,7 +177,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
 	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
 	if free == 0 {
-		free = min(p.WithDefaults().MaxOutputTokens, window/4)
+		free = min(cmp.Or(p.MaxOutputTokens, outputTokens), window/4)
 	}
 	if output > 0 {
 		free = min(free, output)
