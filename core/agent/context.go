@@ -31,13 +31,19 @@ type ContextWindowPolicy struct {
 	CompactionRawSuffixMessages *int           `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
 }
 
+// The defaults that more than one place needs.
+const (
+	maxOutputTokens   = 16_384
+	minRecentMessages = 10
+)
+
 // WithDefaults returns the policy with every field said.
 func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.MaxContextTokens == 0 {
 		p.MaxContextTokens = 200_000
 	}
 	if p.MaxOutputTokens == 0 {
-		p.MaxOutputTokens = 16_384
+		p.MaxOutputTokens = maxOutputTokens
 	}
 	if p.EnablePromptCache == nil {
 		p.EnablePromptCache = new(true)
@@ -45,7 +51,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.CompactionMode == "" {
 		p.CompactionMode = KeepRecentRawSuffix
 	}
-	p.MinRecentMessages = new(or(p.MinRecentMessages, 10))
+	p.MinRecentMessages = new(or(p.MinRecentMessages, minRecentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
 	return p
 }
@@ -106,7 +112,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 	if r.Spec.Context != nil {
 		p = *r.Spec.Context
 	}
-	room := Room{Keep: *p.WithDefaults().MinRecentMessages, PerByte: int(math.Round(1000 * m.Ratio()))}
+	room := Room{Keep: or(p.MinRecentMessages, minRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
 	window := m.ContextWindow
 	switch {
 	case window == 0 && p.MaxContextTokens == 0:
@@ -133,7 +139,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
 	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
 	if free == 0 {
-		free = min(p.WithDefaults().MaxOutputTokens, window/4)
+		free = min(maxOutputTokens, window/4)
 	}
 	if output > 0 {
 		free = min(free, output)

@@ -2,11 +2,13 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -56,6 +58,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	request.NoPromptCache = !d.agent.Spec.Context.Cached()
 	d.beside = d.placed(&request, append(asked.Messages, shownBy(d.record.Frontend)...))
 	d.frame(&request, d.beside, said)
+	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
+		request.Tools = append(slices.Clip(request.Tools), window.Definition())
+	}
 	request.Messages = d.arrange(d.beside, said)
 	d.marked(&request, d.beside)
 	if d.agent.Engine.Transforms() {
