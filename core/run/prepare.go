@@ -138,7 +138,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 // arrange returns the messages of the request. Where nothing stands beside the
 // conversation its own slice is the request's: nothing is copied.
 func (d *draft) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(d.shown, *d.window, nil, d.front())
+	conversation := window.View(d.shown, *d.window, nil, d.front(), d.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {
 		return append(conversation[:len(conversation):len(conversation)], said...)
 	}

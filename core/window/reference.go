@@ -33,13 +33,16 @@ func textSize(r *core.ToolResult) int {
 
 // reference is a large result as the model reads it where it is shortened. The same
 // result gives the same bytes, in whichever request it stands.
-func reference(m *core.Message, seq uint64) core.Message {
+func reference(m *core.Message, seq uint64, reads bool) core.Message {
 	text := m.ToolResult.Text()
 	shown := preview(text)
 	short := *m.ToolResult
 	short.Data = nil
-	short.Message = fmt.Sprintf("%s\n\n[Shortened: these are the first %d of %d bytes. %s with result %d and offset %d returns what follows.]",
-		shown, len(shown), len(text), tool.ReadResult, seq, len(shown))
+	short.Message = fmt.Sprintf("%s\n\n[Shortened: these are the first %d of %d bytes.", shown, len(shown), len(text))
+	if reads {
+		short.Message += fmt.Sprintf(" %s with result %d and offset %d returns what follows.", tool.ReadResult, seq, len(shown))
+	}
+	short.Message += "]"
 	after := *m
 	after.ToolResult = &short
 	return after
