@@ -52,10 +52,10 @@ type ContextWindowPolicy struct {
 	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
 }
 
-// What a policy says by default, where the way of a step asks for it.
+// The defaults that more than one place needs.
 const (
-	outputTokens   = 16_384
-	recentMessages = 10
+	maxOutputTokens   = 16_384
+	minRecentMessages = 10
 )
 
 // WithDefaults returns the policy with every field said.
@@ -64,7 +64,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.MaxContextTokens = 200_000
 	}
 	if p.MaxOutputTokens == 0 {
-		p.MaxOutputTokens = outputTokens
+		p.MaxOutputTokens = maxOutputTokens
 	}
 	if p.EnablePromptCache == nil {
 		p.EnablePromptCache = new(true)
@@ -82,7 +82,7 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 		p.SummaryMaxTokens = 2048
 	}
 	p.MinSavingsRatio = new(or(p.MinSavingsRatio, 0.3))
-	p.MinRecentMessages = new(or(p.MinRecentMessages, recentMessages))
+	p.MinRecentMessages = new(or(p.MinRecentMessages, minRecentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
 	return p
 }
@@ -150,7 +150,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 	if r.Spec.Context != nil {
 		p = *r.Spec.Context
 	}
-	room := Room{Keep: or(p.MinRecentMessages, recentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
+	room := Room{Keep: or(p.MinRecentMessages, minRecentMessages), PerByte: int(math.Round(1000 * m.Ratio()))}
 	window := m.ContextWindow
 	switch {
 	case window == 0 && p.MaxContextTokens == 0:
@@ -177,7 +177,7 @@ func (r *Resolved) Room(m *BoundModel) Room {
 func (s *Spec) reserve(p ContextWindowPolicy, window, output int) int {
 	free := cmp.Or(p.MaxOutputTokens, s.MaxTokens)
 	if free == 0 {
-		free = min(cmp.Or(p.MaxOutputTokens, outputTokens), window/4)
+		free = min(maxOutputTokens, window/4)
 	}
 	if output > 0 {
 		free = min(free, output)

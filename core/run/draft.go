@@ -171,7 +171,7 @@ func (d *draft) addTurn(turn *core.Message, failed uint8, took time.Duration) {
 	entry := thread.Entry{Run: d.id, Step: d.events.step, At: d.at, Message: turn, Attempt: d.events.fence, Retried: failed, Duration: took.Milliseconds()}
 	entry.Window = d.turnWindow()
 	for i, call := range turn.ToolCalls {
-		if d.agent.Tools[call.Name] == nil {
+		if d.tool(call.Name) == nil {
 			entry.Toolless = append(entry.Toolless, i)
 		}
 	}

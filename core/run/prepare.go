@@ -2,11 +2,13 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
 	"github.com/reveille-run/reveille/core/plugin"
+	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -59,6 +61,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 		return request, err
 	}
 	d.frame(&request, d.beside, said)
+	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
+		request.Tools = append(slices.Clip(request.Tools), window.Definition())
+	}
 	request.Messages = d.arrange(d.beside, said)
 	d.marked(&request, d.beside)
 	if d.agent.Engine.Transforms() {
@@ -136,7 +141,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 // arrange returns the messages of the request. Where nothing stands beside the
 // conversation its own slice is the request's: nothing is copied.
 func (d *draft) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(d.shown, *d.window, d.past.summary.shown(), d.front())
+	conversation := window.View(d.shown, *d.window, d.past.summary.shown(), d.front(), d.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {
 		return append(conversation[:len(conversation):len(conversation)], said...)
 	}

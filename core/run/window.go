@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/reveille-run/reveille/core"
 	"github.com/reveille-run/reveille/core/model"
+	"github.com/reveille-run/reveille/core/tool"
 	"github.com/reveille-run/reveille/core/window"
 )
 
@@ -131,6 +132,15 @@ func (d *draft) turnWindow() *core.Window {
 	}
 	w := d.past.window
 	return &core.Window{First: w.First, Short: w.Short, Summary: w.Summary, Opening: w.Opening, Compact: w.Compact, Skipped: w.Skipped}
+}
+
+// tool is the agent's tool of a name, or the runtime's own, which reads what the draft
+// knows of the thread; nil: there is none.
+func (d *draft) tool(name string) tool.Tool {
+	if name == tool.ReadResult && d.agent.Reads {
+		return window.Reader{History: d.soFar()}
+	}
+	return d.agent.Tools[name]
 }
 
 // Why the beginning of a request is not that of the turn before, in the order of the

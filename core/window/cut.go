@@ -70,7 +70,7 @@ func (r Request) Again(refused core.Window) (w core.Window, ok bool) {
 	}
 	r.Last, r.History = refused, r.History.From(refused.First)
 	w = r.cut(target, target, target)
-	return w, w.First != refused.First || w.Short != refused.Short
+	return w, w.Estimate < r.cost(0, refused.Short)
 }
 
 // reckon turns tokens as the provider counts them into tokens as they are estimated

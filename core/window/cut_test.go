@@ -258,8 +258,8 @@ func (w *walk) check(turn int, r *window.Request, next core.Window, counts float
 	if next.Opening == 0 {
 		front = nil
 	}
-	view := window.View(r.History, next, nil, front)
-	if whole := (window.History{Messages: w.h.Messages[:turn], Places: w.h.Places[:turn]}); len(window.View(whole, next, nil, front)) != len(view) {
+	view := window.View(r.History, next, nil, front, true)
+	if whole := (window.History{Messages: w.h.Messages[:turn], Places: w.h.Places[:turn]}); len(window.View(whole, next, nil, front, true)) != len(view) {
 		fail("it depends on how much is known")
 	}
 	sum, asked := w.fixed, false

@@ -3,9 +3,9 @@ package window
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/reveille-run/reveille/core"
+	"github.com/reveille-run/reveille/core/tool"
 )
 
 // A result is large from largeResult bytes on of what the model reads of it. Its
@@ -17,9 +17,6 @@ const (
 	// referenceBytes is what a reference has at most, but for huge sequences.
 	referenceBytes = previewBytes + 160
 )
-
-// ReadTool is the tool that reads the rest of a result that is shown as a reference.
-const ReadTool = "read_result"
 
 // large reports whether a message is a result that a reference may stand for.
 func large(m *core.Message) bool {
@@ -36,13 +33,16 @@ func textSize(r *core.ToolResult) int {
 
 // reference is a large result as the model reads it where it is shortened. The same
 // result gives the same bytes, in whichever request it stands.
-func reference(m *core.Message, seq uint64) core.Message {
+func reference(m *core.Message, seq uint64, reads bool) core.Message {
 	text := m.ToolResult.Text()
 	shown := preview(text)
 	short := *m.ToolResult
 	short.Data = nil
-	short.Message = fmt.Sprintf("%s\n\n[Shortened: these are the first %d of %d bytes. %s with result %d and offset %d returns what follows.]",
-		shown, len(shown), len(text), ReadTool, seq, len(shown))
+	short.Message = fmt.Sprintf("%s\n\n[Shortened: these are the first %d of %d bytes.", shown, len(shown), len(text))
+	if reads {
+		short.Message += fmt.Sprintf(" %s with result %d and offset %d returns what follows.", tool.ReadResult, seq, len(shown))
+	}
+	short.Message += "]"
 	after := *m
 	after.ToolResult = &short
 	return after
@@ -50,11 +50,7 @@ func reference(m *core.Message, seq uint64) core.Message {
 
 // preview is the beginning of a text, whole characters of it.
 func preview(text string) string {
-	end := min(previewBytes, len(text))
-	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	text = text[:end]
+	text = text[:wholeFrom(text, min(previewBytes, len(text)))]
 	for i, lines := 0, 0; ; lines++ {
 		next := strings.IndexByte(text[i:], '\n')
 		if next < 0 {

@@ -44,8 +44,9 @@ const LeftOut = "(What was said before is left out.)"
 // View returns what a model is shown of a history under a window: the summary, which
 // stands for everything up to w.Summary; the opening, which w.Opening names; the messages
 // from w.First on, large results before w.Short as references. Summary and opening are nil
-// where there is none. Where nothing is added or shortened, nothing is copied.
-func View(h History, w core.Window, summary, opening *core.Message) []core.Message {
+// where there is none. reads says that the model can read a shortened result on. Where
+// nothing is added or shortened, nothing is copied.
+func View(h History, w core.Window, summary, opening *core.Message, reads bool) []core.Message {
 	shown := h.From(max(w.First, w.Summary+1))
 	note := summary == nil && opening == nil && len(shown.Messages) > 0 && shown.Messages[0].Role != core.RoleUser
 	if summary == nil && opening == nil && !note && !shortens(shown, w.Short) {
@@ -63,7 +64,7 @@ func View(h History, w core.Window, summary, opening *core.Message) []core.Messa
 	for i := range shown.Messages {
 		m := &shown.Messages[i]
 		if shown.sequence(i) < w.Short && large(m) {
-			view = append(view, reference(m, shown.sequence(i)))
+			view = append(view, reference(m, shown.sequence(i), reads))
 			continue
 		}
 		view = append(view, *m)
