@@ -85,8 +85,11 @@ func (t *tail) add(entry thread.Entry) {
 	}
 	if m := entry.Message; m != nil && m.Role == core.RoleAssistant && !t.settled {
 		t.settled = true
-		if entry.Window != nil {
-			t.begins, t.inside = max(shownFrom(entry.Window), t.floor+1), len(t.entries)
+		if w := entry.Window; w != nil || t.floor > 0 {
+			t.begins, t.inside = t.floor+1, len(t.entries)
+			if w != nil {
+				t.begins = max(t.begins, shownFrom(w))
+			}
 			return
 		}
 	}
