@@ -106,7 +106,7 @@ func TestAColdStepUnderASummaryReadsAtMost64KB(t *testing.T) {
 	change := func(c *runtime.Config) {
 		c.Agents.Models["m"] = binding(said)
 		c.Agents.Specs[0].MaxRounds = new(0)
-		c.Agents.Specs[0].Context = &agent.ContextWindowPolicy{AutocompactThreshold: 9000}
+		c.Agents.Specs[0].Context = &agent.ContextWindowPolicy{AutocompactThreshold: 4000}
 	}
 	key := longThread(t, backend, 1)
 	head := func() thread.Head {
