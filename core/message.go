@@ -123,6 +123,7 @@ type Window struct {
 	// moved past it; later runs show it too, until they cut.
 	Opening uint64 `json:"opening,omitempty"`
 	Compact uint64 `json:"compact,omitempty"` // the closed turn up to which a summary is asked for
+	Skipped uint64 `json:"skipped,omitempty"` // the last such turn of which none was made
 
 	Estimate int `json:"estimate,omitempty"` // of the request, in tokens, as it is reckoned from its bytes
 	Tokens   int `json:"tokens,omitempty"`   // of the request, as the provider counts them; 0: it did not say

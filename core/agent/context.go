@@ -16,6 +16,20 @@ const (
 	CompactToSafeFrontier CompactionMode = "compact_to_safe_frontier"
 )
 
+// Compaction says when the summary is made that stands for older messages.
+type Compaction string
+
+// The kinds of compaction.
+const (
+	// CompactOff: never.
+	CompactOff Compaction = "off"
+	// CompactBackground: beside the run, which goes on meanwhile; the first step that
+	// finds the summary uses it.
+	CompactBackground Compaction = "background"
+	// CompactInline: by the step that needs it, before its inference, which waits.
+	CompactInline Compaction = "inline"
+)
+
 // ContextWindowPolicy says how much of a conversation a model is shown, in tokens,
 // and when older messages are summarised. A field that says nothing (nil or 0) is
 // its default. What the model takes bounds it: a request and the turn fit its window.
@@ -26,9 +40,16 @@ type ContextWindowPolicy struct {
 	EnablePromptCache *bool `json:"enable_prompt_cache,omitempty"` // nil is true
 	// AutocompactThreshold is the size, in tokens, from which on a conversation is
 	// compacted; 0: never.
-	AutocompactThreshold        int            `json:"autocompact_threshold,omitempty"`
+	AutocompactThreshold int `json:"autocompact_threshold,omitempty"`
+	// Compaction is who makes the summary; empty: background where there is a threshold,
+	// off where there is none.
+	Compaction                  Compaction     `json:"compaction,omitempty"`
 	CompactionMode              CompactionMode `json:"compaction_mode,omitempty"`                // empty: keep_recent_raw_suffix
 	CompactionRawSuffixMessages *int           `json:"compaction_raw_suffix_messages,omitempty"` // nil is 2
+	SummaryMaxTokens            int            `json:"summary_max_tokens,omitempty"`             // of the model's turn that is the summary; 0 is 2,048
+	// MinSavingsRatio is the part of what a summary stands for that it must save, in
+	// tokens, 0 to 1: else it is dropped. nil is 0.3.
+	MinSavingsRatio *float64 `json:"min_savings_ratio,omitempty"`
 }
 
 // The defaults that more than one place needs.
@@ -51,6 +72,16 @@ func (p ContextWindowPolicy) WithDefaults() ContextWindowPolicy {
 	if p.CompactionMode == "" {
 		p.CompactionMode = KeepRecentRawSuffix
 	}
+	if p.Compaction == "" {
+		p.Compaction = CompactBackground
+		if p.AutocompactThreshold == 0 {
+			p.Compaction = CompactOff
+		}
+	}
+	if p.SummaryMaxTokens == 0 {
+		p.SummaryMaxTokens = 2048
+	}
+	p.MinSavingsRatio = new(or(p.MinSavingsRatio, 0.3))
 	p.MinRecentMessages = new(or(p.MinRecentMessages, minRecentMessages))
 	p.CompactionRawSuffixMessages = new(or(p.CompactionRawSuffixMessages, 2))
 	return p
@@ -74,6 +105,7 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		{"context.min_recent_messages", *full.MinRecentMessages},
 		{"context.autocompact_threshold", full.AutocompactThreshold},
 		{"context.compaction_raw_suffix_messages", *full.CompactionRawSuffixMessages},
+		{"context.summary_max_tokens", full.SummaryMaxTokens},
 	} {
 		if n.value < 0 {
 			return s.invalid(n.field, "is %d, want 0 or more", n.value)
@@ -89,6 +121,12 @@ func (p ContextWindowPolicy) check(s *Spec) error {
 		return s.invalid("context.autocompact_threshold", "is %d, of max_context_tokens only %d are left beside max_output_tokens", full.AutocompactThreshold, free)
 	case full.CompactionMode != KeepRecentRawSuffix && full.CompactionMode != CompactToSafeFrontier:
 		return s.invalid("context.compaction_mode", "is %q, allowed are %q and %q", excerpt(full.CompactionMode), KeepRecentRawSuffix, CompactToSafeFrontier)
+	case full.Compaction != CompactOff && full.Compaction != CompactBackground && full.Compaction != CompactInline:
+		return s.invalid("context.compaction", "is %q, allowed are %q, %q and %q", excerpt(full.Compaction), CompactOff, CompactBackground, CompactInline)
+	case full.Compaction != CompactOff && full.AutocompactThreshold == 0:
+		return s.invalid("context.compaction", "is %q without an autocompact_threshold: nothing would ever be compacted", full.Compaction)
+	case !(*full.MinSavingsRatio >= 0 && *full.MinSavingsRatio <= 1): // not a number is neither
+		return s.invalid("context.min_savings_ratio", "is %v, want 0 to 1", *full.MinSavingsRatio)
 	}
 	return nil
 }
@@ -164,5 +202,6 @@ func (r *Resolved) checkRoom() error {
 func (p *ContextWindowPolicy) clone() *ContextWindowPolicy {
 	c := *p
 	c.MinRecentMessages, c.CompactionRawSuffixMessages, c.EnablePromptCache = copied(c.MinRecentMessages), copied(c.CompactionRawSuffixMessages), copied(c.EnablePromptCache)
+	c.MinSavingsRatio = copied(c.MinSavingsRatio)
 	return &c
 }

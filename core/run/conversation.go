@@ -24,6 +24,7 @@ type conversation struct {
 	toolless    []int              // of the newest turn, as its entry says
 	opening     *core.Message      // what run was asked first; nil: not known
 	openedAt    uint64             // sequence of opening
+	summary     *summary           // stands for what was said before what the window shows; nil: there is none
 	front       *core.Message      // that window.Opening names; nil: there is none, or it is not known
 	snapshot    state.Snapshot
 	totals      thread.Totals            // of run
@@ -184,7 +185,8 @@ func (b *builder) done(old window.Newest) *conversation {
 	if c.front == nil && c.window.Opening != 0 {
 		c.front = c.messageAt(c.window.Opening)
 	}
-	shown := c.messages.len() - c.first
+	// The newest turn stays in any case: its record says what the next one begins with.
+	shown := c.messages.len() - min(c.first, max(c.newestTurn(), 0))
 	if first := c.messages.len() - 2*shown; first > shown {
 		// Copied: a slice of the old array would keep all of it in memory.
 		c.messages = listOf(append([]core.Message(nil), c.messages.items[first:]...))
@@ -202,20 +204,41 @@ func (b *builder) done(old window.Newest) *conversation {
 // it shows. Where that turn's record does not say, or nobody has said one, it is the
 // newest messages up to a size: from the next turn on its record counts.
 func (c *conversation) lastWindow(old window.Newest) (w core.Window, first int) {
-	for i := c.messages.len() - 1; i >= 0; i-- {
-		if c.messages.items[i].Role != core.RoleAssistant {
-			continue
-		}
-		if found := c.places.items[i].Window; found != nil {
+	if turn := c.newestTurn(); turn >= 0 {
+		if found := c.places.items[turn].Window; found != nil {
 			first, _ = window.Find(c.places.items, shownFrom(found))
 			return *found, first
 		}
-		break
 	}
 	if first = old.Cut(c.messages.slice()); first > 0 {
 		w.First = c.places.items[first].Sequence
 	}
 	return w, first
+}
+
+// newestTurn is the index of the newest turn; -1: there is none.
+func (c *conversation) newestTurn() int {
+	for i := c.messages.len() - 1; i >= 0; i-- {
+		if c.messages.items[i].Role == core.RoleAssistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// under puts a summary in the place of what it covers; nil: none. The conversation is one
+// that nobody else has yet. What the newest turn's record says of an older summary counts
+// no more, nor what stood before what that turn was shown.
+func (c *conversation) under(s *summary) {
+	c.summary = s
+	if c.window.Summary == s.covers() {
+		return
+	}
+	c.window.Summary, c.window.Opening, c.front = s.covers(), 0, nil
+	if c.window.First <= c.window.Summary {
+		c.window.First = 0
+	}
+	c.first, _ = window.Find(c.places.items, shownFrom(&c.window))
 }
 
 // messageAt is the message of a sequence, if it is known.
@@ -254,6 +277,9 @@ func messageSize(m core.Message) int {
 func (c *conversation) bytes() int {
 	const fixed = 1 << 10
 	size := fixed + c.size + c.snapshot.Size() + len(c.record.Response)
+	if c.summary != nil {
+		size += messageSize(c.summary.message)
+	}
 	if c.opening != nil && !c.hasOpening() {
 		size += messageSize(*c.opening)
 	}

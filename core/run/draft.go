@@ -29,6 +29,7 @@ type draft struct {
 	framed   bool               // window is new: what it begins with is not marked yet
 	reckoned int                // what the request costs, without what of the turn stands already
 	window   *core.Window       // what the model is shown of it; nil: nothing was asked yet
+	asks     bool               // the turn asks for a summary
 	snapshot state.Snapshot     // the state, with patches
 	patches  []state.Patch      // what hooks changed since the last entry that has a patch
 	effects  []state.Effect     // to run after the commit

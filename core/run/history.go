@@ -13,6 +13,9 @@ type History interface {
 	Run(run core.ID) (began, ended int64)
 	// Turn returns when a step began and when its turn was complete.
 	Turn(run core.ID, step int) (began, said int64)
+	// Window returns what the turn of a step was shown; nil: there was none, or its record
+	// does not say. A replay makes no summaries and uses those that the step did.
+	Window(run core.ID, step int) *core.Window
 	// Asked returns when the round began in which a call was asked about, behind so
 	// many suspensions that were decided.
 	Asked(run core.ID, step, call, decided int) int64

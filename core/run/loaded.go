@@ -183,6 +183,9 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 		l.conversation = cached
 		return nil
 	}
+	if cached.summary.covers() > l.head.Summary { // what it stood for is to be read again
+		return l.readAnew(ctx)
+	}
 	entries, err := store.ReadLog(ctx, l.store, l.records, l.Key, cached.seq+1, l.head.Seq)
 	if err != nil {
 		return err
@@ -198,7 +201,15 @@ func (l *loaded) catchUp(ctx context.Context, cached *conversation) error {
 	if b.short {
 		return l.readAnew(ctx)
 	}
-	l.conversation = b.done(l.oldWindow)
+	s := cached.summary
+	if s.covers() < l.head.Summary {
+		if s, err = l.readSummary(ctx, l.Key, l.head.Summary); err != nil {
+			return err
+		}
+	}
+	c := b.done(l.oldWindow)
+	c.under(s)
+	l.conversation = c
 	return nil
 }
 
@@ -221,13 +232,27 @@ func (l *loaded) readAnew(ctx context.Context) error {
 // needed in any case; the rest waits for both, one range after the other.
 func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error) {
 	var from snapshot
-	t := l.newTail(seq)
+	summed, floor := (*summary)(nil), l.head.Summary
+	if floor > seq { // which one was in force then, its successors say
+		var err error
+		if summed, err = l.summaryAt(ctx, seq); err != nil {
+			return nil, err
+		}
+		floor = summed.covers()
+	}
+	t := l.newTail(seq, floor)
 	group, shared := l.env.Group(ctx)
 	group.Go(func(ctx context.Context) (err error) {
 		from, err = l.readSnapshot(ctx, seq)
 		return err
 	})
-	err := l.readTail(shared, t, firstTail)
+	if floor > 0 && summed == nil {
+		group.Go(func(ctx context.Context) (err error) {
+			summed, err = l.summaryAt(ctx, seq)
+			return err
+		})
+	}
+	err := l.readTail(shared, t, min(firstTail, max(seq-floor, 1)))
 	if err := errors.Join(group.Wait(), err); err != nil {
 		return nil, err
 	}
@@ -255,7 +280,9 @@ func (l *loaded) readBack(ctx context.Context, seq uint64) (*conversation, error
 		}
 	}
 	b.fold.Skip, b.short = nil, false // the tail went as far back as the window
-	return b.done(l.oldWindow), nil
+	c := b.done(l.oldWindow)
+	c.under(summed)
+	return c, nil
 }
 
 // findOpening gives the conversation the run's first message, when the window

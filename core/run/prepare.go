@@ -57,6 +57,9 @@ func (d *draft) prepare(ctx context.Context, said ...core.Message) (model.Reques
 	}
 	request.NoPromptCache = !d.agent.Spec.Context.Cached()
 	d.beside = d.placed(&request, append(asked.Messages, shownBy(d.record.Frontend)...))
+	if err := d.compact(ctx, &request); err != nil {
+		return request, err
+	}
 	d.frame(&request, d.beside, said)
 	if d.agent.Reads && asked.Offers(tool.ReadResult) && window.Shortens(d.shown, *d.window) {
 		request.Tools = append(slices.Clip(request.Tools), window.Definition())
@@ -138,7 +141,7 @@ func (d *draft) placed(request *model.Request, context []plugin.ContextMessage) 
 // arrange returns the messages of the request. Where nothing stands beside the
 // conversation its own slice is the request's: nothing is copied.
 func (d *draft) arrange(b beside, said []core.Message) []core.Message {
-	conversation := window.View(d.shown, *d.window, nil, d.front(), d.agent.Reads)
+	conversation := window.View(d.shown, *d.window, d.past.summary.shown(), d.front(), d.agent.Reads)
 	if len(b.before)+len(b.behind) == 0 {
 		return append(conversation[:len(conversation):len(conversation)], said...)
 	}

@@ -78,6 +78,10 @@ type Options struct {
 	// History makes every step one that has happened before: its times are those of
 	// the record, and no effects run. nil: it is the first time.
 	History History
+	// Compact is called behind the commit of a turn that asks for a summary of the
+	// thread, and sees to it that [Stepper.Compact] is. nil: nobody does, and a step
+	// makes each summary itself.
+	Compact func(context.Context, core.ThreadKey)
 	// Limits holds the runs of a tenant to its limits; nil: nothing is limited.
 	Limits *limit.Gate
 }
@@ -106,6 +110,7 @@ type Stepper struct {
 	chunked   bool // Options.Chunks
 	leaveFor  time.Duration
 	limits    *limit.Gate
+	hint      func(context.Context, core.ThreadKey) // Options.Compact
 
 	snapshotEvery int
 	abandoned     atomic.Int64 // tools that were left behind and still run
@@ -123,7 +128,7 @@ func New(o Options) (*Stepper, error) {
 	s := &Stepper{
 		env: o.Env, store: o.Store, committer: o.Committer, agents: o.Agents, records: o.Records, stops: o.Stops,
 		log: o.Logger, observer: o.Observer, lease: o.Lease, poll: o.Poll, most: o.Window, oldWindow: window.Newest(o.Window), profiles: o.Profiles, children: o.Children, history: o.History, metering: o.Metering,
-		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits,
+		chunked: o.Chunks, leaveFor: o.LeaveFor, limits: o.Limits, hint: o.Compact,
 	}
 	if s.leaveFor == 0 {
 		s.leaveFor = leaveFor

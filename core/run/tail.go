@@ -34,12 +34,13 @@ type tail struct {
 	measure func(core.Message) (fits bool, room int)
 	room    int    // about how many older messages are in the window
 	inside  int    // so many entries are in the window
+	floor   uint64 // a summary stands for what is up to it; 0: there is none
 	passed  uint64 // messages from this sequence on that are still to come were taken back; 0: none
 }
 
-// newTail is the tail of a log that ends with a sequence.
-func (l *loaded) newTail(seq uint64) *tail {
-	return &tail{next: seq, measure: l.oldWindow.Measure(), room: 1}
+// newTail is the tail of a log that ends with a sequence, under a summary up to another.
+func (l *loaded) newTail(seq, floor uint64) *tail {
+	return &tail{next: seq, measure: l.oldWindow.Measure(), room: 1, floor: floor}
 }
 
 // missing is how many older entries to read next, so that the window and what
@@ -85,7 +86,7 @@ func (t *tail) add(entry thread.Entry) {
 	if m := entry.Message; m != nil && m.Role == core.RoleAssistant && !t.settled {
 		t.settled = true
 		if entry.Window != nil {
-			t.begins, t.inside = max(shownFrom(entry.Window), 1), len(t.entries)
+			t.begins, t.inside = max(shownFrom(entry.Window), t.floor+1), len(t.entries)
 			return
 		}
 	}
@@ -118,7 +119,7 @@ func (t *tail) from(asOf uint64) (first uint64, entries []thread.Entry) {
 // has no gaps up to the head's sequence: one is damage, and no state or window may
 // be made across it.
 func (l *loaded) readTail(ctx context.Context, t *tail, n uint64) error {
-	if t.next == 0 {
+	if t.next == 0 || n == 0 {
 		return nil
 	}
 	from := t.next - min(n, t.next) + 1

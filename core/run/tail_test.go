@@ -54,7 +54,7 @@ func shortAfter(seq uint64) func(uint64) int {
 // readTails reads a log of so many records, whose state is known up to asOf.
 func readTails(l *aLog, seq, asOf uint64) (first uint64, entries int, err error) {
 	p := (&Stepper{store: l, oldWindow: window.Newest(32_000)}).newMachine(Work{}, nil)
-	t := p.newTail(seq)
+	t := p.newTail(seq, 0)
 	for n := uint64(firstTail); n > 0; n = t.missing(asOf) {
 		if err := p.readTail(context.Background(), t, n); err != nil {
 			return 0, 0, err

@@ -79,10 +79,7 @@ func (t *turnBuilder) add(d model.Delta) error {
 			t.emit(core.Event{Type: core.EventToolCallDelta, CallID: c.id, Delta: text}, len(t.blocks)+i, c.arguments.Len())
 		}
 	case model.DeltaUsage:
-		usage := core.Usage{ // what is below zero is no count, and would give a token budget back
-			Input: max(d.Usage.Input, 0), Output: max(d.Usage.Output, 0), CacheRead: max(d.Usage.CacheRead, 0),
-			CacheWrite: max(d.Usage.CacheWrite, 0), Reasoning: max(d.Usage.Reasoning, 0),
-		}
+		usage := counted(d.Usage)
 		t.usage = &usage
 	case model.DeltaStop:
 		t.stop = d.Stop
@@ -91,6 +88,15 @@ func (t *turnBuilder) add(d model.Delta) error {
 		}
 	}
 	return nil
+}
+
+// counted is what a provider says that it has counted: what is below zero is no count,
+// and would give a token budget back.
+func counted(u core.Usage) core.Usage {
+	return core.Usage{
+		Input: max(u.Input, 0), Output: max(u.Output, 0), CacheRead: max(u.CacheRead, 0),
+		CacheWrite: max(u.CacheWrite, 0), Reasoning: max(u.Reasoning, 0),
+	}
 }
 
 // say appends to the open block, or opens one of the kind.

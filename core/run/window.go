@@ -66,6 +66,9 @@ func (d *draft) reckoning(request *model.Request, b beside) window.Request {
 	}
 	r.Opening, r.OpenedAt = d.opened()
 	r.Fixed = window.Reckon(request, r.PerByte) + window.ReckonAll(b.before, r.PerByte) + window.ReckonAll(b.behind, r.PerByte)
+	if s := d.past.summary; s != nil {
+		r.Fixed += window.ReckonAll([]core.Message{s.message}, r.PerByte)
+	}
 	if d.most > 0 {
 		r.Limit = min(r.Limit, d.most+r.Fixed)
 		r.Most = min(r.Most, r.Limit)
@@ -92,7 +95,6 @@ func (d *draft) counted(model string) (reckoned, counted int) {
 // of the turn stands already.
 func (d *draft) frame(request *model.Request, b beside, said []core.Message) {
 	if d.window == nil {
-		d.shown = d.soFar()
 		w := d.reckoning(request, b).Next()
 		w.Tokens = 0
 		d.window, d.framed, d.reckoned = &w, true, w.Estimate
@@ -129,7 +131,7 @@ func (d *draft) turnWindow() *core.Window {
 		return nil
 	}
 	w := d.past.window
-	return &core.Window{First: w.First, Short: w.Short, Summary: w.Summary, Opening: w.Opening}
+	return &core.Window{First: w.First, Short: w.Short, Summary: w.Summary, Opening: w.Opening, Compact: w.Compact, Skipped: w.Skipped}
 }
 
 // tool is the agent's tool of a name, or the runtime's own, which reads what the draft

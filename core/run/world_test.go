@@ -213,6 +213,8 @@ type options struct {
 	observer run.Observer
 	chunks   bool
 	leaveFor time.Duration
+	context  *agent.ContextWindowPolicy
+	compact  func(context.Context, core.ThreadKey)
 }
 
 // resolver is a registry, or what stands for one.
@@ -290,7 +292,7 @@ func newRegistry(tb testing.TB, o options, id string) *agent.Registry {
 		Models:  map[string]agent.ModelBinding{"m": {Model: o.model, Name: "scripted"}},
 		Tools:   append([]tool.Tool{echoTool(tb)}, o.tools...),
 		Plugins: o.plugins,
-		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0)}}, // runs of hundreds of steps are stepped
+		Specs:   []agent.Spec{{ID: id, Model: "m", ExecutionMode: o.mode, MaxRounds: new(0), Context: o.context}}, // runs of hundreds of steps are stepped
 	}
 	for _, p := range o.plugins {
 		parts.Specs[0].Plugins = append(parts.Specs[0].Plugins, p.ID())
@@ -309,6 +311,7 @@ func newStepper(tb testing.TB, w *world, o options) *run.Stepper {
 	s, err := run.New(run.Options{
 		Env: o.env, Store: w.store, Committer: w.box, Agents: unpinned{o.agents}, Records: o.records, Stops: o.stop,
 		Logger: o.logger, Observer: o.observer, Window: o.window, CacheSize: o.cache, Chunks: o.chunks, LeaveFor: o.leaveFor,
+		Compact: o.compact,
 	})
 	if err != nil {
 		tb.Fatal(err)

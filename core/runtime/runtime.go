@@ -164,11 +164,15 @@ func Build(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)
 	}
+	compact := r.mailbox.WakeToCompact
+	if r.solo != nil { // there is no queue, and no other process: the step that needs a summary makes it
+		compact = nil
+	}
 	r.stepper, err = run.New(run.Options{
 		Env: c.Env, Store: c.Store, Committer: r.mailbox, Agents: agent.NewPins(agents, c.Store, r.log), Records: c.Records, Stops: c.Stops,
 		Logger: c.Logger, Observer: c.Observer, Lease: r.mailbox.Lease(), Poll: c.Poll, Window: c.Window, CacheSize: c.CacheSize, Snapshot: c.Snapshot, LeaveFor: c.LeaveFor,
 		Profiles: func(tenant string) state.Profiles { return store.ProfilesOf(c.Store, tenant) },
-		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits,
+		Children: children{r}, Chunks: r.solo == nil, Metering: c.Metering.run(), Limits: r.limits, Compact: compact,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("build runtime: %w", err)

@@ -63,7 +63,7 @@ func (w *World) parts() agent.Parts {
 // in a replay, which comes when the world is over.
 func (w *World) partsWith(seen *World) agent.Parts {
 	rounds := shortRounds
-	return agent.Parts{
+	parts := agent.Parts{
 		Models:  w.models(),
 		Tools:   w.tools(),
 		Plugins: []plugin.Plugin{ledger{w}, trail{seen}, farewell{seen}, guard{seen}},
@@ -77,6 +77,10 @@ func (w *World) partsWith(seen *World) agent.Parts {
 			{ID: agentEnding, Model: agentEnding, Plugins: []string{"ledger", "trail", "farewell", "guard"}},
 		},
 	}
+	for i := range parts.Specs {
+		parts.Specs[i].Context = w.compacting()
+	}
+	return parts
 }
 
 // ledger is the plugin of the keys and of the effect.

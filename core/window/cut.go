@@ -46,6 +46,16 @@ func (r Request) Next() core.Window {
 	return w
 }
 
+// Size estimates the request that shows the same as the newest turn's, and what came
+// since, as its provider counts tokens.
+func (r Request) Size() int {
+	size := r.window(0, r.Last.Short).Estimate
+	if r.believed() {
+		size = int(int64(size) * int64(r.Counted) / int64(r.Reckoned))
+	}
+	return size
+}
+
 // Again returns what the request shows after the provider has refused it under a
 // window as too long: a quarter less at least, newest messages included but for the
 // last turn with its results. What the provider has counted before is believed only as
@@ -67,10 +77,14 @@ func (r Request) Again(refused core.Window) (w core.Window, ok bool) {
 // here. A count of more than four times the estimate, or less than a quarter, is not
 // believed.
 func (r *Request) reckon(tokens int) int {
-	if r.Counted <= 0 || r.Reckoned <= 0 || r.Counted > 4*r.Reckoned || r.Reckoned > 4*r.Counted {
+	if !r.believed() {
 		return tokens
 	}
 	return int(int64(tokens) * int64(r.Reckoned) / int64(r.Counted))
+}
+
+func (r *Request) believed() bool {
+	return r.Counted > 0 && r.Reckoned > 0 && r.Counted <= 4*r.Reckoned && r.Reckoned <= 4*r.Counted
 }
 
 // cut tries what it may leave out in the order in which it hurts less.
