@@ -98,6 +98,8 @@ func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
 		e.closeMessages()
 	case core.EventInferenceRetry:
 		e.custom("reveille.inference_retry", retry{in.Failed, in.Wait, in.Reason})
+	case core.EventPrefixChanged:
+		e.custom("reveille.prefix_changed", changed{in.Reason})
 	case core.EventStateSnapshot:
 		e.stateSnapshot(in)
 	case core.EventStateDelta:
@@ -114,6 +116,10 @@ func (e *Encoder) Encode(in core.Event) ([][]byte, error) {
 type retry struct {
 	Failed int    `json:"failed"`
 	Wait   int64  `json:"wait"` // milliseconds
+	Reason string `json:"reason"`
+}
+
+type changed struct {
 	Reason string `json:"reason"`
 }
 

@@ -63,7 +63,8 @@
 // How the run fares comes as transient parts, too: data-run-info {runId, threadId,
 // agentId} where it begins, data-inference-complete {model, stopReason, usage,
 // durationMs} behind each turn, data-inference-retry {failed, waitMs, reason} when a
-// model that failed is called again.
+// model that failed is called again, data-prefix-changed {reason} when a request does not
+// begin like the one before it.
 //
 // The handler expects to be mounted behind package httpapi, which puts the
 // identity into the context, limits the body and refuses unknown routes.

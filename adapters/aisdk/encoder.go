@@ -98,6 +98,8 @@ func (e *Encoder) Encode(event core.Event) [][]byte {
 		e.inference(event)
 	case core.EventInferenceRetry:
 		e.retry(event)
+	case core.EventPrefixChanged:
+		e.data("data-prefix-changed", changed{event.Reason})
 	case core.EventStateSnapshot:
 		e.data("data-state-snapshot", event.Snapshot)
 	case core.EventStateDelta:

@@ -88,6 +88,7 @@ var keys600 = map[string]string{
 	"data-state-delta":        "data | transient",
 	"data-inference-retry":    "data | transient",
 	"data-inference-complete": "data | transient",
+	"data-prefix-changed":     "data | transient",
 	"data-run-info":           "data | transient",
 	"start":                   "| messageId",
 	"finish":                  "finishReason",

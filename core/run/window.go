@@ -187,7 +187,7 @@ func (d *draft) marked(request *model.Request, b beside) {
 	default:
 		return
 	}
-	d.events.emitUnplaced(core.Event{Type: core.EventPrefixChanged, Reason: reason})
+	d.events.emit(core.Event{Type: core.EventPrefixChanged, Reason: reason})
 }
 
 // lastTurn is the newest turn of the history; nil before the first.
